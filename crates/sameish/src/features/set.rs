@@ -1,0 +1,126 @@
+//! How much do two texts share, exactly?
+
+/// The distinct features of a text, in ascending order.
+///
+/// ```
+/// use sameish::FeatureSet;
+///
+/// let a = FeatureSet::from_hashes(vec![3, 1, 2, 1]);
+/// let b = FeatureSet::from_hashes(vec![2, 3, 4]);
+/// assert_eq!(a.jaccard(&b), 0.5);
+/// assert_eq!(a.containment_in(&b), 2.0 / 3.0);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FeatureSet {
+    hashes: Vec<u64>,
+}
+
+impl FeatureSet {
+    /// The set of these features; repeats count once.
+    pub fn from_hashes(mut hashes: Vec<u64>) -> FeatureSet {
+        hashes.sort_unstable();
+        hashes.dedup();
+        FeatureSet { hashes }
+    }
+
+    /// The multiset of these features as a set: the second occurrence of a feature is a feature of its own.
+    pub fn from_occurrences(mut hashes: Vec<u64>) -> FeatureSet {
+        number_occurrences(&mut hashes);
+        FeatureSet::from_hashes(hashes)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The features, ascending.
+    pub fn as_slice(&self) -> &[u64] {
+        &self.hashes
+    }
+
+    /// How many features both have.
+    pub fn shared_with(&self, other: &FeatureSet) -> usize {
+        let (mut i, mut j, mut shared) = (0, 0, 0);
+        let (a, b) = (&self.hashes[..], &other.hashes[..]);
+        // Without branches on the outcome of a comparison, which nothing could predict.
+        while i < a.len() && j < b.len() {
+            let (x, y) = (a[i], b[j]);
+            shared += usize::from(x == y);
+            i += usize::from(x <= y);
+            j += usize::from(y <= x);
+        }
+        shared
+    }
+
+    /// Shared features over all features, from 0 to 1. Two empty sets share nothing: 0.
+    pub fn jaccard(&self, other: &FeatureSet) -> f64 {
+        let shared = self.shared_with(other);
+        ratio(shared, self.len() + other.len() - shared)
+    }
+
+    /// The share of these features that the other set has too. 0 for an empty set.
+    pub fn containment_in(&self, other: &FeatureSet) -> f64 {
+        ratio(self.shared_with(other), self.len())
+    }
+}
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Gives the second, third and so on occurrence of a feature a hash of its own. Leaves them in no special order.
+pub(crate) fn number_occurrences(hashes: &mut [u64]) {
+    hashes.sort_unstable();
+    let (mut last, mut seen) = (None, 0);
+    for hash in hashes {
+        seen = if last == Some(*hash) { seen + 1 } else { 0 };
+        last = Some(*hash);
+        *hash = super::hash_occurrence(*hash, seen);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(hashes: &[u64]) -> FeatureSet {
+        FeatureSet::from_hashes(hashes.to_vec())
+    }
+
+    #[test]
+    fn empty_sets_share_nothing() {
+        assert_eq!(set(&[]).jaccard(&set(&[])), 0.0);
+        assert_eq!(set(&[]).jaccard(&set(&[1])), 0.0);
+        assert_eq!(set(&[]).containment_in(&set(&[1])), 0.0);
+    }
+
+    #[test]
+    fn equal_sets_are_one() {
+        assert_eq!(set(&[5, 9]).jaccard(&set(&[9, 5, 5])), 1.0);
+    }
+
+    #[test]
+    fn measures_agree_with_a_plain_count() {
+        for (from, to) in [(0, 10), (5, 15), (10, 20), (3, 4)] {
+            let (a, b): (Vec<u64>, Vec<u64>) = ((0..10).collect(), (from..to).collect());
+            let shared = a.iter().filter(|x| b.contains(x)).count();
+            assert_eq!(set(&a).shared_with(&set(&b)), shared);
+            assert_eq!(set(&b).shared_with(&set(&a)), shared);
+            assert_eq!(set(&a).jaccard(&set(&b)), shared as f64 / (a.len() + b.len() - shared) as f64);
+        }
+    }
+
+    #[test]
+    fn occurrences_make_repeats_count() {
+        let a = FeatureSet::from_occurrences(vec![7, 7, 7, 8]);
+        let b = FeatureSet::from_occurrences(vec![7, 8]);
+        assert_eq!(a.len(), 4);
+        assert_eq!(a.jaccard(&b), 0.5);
+    }
+}

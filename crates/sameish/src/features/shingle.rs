@@ -1,0 +1,258 @@
+//! Which tokens make a feature together?
+
+use super::hash::{hash_chars, hash_tokens};
+use super::hash_shingle;
+use crate::config::{Shingle, TokenHash};
+use crate::text::{PADDING, TokenRange};
+
+/// Turns the tokens of a text, which come in batches, into features, which leave in batches.
+///
+/// What spans two batches is carried over, so the features do not depend on where a text was cut.
+pub(crate) struct Shingler {
+    shingle: Shingle,
+    hash: TokenHash,
+    /// Hashes of words that are not yet done with.
+    words: Vec<u64>,
+    /// Text that is not yet done with, for character n-grams, and where its characters begin.
+    text: Vec<u8>,
+    starts: Vec<u32>,
+    tokens_seen: usize,
+    /// Whether a feature has been given out.
+    any: bool,
+    features: Vec<u64>,
+}
+
+impl Shingler {
+    pub(crate) fn new(shingle: Shingle, hash: TokenHash) -> Shingler {
+        Shingler {
+            shingle,
+            hash,
+            words: Vec::new(),
+            text: Vec::new(),
+            starts: Vec::new(),
+            tokens_seen: 0,
+            any: false,
+            features: Vec::new(),
+        }
+    }
+
+    /// Forgets the last text.
+    pub(crate) fn begin(&mut self) {
+        self.words.clear();
+        self.text.clear();
+        self.starts.clear();
+        self.tokens_seen = 0;
+        self.any = false;
+    }
+
+    /// The features that are complete with these tokens, which lie in a buffer that goes on for [`PADDING`] bytes behind
+    /// them.
+    pub(crate) fn push_tokens(&mut self, bytes: &[u8], tokens: &[TokenRange]) -> &[u64] {
+        self.features.clear();
+        match self.shingle {
+            Shingle::Words(1) => hash_tokens(self.hash, bytes, tokens, &mut self.features),
+            Shingle::Words(n) => {
+                hash_tokens(self.hash, bytes, tokens, &mut self.words);
+                self.slide(n as usize);
+            }
+            Shingle::Windows(n) => {
+                hash_tokens(self.hash, bytes, tokens, &mut self.words);
+                self.roll(n as usize);
+            }
+            Shingle::Letters => self.spell(bytes, tokens),
+            Shingle::Chars(n) => self.join(bytes, tokens, n as usize),
+        }
+        self.tokens_seen += tokens.len();
+        self.any |= !self.features.is_empty();
+        &self.features
+    }
+
+    /// What is left when the text is over: a text shorter than one shingle is one feature.
+    pub(crate) fn finish(&mut self) -> &[u64] {
+        self.features.clear();
+        if !self.any && self.tokens_seen > 0 {
+            match self.shingle {
+                Shingle::Words(_) => self.features.push(hash_shingle(&self.words)),
+                Shingle::Chars(_) => self.features.push(super::hash_token(TokenHash::Xxh3, &self.text)),
+                Shingle::Windows(_) | Shingle::Letters => {}
+            }
+        }
+        &self.features
+    }
+
+    /// Word n-grams.
+    fn slide(&mut self, n: usize) {
+        match n {
+            // The usual length, compiled for it.
+            3 => self.features.extend(self.words.array_windows::<3>().map(|window| hash_shingle(window))),
+            _ => self.features.extend(self.words.windows(n).map(hash_shingle)),
+        }
+        self.keep_words(n - 1);
+    }
+
+    /// Rolling windows: w1 B^(n-1) + ... + wn modulo 2^64, moved on by one word at the cost of two multiplications
+    /// whatever n is (Karp and Rabin, 1987), then mixed.
+    fn roll(&mut self, n: usize) {
+        if self.words.len() >= n {
+            let top = (1..n).fold(1u64, |power, _| power.wrapping_mul(BASE));
+            let mut sum =
+                self.words[..n].iter().fold(0u64, |sum, &word| sum.wrapping_mul(BASE).wrapping_add(word));
+            self.features.push(super::hash::mix(sum));
+            for (&old, &new) in self.words.iter().zip(&self.words[n..]) {
+                sum = sum.wrapping_sub(old.wrapping_mul(top)).wrapping_mul(BASE).wrapping_add(new);
+                self.features.push(super::hash::mix(sum));
+            }
+        }
+        self.keep_words(n - 1);
+    }
+
+    fn keep_words(&mut self, count: usize) {
+        let done = self.words.len().saturating_sub(count);
+        self.words.drain(..done);
+    }
+
+    /// Words and their characters.
+    fn spell(&mut self, bytes: &[u8], tokens: &[TokenRange]) {
+        hash_tokens(self.hash, bytes, tokens, &mut self.features);
+        for token in tokens {
+            let word = token.of(bytes);
+            self.starts.clear();
+            self.starts.extend(char_starts(word, 0));
+            self.starts.push(word.len() as u32);
+            let letters = self.starts.windows(2).map(|pair| &word[pair[0] as usize..pair[1] as usize]);
+            self.features.extend(letters.map(|letter| super::hash_token(self.hash, letter)));
+        }
+        self.starts.clear();
+    }
+
+    /// Character n-grams of the words joined by one blank.
+    fn join(&mut self, bytes: &[u8], tokens: &[TokenRange], n: usize) {
+        let old = self.text.len();
+        for (i, token) in tokens.iter().enumerate() {
+            if self.tokens_seen + i > 0 {
+                self.text.push(b' ');
+            }
+            self.text.extend_from_slice(token.of(bytes));
+        }
+        self.starts.extend(char_starts(&self.text[old..], old));
+        let end = self.text.len() as u32;
+        self.text.resize(self.text.len() + PADDING, 0);
+        let ends = self.starts.iter().skip(n).chain(std::iter::once(&end));
+        let count = (self.starts.len() + 1).saturating_sub(n);
+        let ranges = self.starts[..count].iter().zip(ends).map(|(&start, &end)| TokenRange { start, end });
+        self.features.extend(ranges.map(|range| hash_chars(&self.text, range)));
+        self.text.truncate(end as usize);
+        self.keep_chars(n - 1);
+    }
+
+    fn keep_chars(&mut self, count: usize) {
+        let done = self.starts.len().saturating_sub(count);
+        if done > 0 {
+            let cut = self.starts.get(done).map_or(self.text.len(), |&start| start as usize);
+            self.text.drain(..cut);
+            self.starts.drain(..done);
+            self.starts.iter_mut().for_each(|start| *start -= cut as u32);
+        }
+    }
+}
+
+/// Base of the rolling hash: XXH64's first prime, odd and without pattern.
+const BASE: u64 = 0x9E37_79B1_85EB_CA87;
+
+/// Where the characters of UTF-8 text begin, plus `offset`.
+fn char_starts(text: &[u8], offset: usize) -> impl Iterator<Item = u32> {
+    text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80).map(move |(i, _)| (offset + i) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::hash_token;
+
+    /// The features of a text whose words come `step` at a time.
+    fn features(shingle: Shingle, hash: TokenHash, text: &str, step: usize) -> Vec<u64> {
+        let mut shingler = Shingler::new(shingle, hash);
+        let mut features = Vec::new();
+        for words in text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().chunks(step) {
+            let (mut bytes, mut tokens) = (Vec::new(), Vec::new());
+            for word in words {
+                let start = bytes.len() as u32;
+                bytes.extend_from_slice(word.as_bytes());
+                tokens.push(TokenRange { start, end: bytes.len() as u32 });
+            }
+            bytes.resize(bytes.len() + PADDING, 0xAA);
+            features.extend_from_slice(shingler.push_tokens(&bytes, &tokens));
+        }
+        features.extend_from_slice(shingler.finish());
+        features
+    }
+
+    fn xxh3(text: &str) -> u64 {
+        hash_token(TokenHash::Xxh3, text.as_bytes())
+    }
+
+    #[test]
+    fn word_shingles_slide_by_one() {
+        let words = ["a", "bb", "ccc", "d"].map(xxh3);
+        let expected = vec![hash_shingle(&words[0..3]), hash_shingle(&words[1..4])];
+        for step in 1..5 {
+            assert_eq!(features(Shingle::Words(3), TokenHash::Xxh3, "a bb ccc d", step), expected);
+        }
+    }
+
+    #[test]
+    fn short_text_is_one_feature() {
+        let words = ["a", "bb"].map(xxh3);
+        assert_eq!(features(Shingle::Words(3), TokenHash::Xxh3, "a bb", 1), [hash_shingle(&words)]);
+        assert_eq!(features(Shingle::Chars(9), TokenHash::Xxh3, "a bb", 1), [xxh3("a bb")]);
+        assert_eq!(features(Shingle::Windows(3), TokenHash::Xxh3, "a bb", 1), []);
+        for shingle in [Shingle::Words(3), Shingle::Chars(3), Shingle::Letters, Shingle::Windows(3)] {
+            assert_eq!(features(shingle, TokenHash::Xxh3, "", 1), []);
+        }
+    }
+
+    #[test]
+    fn characters_span_words_and_scripts() {
+        let expected: Vec<u64> = ["ab é", "b éc", " éc€"].map(xxh3).to_vec();
+        for step in 1..3 {
+            assert_eq!(features(Shingle::Chars(4), TokenHash::Xxh3, "ab éc€", step), expected);
+        }
+        assert_eq!(features(Shingle::Chars(1), TokenHash::Xxh3, "é b", 1), ["é", " ", "b"].map(xxh3));
+    }
+
+    #[test]
+    fn letters_stand_beside_their_words() {
+        let mut found = features(Shingle::Letters, TokenHash::Xxh3, "hé a", 2);
+        let mut expected = ["hé", "h", "é", "a", "a"].map(xxh3);
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn windows_roll_to_the_sum_they_stand_for() {
+        let text = "one two three four five six seven";
+        let words: Vec<u64> = text.split(' ').map(xxh3).collect();
+        let sums =
+            words.windows(3).map(|w| w.iter().fold(0u64, |sum, &x| sum.wrapping_mul(BASE).wrapping_add(x)));
+        let expected: Vec<u64> = sums.map(|sum| xxhash_rust::xxh3::xxh3_64(&sum.to_le_bytes())).collect();
+        for step in 1..8 {
+            assert_eq!(features(Shingle::Windows(3), TokenHash::Xxh3, text, step), expected);
+        }
+    }
+
+    #[test]
+    fn batches_do_not_show() {
+        let text = "the quick brown fox jumps over the lazy dog while ünïcode wörds 日本 go by";
+        for shingle in
+            [Shingle::Words(1), Shingle::Words(2), Shingle::Words(5), Shingle::Chars(5), Shingle::Windows(4)]
+        {
+            let whole = features(shingle, TokenHash::Xxh3, text, 100);
+            for step in 1..7 {
+                assert_eq!(features(shingle, TokenHash::Xxh3, text, step), whole, "{shingle}");
+            }
+        }
+        let fnv = features(Shingle::Words(1), TokenHash::Fnv1a, "hello", 1);
+        assert_eq!(fnv, [0xa430_d846_80aa_bd0b]);
+    }
+}

@@ -1,0 +1,143 @@
+//! The kernels for AVX2.
+
+use super::{BLOCK, GROUP, Masks};
+use std::arch::x86_64::*;
+
+#[target_feature(enable = "avx2")]
+pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks: &mut [Masks]) {
+    for ((block, low), mask) in text.iter().zip(lowered).zip(masks) {
+        let (first, second) = (classify_half(block, low, 0), classify_half(block, low, 32));
+        let join = |part: fn(&Masks) -> u64| part(&first) | part(&second) << 32;
+        *mask = Masks {
+            letter: join(|m| m.letter),
+            digit: join(|m| m.digit),
+            underscore: join(|m| m.underscore),
+            mid_letter: join(|m| m.mid_letter),
+            mid_number: join(|m| m.mid_number),
+            quote: join(|m| m.quote),
+            complex: join(|m| m.complex),
+        };
+    }
+}
+
+/// Half a block: the masks have 32 bits.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn classify_half(block: &[u8; BLOCK], low: &mut [u8; BLOCK], at: usize) -> Masks {
+    let bits = |x: __m256i| u64::from(_mm256_movemask_epi8(x) as u32);
+    let is = |x: __m256i, byte: u8| _mm256_cmpeq_epi8(x, _mm256_set1_epi8(byte as i8));
+    let within = |x: __m256i, first: u8, last: u8| {
+        let from_first = _mm256_sub_epi8(x, _mm256_set1_epi8(first as i8));
+        let capped = _mm256_min_epu8(from_first, _mm256_set1_epi8((last - first) as i8));
+        _mm256_cmpeq_epi8(from_first, capped)
+    };
+    assert!(at + 32 <= BLOCK);
+    // SAFETY: by the line above, 32 bytes from `at` on lie within the block.
+    let x = unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
+    let blank = _mm256_set1_epi8(0x20);
+    let letter = within(_mm256_or_si256(x, blank), b'a', b'z');
+    let y = _mm256_or_si256(x, _mm256_and_si256(letter, blank));
+    // SAFETY: as for the load.
+    unsafe { _mm256_storeu_si256(low.as_mut_ptr().add(at).cast(), y) };
+    let both = _mm256_or_si256(is(x, b'\''), is(x, b'.'));
+    let number = _mm256_or_si256(is(x, b','), is(x, b';'));
+    let control = _mm256_andnot_si256(within(x, b'\t', b'\r'), within(x, 0, 0x1F));
+    let complex = _mm256_or_si256(_mm256_or_si256(control, x), is(x, 0x7F));
+    Masks {
+        letter: bits(letter),
+        digit: bits(within(x, b'0', b'9')),
+        underscore: bits(is(x, b'_')),
+        mid_letter: bits(_mm256_or_si256(both, is(x, b':'))),
+        mid_number: bits(_mm256_or_si256(both, number)),
+        quote: bits(is(x, b'"')),
+        // The top bit of a byte tells that it is not ASCII, and it is the bit that is gathered.
+        complex: bits(complex),
+    }
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn lower_rows(hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
+    let mut rows = rows.chunks_exact_mut(2 * GROUP);
+    let mut multipliers = multipliers.chunks_exact(GROUP);
+    for (rows, multipliers) in (&mut rows).zip(&mut multipliers) {
+        lower_pass::<2>(hashes, multipliers, rows);
+    }
+    let rows = rows.into_remainder().chunks_exact_mut(GROUP);
+    for (rows, multipliers) in rows.zip(multipliers.remainder().chunks_exact(GROUP / 2)) {
+        lower_pass::<1>(hashes, multipliers, rows);
+    }
+}
+
+/// Lowers `GROUPS` groups of 32 rows, each in four vectors of eight. Two groups fill the sixteen registers.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn lower_pass<const GROUPS: usize>(hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
+    assert!(multipliers.len() == GROUPS * 16 && rows.len() == GROUPS * GROUP);
+    let zero = _mm256_setzero_si256();
+    let (mut factor, mut plain, mut shifted) =
+        ([[zero; 2]; GROUPS], [[zero; 2]; GROUPS], [[zero; 2]; GROUPS]);
+    for g in 0..GROUPS {
+        for half in 0..2 {
+            // SAFETY: the lengths were checked above; each group has 16 multipliers and 32 rows of 4 bytes.
+            unsafe {
+                factor[g][half] = _mm256_loadu_si256(multipliers.as_ptr().add(16 * g + 8 * half).cast());
+                plain[g][half] = _mm256_loadu_si256(rows.as_ptr().add(GROUP * g + 8 * half).cast());
+                shifted[g][half] = _mm256_loadu_si256(rows.as_ptr().add(GROUP * g + 16 + 8 * half).cast());
+            }
+        }
+    }
+    for hash in hashes {
+        let halves: *const i32 = std::ptr::from_ref(hash).cast();
+        // SAFETY: a hash has 8 bytes; x86-64 is little endian, so its lower half comes first.
+        let (lo, hi) = unsafe { (_mm256_set1_epi32(*halves), _mm256_set1_epi32(*halves.add(1))) };
+        for g in 0..GROUPS {
+            for half in 0..2 {
+                let product = _mm256_mullo_epi32(factor[g][half], lo);
+                plain[g][half] = _mm256_min_epu32(plain[g][half], product);
+                shifted[g][half] = _mm256_min_epu32(shifted[g][half], _mm256_add_epi32(product, hi));
+            }
+        }
+    }
+    for g in 0..GROUPS {
+        for half in 0..2 {
+            // SAFETY: as for the loads above.
+            unsafe {
+                _mm256_storeu_si256(rows.as_mut_ptr().add(GROUP * g + 8 * half).cast(), plain[g][half]);
+                _mm256_storeu_si256(
+                    rows.as_mut_ptr().add(GROUP * g + 16 + 8 * half).cast(),
+                    shifted[g][half],
+                );
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
+    // Byte i of a vector becomes bit i of the broadcast half-hash: spread its bytes, pick a bit, compare.
+    let spread = _mm256_setr_epi8(
+        0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3,
+    );
+    let pick = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    let ones = |half: u32| {
+        let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(half as i32), spread);
+        _mm256_cmpeq_epi8(_mm256_and_si256(bytes, pick), pick)
+    };
+    // 64 counters of a byte overflow after 255 hashes.
+    for hashes in hashes.chunks(255) {
+        let mut sums = [_mm256_setzero_si256(); 2];
+        for &hash in hashes {
+            // A set bit compares as -1.
+            sums[0] = _mm256_sub_epi8(sums[0], ones(hash as u32));
+            sums[1] = _mm256_sub_epi8(sums[1], ones((hash >> 32) as u32));
+        }
+        let mut bytes = [[0u8; 32]; 2];
+        for (bytes, sums) in bytes.iter_mut().zip(sums) {
+            // SAFETY: the array has the 32 bytes that are written.
+            unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), sums) };
+        }
+        for (count, &byte) in counts.iter_mut().zip(bytes.as_flattened()) {
+            *count += u32::from(byte);
+        }
+    }
+}

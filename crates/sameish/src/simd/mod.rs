@@ -1,0 +1,253 @@
+//! How is it made fast on this CPU?
+//!
+//! The only room with `unsafe`. Each kernel stands in up to three files of equal signature, `scalar.rs`, `avx2.rs` and
+//! `avx512.rs`; the scalar one is the definition and the others must agree with it bit for bit. Which one runs is
+//! chosen once, by what the CPU has, and can be forced for tests with [`force`].
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod scalar;
+
+use crate::error::{Error, Result};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A set of instructions that the kernels are written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// Plain Rust, on every CPU.
+    Scalar = 1,
+    /// AVX2, on x86-64 since 2013.
+    Avx2 = 2,
+    /// AVX-512 F, BW, DQ and VL.
+    Avx512 = 3,
+}
+
+/// The level in use; 0 until it is first asked for.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+impl Level {
+    /// The level in use.
+    pub fn current() -> Level {
+        match LEVEL.load(Ordering::Relaxed) {
+            1 => Level::Scalar,
+            2 => Level::Avx2,
+            3 => Level::Avx512,
+            _ => {
+                let best = Level::best();
+                LEVEL.store(best as u8, Ordering::Relaxed);
+                best
+            }
+        }
+    }
+
+    /// The best level this CPU has.
+    pub fn best() -> Level {
+        *Level::available().last().unwrap_or(&Level::Scalar)
+    }
+
+    /// All levels this CPU has, the slowest first.
+    pub fn available() -> &'static [Level] {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2");
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            if avx2 && avx512 {
+                return &[Level::Scalar, Level::Avx2, Level::Avx512];
+            }
+            if avx2 {
+                return &[Level::Scalar, Level::Avx2];
+            }
+        }
+        &[Level::Scalar]
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Level::Scalar => "scalar",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+}
+
+/// Makes the whole process use one level, by name: `scalar`, `avx2` or `avx512`.
+///
+/// Sketches do not depend on it; this is for tests and for measuring.
+pub fn force(name: &str) -> Result<()> {
+    match Level::available().iter().find(|level| level.name() == name) {
+        Some(&level) => {
+            LEVEL.store(level as u8, Ordering::Relaxed);
+            Ok(())
+        }
+        None => {
+            let names: Vec<_> = Level::available().iter().map(|level| level.name()).collect();
+            Err(Error::field("simd", name, format!("one of {}, which this CPU has", names.join(", "))))
+        }
+    }
+}
+
+/// Bytes that [`classify`] looks at in one go.
+pub(crate) const BLOCK: usize = 64;
+
+/// What the bytes of a block of 64 are, bit i for byte i.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Masks {
+    /// `A-Z a-z`
+    pub(crate) letter: u64,
+    /// `0-9`
+    pub(crate) digit: u64,
+    /// `_`
+    pub(crate) underscore: u64,
+    /// `' . :`, which join letters.
+    pub(crate) mid_letter: u64,
+    /// `' . , ;`, which join digits.
+    pub(crate) mid_number: u64,
+    /// `"`, which joins Hebrew letters.
+    pub(crate) quote: u64,
+    /// Anything that needs a closer look: not ASCII, or a control character that is not white space.
+    pub(crate) complex: u64,
+}
+
+/// Runs the kernel of the given level. `$level` must be one of [`Level::available`].
+macro_rules! dispatch {
+    ($level:expr, $name:ident ( $($arg:expr),* )) => {
+        match $level {
+            Level::Scalar => scalar::$name($($arg),*),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => {
+                debug_assert!(Level::available().contains(&Level::Avx2));
+                // SAFETY: the level is only ever chosen from those `available`, so the CPU has AVX2.
+                unsafe { avx2::$name($($arg),*) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => {
+                debug_assert!(Level::available().contains(&Level::Avx512));
+                // SAFETY: the level is only ever chosen from those `available`, so the CPU has AVX-512 F, BW, DQ, VL.
+                unsafe { avx512::$name($($arg),*) }
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => scalar::$name($($arg),*),
+        }
+    };
+}
+
+/// Writes `text` with ASCII letters in lower case to `lowered` and what its bytes are to `masks`.
+///
+/// Behind the end of the text both see blanks, up to the end of the last block.
+///
+/// # Panics
+/// If `lowered` is not exactly as long as the blocks of `masks`, or the text is longer.
+pub(crate) fn classify(level: Level, text: &[u8], lowered: &mut [u8], masks: &mut [Masks]) {
+    assert!(lowered.len() == masks.len() * BLOCK && text.len() <= lowered.len());
+    let (blocks, tail) = text.as_chunks::<BLOCK>();
+    let (lowered, _) = lowered.as_chunks_mut::<BLOCK>();
+    let whole = blocks.len();
+    dispatch!(level, classify(blocks, &mut lowered[..whole], &mut masks[..whole]));
+    let mut last = [[b' '; BLOCK]];
+    last[0][..tail.len()].copy_from_slice(tail);
+    for at in whole..masks.len() {
+        dispatch!(level, classify(&last, &mut lowered[at..=at], &mut masks[at..=at]));
+        last = [[b' '; BLOCK]];
+    }
+}
+
+/// Rows that are made with one set of 16 multipliers: 16 plain and 16 with the hash's upper half added.
+pub(crate) const GROUP: usize = 32;
+
+/// Lowers each row to the smallest value that the row's hash takes on `hashes`.
+///
+/// Row `32 g + l` is `a(16 g + l) * lo` and row `32 g + 16 + l` is `a(16 g + l) * lo + hi`, modulo 2^32, where `lo` and
+/// `hi` are the halves of a hash.
+///
+/// # Panics
+/// If the rows are not whole groups of 32 with 16 multipliers each.
+pub(crate) fn lower_rows(level: Level, hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
+    assert!(rows.len() % GROUP == 0 && multipliers.len() * 2 == rows.len());
+    dispatch!(level, lower_rows(hashes, multipliers, rows));
+}
+
+/// Adds to each of the 64 counters how many of the hashes have that bit set.
+pub(crate) fn count_bits(level: Level, hashes: &[u64], counts: &mut [u32; 64]) {
+    dispatch!(level, count_bits(hashes, counts));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct SplitMix(u64);
+
+    impl SplitMix {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            z ^ (z >> 31)
+        }
+    }
+
+    #[test]
+    fn classify_agrees_on_every_byte_and_length() {
+        let all: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
+        for length in (0..200).chain([511, 512]) {
+            let text = &all[512 - length..];
+            let blocks = length.div_ceil(BLOCK) + 1;
+            let mut expected = (vec![0; blocks * BLOCK], vec![Masks::default(); blocks]);
+            classify(Level::Scalar, text, &mut expected.0, &mut expected.1);
+            for &level in Level::available() {
+                let mut found = (vec![1; blocks * BLOCK], vec![Masks::default(); blocks]);
+                classify(level, text, &mut found.0, &mut found.1);
+                assert_eq!(found, expected, "{level:?}, {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_agree_for_every_group_count() {
+        let mut random = SplitMix(5);
+        for groups in [1, 2, 3, 4, 5, 8, 9, 32] {
+            let multipliers: Vec<u32> = (0..groups * 16).map(|_| random.next() as u32 | 1).collect();
+            for length in [0, 1, 2, 3, 7, 64, 65, 500] {
+                let hashes: Vec<u64> = (0..length).map(|_| random.next()).collect();
+                let mut expected = vec![u32::MAX; groups * GROUP];
+                lower_rows(Level::Scalar, &hashes, &multipliers, &mut expected);
+                for &level in Level::available() {
+                    let mut found = vec![u32::MAX; groups * GROUP];
+                    // Two calls, because a long text comes in pieces.
+                    let (first, second) = hashes.split_at(length / 3);
+                    lower_rows(level, first, &multipliers, &mut found);
+                    lower_rows(level, second, &multipliers, &mut found);
+                    assert_eq!(found, expected, "{level:?}, {groups} groups, {length} hashes");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bit_counts_agree_beyond_a_byte() {
+        let mut random = SplitMix(6);
+        for length in [0, 1, 7, 8, 63, 127, 254, 255, 256, 257, 1000, 70_000] {
+            let hashes: Vec<u64> =
+                (0..length).map(|i| if i % 3 == 0 { u64::MAX } else { random.next() }).collect();
+            let mut expected = [3; 64];
+            count_bits(Level::Scalar, &hashes, &mut expected);
+            for &level in Level::available() {
+                let mut found = [3; 64];
+                count_bits(level, &hashes, &mut found);
+                assert_eq!(found, expected, "{level:?}, {length} hashes");
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_levels_are_refused() {
+        let message = force("mmx").unwrap_err().to_string();
+        assert!(message.starts_with("`simd` is mmx: must be one of scalar"), "{message}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The kernels in plain Rust: what the others must equal.
+
+use super::{BLOCK, GROUP, Masks};
+
+pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks: &mut [Masks]) {
+    for ((block, low), mask) in text.iter().zip(lowered).zip(masks) {
+        *low = block.map(|byte| byte.to_ascii_lowercase());
+        *mask = Masks::default();
+        for (i, &byte) in block.iter().enumerate() {
+            let kinds = KINDS[usize::from(byte)];
+            let bit = |kind: u8| u64::from(kinds & kind != 0) << i;
+            mask.letter |= bit(LETTER);
+            mask.digit |= bit(DIGIT);
+            mask.underscore |= bit(UNDERSCORE);
+            mask.mid_letter |= bit(MID_LETTER);
+            mask.mid_number |= bit(MID_NUMBER);
+            mask.quote |= bit(QUOTE);
+            mask.complex |= bit(COMPLEX);
+        }
+    }
+}
+
+const LETTER: u8 = 1;
+const DIGIT: u8 = 2;
+const UNDERSCORE: u8 = 4;
+const MID_LETTER: u8 = 8;
+const MID_NUMBER: u8 = 16;
+const QUOTE: u8 = 32;
+const COMPLEX: u8 = 64;
+
+/// What each byte is.
+static KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        kinds[byte] = match byte as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b'\'' | b'.' => MID_LETTER | MID_NUMBER,
+            b':' => MID_LETTER,
+            b',' | b';' => MID_NUMBER,
+            b'"' => QUOTE,
+            b'\t'..=b'\r' => 0,
+            0..=0x1F | 0x7F..=0xFF => COMPLEX,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    kinds
+};
+
+pub(super) fn lower_rows(hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
+    let (multipliers, _) = multipliers.as_chunks::<{ GROUP / 2 }>();
+    let (rows, _) = rows.as_chunks_mut::<GROUP>();
+    for (group, multipliers) in rows.iter_mut().zip(multipliers) {
+        let mut best = *group;
+        for &hash in hashes {
+            let (lo, hi) = (hash as u32, (hash >> 32) as u32);
+            for (lane, multiplier) in multipliers.iter().enumerate() {
+                let plain = multiplier.wrapping_mul(lo);
+                best[lane] = best[lane].min(plain);
+                best[lane + 16] = best[lane + 16].min(plain.wrapping_add(hi));
+            }
+        }
+        *group = best;
+    }
+}
+
+pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
+    for hash in hashes {
+        for (bit, count) in counts.iter_mut().enumerate() {
+            *count += (hash >> bit & 1) as u32;
+        }
+    }
+}

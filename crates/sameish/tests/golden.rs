@@ -1,0 +1,148 @@
+//! Vectors that must come out exactly, for ever: see `testdata/golden/README.md`.
+#![allow(missing_docs)]
+
+use sameish::*;
+use serde_json::Value;
+
+fn golden(name: &str) -> Value {
+    let path = format!("{}/../../testdata/golden/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn cases<'a>(file: &'a Value, key: &str) -> &'a [Value] {
+    let cases = file[key].as_array().unwrap();
+    assert!(!cases.is_empty());
+    cases
+}
+
+fn text(value: &Value) -> Content {
+    Content::Text(value.as_str().unwrap().to_owned())
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_str().unwrap().parse().unwrap()
+}
+
+fn simhash(preset: Preset, content: &Content) -> Fingerprint {
+    let engine = Engine::new(preset.config()).unwrap();
+    engine.sketch(content, &mut Scratch::default()).simhash.unwrap()
+}
+
+#[test]
+fn fnv1a64_is_the_seeds() {
+    for case in cases(&golden("wire_simhash"), "fnv1a64") {
+        let hash = fnv1a64(case["in"].as_str().unwrap().as_bytes());
+        assert_eq!(hash, number(&case["out"]), "{case}");
+        assert_eq!(format!("{hash:016x}"), case["hex"], "{case}");
+    }
+}
+
+#[test]
+fn simhash_of_wire_is_the_seeds() {
+    for case in cases(&golden("wire_simhash"), "simhash") {
+        assert_eq!(simhash(Preset::Wire, &text(&case["in"])).to_hex(), case["out"], "{case}");
+    }
+}
+
+#[test]
+fn distances_and_match_types_are_the_seeds() {
+    let file = golden("wire_simhash");
+    for case in cases(&file, "hamming") {
+        let [a, b] = ["a", "b"].map(|key| Fingerprint::from_hex(case[key].as_str().unwrap()).unwrap());
+        assert_eq!(u64::from(a.distance(b)), case["out"].as_u64().unwrap(), "{case}");
+    }
+    for case in cases(&file, "match_type") {
+        // The seed takes any number; a distance is a whole one.
+        let Some(distance) = case["in"].as_u64() else { continue };
+        assert_eq!(MatchType::of_distance(distance as u32).to_string(), case["out"], "{case}");
+    }
+}
+
+#[test]
+fn simhash_of_articles_is_the_seeds() {
+    for case in cases(&golden("articles"), "simhash") {
+        let print = simhash(Preset::Articles, &text(&case["in"]));
+        assert_eq!(print.as_u64(), number(&case["u64"]), "{case}");
+        let stored: String = print.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(stored, case["hex_le"], "{case}");
+    }
+}
+
+#[test]
+fn shingles_of_articles_are_the_seeds() {
+    for case in cases(&golden("articles"), "shingle") {
+        for (n, key) in [(1, "s1"), (2, "s2"), (3, "s3")] {
+            let mut config = Preset::Articles.config();
+            config.minhash.as_mut().unwrap().shingle = Shingle::Words(n);
+            let engine = Engine::new(config).unwrap();
+            let features = |content: &Content| engine.features(content, &mut Scratch::default());
+            let expected: Vec<u64> = cases_or_none(&case[key])
+                .iter()
+                .flat_map(|shingle| features(&text(shingle)).as_slice().to_vec())
+                .collect();
+            assert_eq!(features(&text(&case["in"])), FeatureSet::from_hashes(expected), "{key} of {case}");
+        }
+    }
+}
+
+fn cases_or_none(value: &Value) -> &[Value] {
+    value.as_array().unwrap()
+}
+
+#[test]
+fn jaccard_and_distance_of_pairs_are_the_seeds() {
+    let engine = Engine::new(Preset::Articles.config()).unwrap();
+    for case in cases(&golden("articles"), "pairs") {
+        let comparison = engine.compare(&text(&case["a"]), &text(&case["b"]), 3);
+        assert_eq!(comparison.similarity, case["jaccard_exact"].as_f64().unwrap(), "{case}");
+        assert_eq!(u64::from(comparison.simhash_distance), case["hamming"].as_u64().unwrap(), "{case}");
+    }
+}
+
+#[test]
+fn sparse_codes_are_the_seeds() {
+    for case in cases(&golden("sdr_encoder"), "cases") {
+        let config = sdr_config(&case["params"]).unwrap();
+        assert_eq!(u64::from(config.bits().unwrap()), case["activeBits"].as_u64().unwrap(), "{case}");
+        let encoder = SdrEncoder::new(config).unwrap();
+        let code = match &case["in"] {
+            Value::String(text) => encoder.encode(text),
+            tokens => {
+                encoder.encode_tokens(tokens.as_array().unwrap().iter().map(|token| token.as_str().unwrap()))
+            }
+        };
+        let expected: Vec<u32> =
+            case["out"].as_array().unwrap().iter().map(|bit| bit.as_u64().unwrap() as u32).collect();
+        assert_eq!(code.active(), expected, "{} of {}", case["params"], case["in"]);
+    }
+}
+
+#[test]
+fn impossible_parameters_of_sparse_codes_are_refused() {
+    for case in cases(&golden("sdr_encoder"), "validation") {
+        let made = sdr_config(&case["params"]).and_then(|config| SdrEncoder::new(config).ok());
+        assert_eq!(made.is_none(), case["must_fail"].as_bool().unwrap(), "{case}");
+    }
+}
+
+/// The parameters under our names; nothing where our types can not even hold them.
+fn sdr_config(params: &Value) -> Option<SdrConfig> {
+    let names = [
+        ("size", "size"),
+        ("activeBits", "active_bits"),
+        ("sparsity", "sparsity"),
+        ("caseSensitivity", "case_sensitivity"),
+        ("tokenSimilarity", "token_similarity"),
+        ("vocabulary", "vocabulary"),
+        ("encodeOrphans", "encode_orphans"),
+        ("excludes", "excludes"),
+        ("frequencyFloor", "frequency_floor"),
+        ("frequencyCeiling", "frequency_ceiling"),
+    ];
+    let params = params.as_object().unwrap();
+    let renamed = params.iter().map(|(key, value)| {
+        let (_, name) = names.iter().find(|(theirs, _)| theirs == key).unwrap();
+        ((*name).to_owned(), value.clone())
+    });
+    serde_json::from_value(Value::Object(renamed.collect())).ok()
+}
