@@ -19,9 +19,9 @@ use std::sync::LazyLock;
 /// A MinHash signature: k rows of 32 bits.
 ///
 /// ```
-/// use sameish::MinHasher;
+/// use sameish::{MinHasher, TokenHash, hash_token};
 ///
-/// let hash = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+/// let hash = |i: u32| hash_token(TokenHash::Xxh3, &i.to_le_bytes());
 /// let (a, b): (Vec<u64>, Vec<u64>) = ((0..900).map(hash).collect(), (100..1000).map(hash).collect());
 /// let hasher = MinHasher::new(256)?;
 /// let (a, b) = (hasher.sketch(&a).unwrap(), hasher.sketch(&b).unwrap());

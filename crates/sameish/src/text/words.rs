@@ -92,18 +92,18 @@ impl WordSink {
         }
     }
 
-    /// A mark belongs to what stands before it (rule WB4).
+    /// A mark belongs to what stands before it (rule WB4). By itself it is no letter.
     fn extend(&mut self, folded: Folded) {
+        let before = self.bytes.len() as u32;
         if self.open.is_none() {
             return;
         }
         let end = self.write(folded.c);
-        if let Some(open) = &mut self.open {
-            if open.middle.is_none() {
-                open.end = end;
-                open.span.end = folded.span.end;
-            }
-            open.alphanumeric |= folded.entry.is_alphanumeric();
+        if let Some(open) = &mut self.open
+            && open.end == before
+        {
+            open.end = end;
+            open.span.end = folded.span.end;
         }
     }
 
