@@ -10,10 +10,11 @@
 //! - **SHAKE256** (FIPS 202), for sparse codes: see [`SdrEncoder`](crate::SdrEncoder).
 //!
 //! XXH3 of short inputs is written out here because its three cases by length cost a mispredicted branch for every
-//! second word; here all three are computed and one is picked. Inputs over 16 bytes go to the crate `xxhash-rust`, the
-//! oracle of the tests.
+//! second word: tokens are sorted by case first or, with AVX-512, go through all three cases eight at a time. Inputs over
+//! 16 bytes go to the crate `xxhash-rust`, the oracle of the tests.
 
 use crate::config::TokenHash;
+use crate::simd::{self, Level};
 use crate::text::{PADDING, TokenRange};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -46,13 +47,47 @@ pub fn hash_token(hash: TokenHash, token: &[u8]) -> u64 {
 pub(crate) fn hash_tokens(hash: TokenHash, buffer: &[u8], tokens: &[TokenRange], hashes: &mut Vec<u64>) {
     match hash {
         TokenHash::Fnv1a => hashes.extend(tokens.iter().map(|token| fnv1a64(token.of(buffer)))),
-        TokenHash::Xxh3 => hashes.extend(tokens.iter().map(|&token| xxh3_token(buffer, token))),
+        TokenHash::Xxh3 => {
+            let start = hashes.len();
+            hashes.resize(start + tokens.len(), 0);
+            simd::hash_tokens(Level::current(), buffer, tokens, &mut hashes[start..]);
+        }
     }
 }
 
-/// XXH3 of a stretch of a buffer with [`PADDING`] bytes behind it.
-pub(super) fn hash_chars(buffer: &[u8], range: TokenRange) -> u64 {
-    xxh3_token(buffer, range)
+/// XXH3 of each token, case by case: what the kernels must equal.
+pub(crate) fn xxh3_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+    const MANY: usize = 64;
+    for (tokens, hashes) in tokens.chunks(MANY).zip(hashes.chunks_mut(MANY)) {
+        // Lists by length: to 3, to 8, to 16 and all others.
+        let (mut lists, mut counts) = ([[0u8; MANY]; 4], [0; 4]);
+        for (i, token) in tokens.iter().enumerate() {
+            let length = token.end - token.start;
+            let fits = length.wrapping_sub(1) < 16 && token.start as usize + PADDING <= buffer.len();
+            let list = if fits { usize::from(length > 3) + usize::from(length > 8) } else { 3 };
+            lists[list][counts[list]] = i as u8;
+            counts[list] += 1;
+        }
+        let mut hash_list = |list: usize, hash: fn(&[u8], TokenRange) -> u64| {
+            for &i in &lists[list][..counts[list]] {
+                hashes[usize::from(i)] = hash(buffer, tokens[usize::from(i)]);
+            }
+        };
+        hash_list(0, |buffer, token| xxh3_1_to_3(padded(buffer, token) as u64, token.end - token.start));
+        hash_list(1, |buffer, token| xxh3_4_to_8(padded(buffer, token) as u64, token.end - token.start));
+        hash_list(2, |buffer, token| xxh3_9_to_16(padded(buffer, token), token.end - token.start));
+        hash_list(3, |buffer, token| xxh3_64(token.of(buffer)));
+    }
+}
+
+/// The 16 bytes from the start of a token on.
+#[inline]
+fn padded(buffer: &[u8], token: TokenRange) -> u128 {
+    let start = token.start as usize;
+    match buffer[start..].first_chunk() {
+        Some(&bytes) => u128::from_le_bytes(bytes),
+        None => unreachable!("tokens without padding are not short"),
+    }
 }
 
 /// XXH3 of the 8 little-endian bytes of a number.
@@ -61,20 +96,8 @@ pub(super) fn mix(x: u64) -> u64 {
     xxh3_4_to_8(x, 8)
 }
 
-#[inline]
-fn xxh3_token(buffer: &[u8], token: TokenRange) -> u64 {
-    let (start, length) = (token.start as usize, token.end.wrapping_sub(token.start));
-    if length.wrapping_sub(1) >= 16 {
-        return xxh3_64(token.of(buffer));
-    }
-    match buffer.get(start..start + PADDING).and_then(|bytes| bytes.try_into().ok()) {
-        Some(bytes) => xxh3_short(u128::from_le_bytes(bytes), length),
-        None => xxh3_64(token.of(buffer)),
-    }
-}
-
 // The words of XXH3's default secret, little endian, as the specification's figures combine them.
-const SECRET: [u64; 16] = {
+pub(crate) const SECRET: [u64; 16] = {
     let bytes: [u8; 128] = [
         0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c, 0xde,
         0xd4, 0x6d, 0xe9, 0x83, 0x90, 0x97, 0xdb, 0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f, 0xcb, 0x79,
@@ -95,33 +118,17 @@ const SECRET: [u64; 16] = {
 };
 
 const PRIME64_1: u64 = 0x9E37_79B1_85EB_CA87;
-const PRIME64_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
-const PRIME64_3: u64 = 0x1656_67B1_9E37_79F9;
-const PRIME_MX1: u64 = 0x1656_6791_9E37_79F9;
-const PRIME_MX2: u64 = 0x9FB2_1C65_1E98_DF25;
-
-/// XXH3 of the first `length` of 16 bytes, 1 to 16. Bytes behind them have no influence.
-#[inline]
-fn xxh3_short(bytes: u128, length: u32) -> u64 {
-    let upto3 = xxh3_1_to_3(bytes as u64, length);
-    let upto8 = xxh3_4_to_8(bytes as u64, length);
-    let upto16 = xxh3_9_to_16(bytes, length);
-    let short = if length < 4 { upto3 } else { upto8 };
-    if length > 8 { upto16 } else { short }
-}
-
-/// Bytes as bits, within a word: a length that belongs to another case must not overflow, its result is not used.
-#[inline]
-fn bits(bytes: u32) -> u32 {
-    bytes % 8 * 8
-}
+pub(crate) const PRIME64_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
+pub(crate) const PRIME64_3: u64 = 0x1656_67B1_9E37_79F9;
+pub(crate) const PRIME_MX1: u64 = 0x1656_6791_9E37_79F9;
+pub(crate) const PRIME_MX2: u64 = 0x9FB2_1C65_1E98_DF25;
 
 #[inline]
 fn xxh3_1_to_3(bytes: u64, length: u32) -> u64 {
     let first = bytes & 0xFF;
-    let middle = bytes >> bits(length >> 1) & 0xFF;
-    let last = bytes >> bits(length.wrapping_sub(1)) & 0xFF;
-    let combined = first << 16 | middle << 24 | last | u64::from(length & 3) << 8;
+    let middle = bytes >> (length / 2 * 8) & 0xFF;
+    let last = bytes >> (length * 8 - 8) & 0xFF;
+    let combined = first << 16 | middle << 24 | last | u64::from(length) << 8;
     let h = combined ^ ((SECRET[0] ^ SECRET[0] >> 32) & 0xFFFF_FFFF);
     let h = (h ^ h >> 33).wrapping_mul(PRIME64_2);
     let h = (h ^ h >> 29).wrapping_mul(PRIME64_3);
@@ -130,7 +137,7 @@ fn xxh3_1_to_3(bytes: u64, length: u32) -> u64 {
 
 #[inline]
 fn xxh3_4_to_8(bytes: u64, length: u32) -> u64 {
-    let last = bytes >> bits(length.wrapping_sub(4)) & 0xFFFF_FFFF;
+    let last = bytes >> (length * 8 - 32) & 0xFFFF_FFFF;
     let h = last.wrapping_add(bytes << 32) ^ (SECRET[1] ^ SECRET[2]);
     let h = (h ^ h.rotate_left(49) ^ h.rotate_left(24)).wrapping_mul(PRIME_MX2);
     let h = (h ^ (h >> 35).wrapping_add(u64::from(length))).wrapping_mul(PRIME_MX2);
@@ -140,7 +147,7 @@ fn xxh3_4_to_8(bytes: u64, length: u32) -> u64 {
 #[inline]
 fn xxh3_9_to_16(bytes: u128, length: u32) -> u64 {
     let lo = bytes as u64 ^ (SECRET[3] ^ SECRET[4]);
-    let hi = (bytes >> (length.wrapping_sub(8) % 16 * 8)) as u64 ^ (SECRET[5] ^ SECRET[6]);
+    let hi = (bytes >> (length * 8 - 64)) as u64 ^ (SECRET[5] ^ SECRET[6]);
     let sum = u64::from(length).wrapping_add(lo.swap_bytes()).wrapping_add(hi).wrapping_add(fold(lo, hi));
     avalanche(sum)
 }
@@ -201,23 +208,24 @@ mod tests {
     }
 
     #[test]
-    fn short_xxh3_equals_the_crate_at_every_length() {
-        let mut buffer = vec![0; 300];
-        for round in 0..200u32 {
+    fn tokens_hash_as_the_crate_does_at_every_length_and_level() {
+        let mut buffer = vec![0; 400];
+        for round in 0..100u32 {
             for (i, byte) in buffer.iter_mut().enumerate() {
                 *byte = (i as u32 * 31 + round * 7 + (i as u32 * round >> 3)) as u8;
             }
-            for length in 0..=40 {
-                let token = TokenRange { start: round, end: round + length };
-                assert_eq!(xxh3_token(&buffer, token), xxh3_64(token.of(&buffer)), "{length} bytes");
+            // All lengths, up to the very end of the buffer, in changing company.
+            let tokens: Vec<TokenRange> = (0..=40)
+                .flat_map(|length| [0, round, 200 - round, 400 - length].map(|start| TokenRange { start, end: start + length }))
+                .rev()
+                .collect();
+            let expected: Vec<u64> = tokens.iter().map(|token| xxh3_64(token.of(&buffer))).collect();
+            for &level in Level::available() {
+                let mut hashes = vec![0; tokens.len()];
+                simd::hash_tokens(level, &buffer, &tokens, &mut hashes);
+                assert_eq!(hashes, expected, "{level:?}");
             }
         }
-    }
-
-    #[test]
-    fn token_at_the_very_end_is_hashed_without_padding() {
-        let token = TokenRange { start: 2, end: 5 };
-        assert_eq!(xxh3_token(b"a abc", token), xxh3_64(b"abc"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Tokens become features: hashes of word n-grams, character n-grams, words with their letters, or rolling windows.
 //! Features of a text in order are a multiset; [`FeatureSet`] is the set, on which similarity is exact.
 
-mod hash;
+pub(crate) mod hash;
 mod set;
 mod shingle;
 mod weight;

@@ -1,6 +1,6 @@
 //! Which tokens make a feature together?
 
-use super::hash::{hash_chars, hash_tokens};
+use super::hash::hash_tokens;
 use super::hash_shingle;
 use crate::config::{Shingle, TokenHash};
 use crate::text::{PADDING, TokenRange};
@@ -16,6 +16,7 @@ pub(crate) struct Shingler {
     /// Text that is not yet done with, for character n-grams, and where its characters begin.
     text: Vec<u8>,
     starts: Vec<u32>,
+    grams: Vec<TokenRange>,
     tokens_seen: usize,
     /// Whether a feature has been given out.
     any: bool,
@@ -30,6 +31,7 @@ impl Shingler {
             words: Vec::new(),
             text: Vec::new(),
             starts: Vec::new(),
+            grams: Vec::new(),
             tokens_seen: 0,
             any: false,
             features: Vec::new(),
@@ -139,8 +141,9 @@ impl Shingler {
         self.text.resize(self.text.len() + PADDING, 0);
         let ends = self.starts.iter().skip(n).chain(std::iter::once(&end));
         let count = (self.starts.len() + 1).saturating_sub(n);
-        let ranges = self.starts[..count].iter().zip(ends).map(|(&start, &end)| TokenRange { start, end });
-        self.features.extend(ranges.map(|range| hash_chars(&self.text, range)));
+        self.grams.clear();
+        self.grams.extend(self.starts[..count].iter().zip(ends).map(|(&start, &end)| TokenRange { start, end }));
+        hash_tokens(TokenHash::Xxh3, &self.text, &self.grams, &mut self.features);
         self.text.truncate(end as usize);
         self.keep_chars(n - 1);
     }

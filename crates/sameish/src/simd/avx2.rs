@@ -1,6 +1,7 @@
 //! The kernels for AVX2.
 
 use super::{BLOCK, GROUP, Masks};
+use crate::text::TokenRange;
 use std::arch::x86_64::*;
 
 #[target_feature(enable = "avx2")]
@@ -53,6 +54,12 @@ fn classify_half(block: &[u8; BLOCK], low: &mut [u8; BLOCK], at: usize) -> Masks
         // The top bit of a byte tells that it is not ASCII, and it is the bit that is gathered.
         complex: bits(complex),
     }
+}
+
+/// AVX2 has no 64-bit multiplication, so there is nothing to gain over the scalar form.
+#[target_feature(enable = "avx2")]
+pub(super) fn hash_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+    super::scalar::hash_tokens(buffer, tokens, hashes);
 }
 
 #[target_feature(enable = "avx2")]

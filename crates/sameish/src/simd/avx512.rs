@@ -1,6 +1,8 @@
 //! The kernels for AVX-512 F, BW, DQ and VL.
 
 use super::{BLOCK, GROUP, Masks};
+use crate::features::hash::{PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3, SECRET, xxh3_tokens};
+use crate::text::{PADDING, TokenRange};
 use std::arch::x86_64::*;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
@@ -37,6 +39,125 @@ pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks:
 #[inline]
 fn _mm512_mask_or_epi64_bytes(x: __m512i, mask: u64, y: __m512i) -> __m512i {
     _mm512_or_si512(x, _mm512_maskz_mov_epi8(mask, y))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn hash_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+    let (groups, rest) = tokens.as_chunks::<8>();
+    let (outputs, last) = hashes.as_chunks_mut::<8>();
+    for (tokens, hashes) in groups.iter().zip(outputs) {
+        if !hash_eight(buffer, tokens, hashes) {
+            xxh3_tokens(buffer, tokens, hashes);
+        }
+    }
+    xxh3_tokens(buffer, rest, last);
+}
+
+/// XXH3 of eight tokens of 1 to 16 bytes, each with 16 readable bytes from its start on: all three cases by length for
+/// all eight, then the right one for each. Tells whether the tokens are such.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+fn hash_eight(buffer: &[u8], tokens: &[TokenRange; 8], hashes: &mut [u64; 8]) -> bool {
+    // SAFETY: eight ranges are 64 bytes, and their layout is start, end.
+    let ranges = unsafe { _mm512_loadu_si512(tokens.as_ptr().cast()) };
+    let start = _mm512_and_si512(ranges, _mm512_set1_epi64(0xFFFF_FFFF));
+    let length = _mm512_sub_epi64(_mm512_srli_epi64(ranges, 32), start);
+    let Some(limit) = buffer.len().checked_sub(PADDING) else { return false };
+    let beyond = _mm512_cmpgt_epu64_mask(start, _mm512_set1_epi64(limit as i64));
+    let odd = _mm512_cmpgt_epu64_mask(_mm512_sub_epi64(length, _mm512_set1_epi64(1)), _mm512_set1_epi64(15));
+    if beyond | odd != 0 {
+        return false;
+    }
+    let mut bytes = [_mm_setzero_si128(); 8];
+    for (bytes, token) in bytes.iter_mut().zip(tokens) {
+        // SAFETY: no start is beyond the limit, from which on 16 bytes can be read.
+        *bytes = unsafe { _mm_loadu_si128(buffer.as_ptr().add(token.start as usize).cast()) };
+    }
+    // SAFETY: eight vectors of 16 bytes are two of 64.
+    let (first, second) = unsafe {
+        (_mm512_loadu_si512(bytes.as_ptr().cast()), _mm512_loadu_si512(bytes.as_ptr().add(4).cast()))
+    };
+    let lo = _mm512_permutex2var_epi64(first, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), second);
+    let hi = _mm512_permutex2var_epi64(first, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), second);
+    let upto8 = _mm512_cmple_epu64_mask(length, _mm512_set1_epi64(8));
+    let upto3 = _mm512_cmple_epu64_mask(length, _mm512_set1_epi64(3));
+    let hash = xxh3_9_to_16(lo, hi, length);
+    let hash = _mm512_mask_mov_epi64(hash, upto8, xxh3_4_to_8(lo, length));
+    let hash = _mm512_mask_mov_epi64(hash, upto3, xxh3_1_to_3(lo, length));
+    // SAFETY: eight hashes are 64 bytes.
+    unsafe { _mm512_storeu_si512(hashes.as_mut_ptr().cast(), hash) };
+    true
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+fn xxh3_1_to_3(bytes: __m512i, length: __m512i) -> __m512i {
+    let one_byte = _mm512_set1_epi64(0xFF);
+    let half = _mm512_slli_epi64(_mm512_srli_epi64(length, 1), 3);
+    let all_but_one = _mm512_sub_epi64(_mm512_slli_epi64(length, 3), _mm512_set1_epi64(8));
+    let first = _mm512_slli_epi64(_mm512_and_si512(bytes, one_byte), 16);
+    let middle = _mm512_slli_epi64(_mm512_and_si512(_mm512_srlv_epi64(bytes, half), one_byte), 24);
+    let last = _mm512_and_si512(_mm512_srlv_epi64(bytes, all_but_one), one_byte);
+    let size = _mm512_slli_epi64(length, 8);
+    let combined = _mm512_or_si512(_mm512_or_si512(first, middle), _mm512_or_si512(last, size));
+    let key = (SECRET[0] ^ SECRET[0] >> 32) & 0xFFFF_FFFF;
+    let h = _mm512_xor_si512(combined, _mm512_set1_epi64(key as i64));
+    let h = _mm512_mullo_epi64(xor_shift::<33>(h), _mm512_set1_epi64(PRIME64_2 as i64));
+    let h = _mm512_mullo_epi64(xor_shift::<29>(h), _mm512_set1_epi64(PRIME64_3 as i64));
+    xor_shift::<32>(h)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+fn xxh3_4_to_8(bytes: __m512i, length: __m512i) -> __m512i {
+    let shift = _mm512_sub_epi64(_mm512_slli_epi64(length, 3), _mm512_set1_epi64(32));
+    let last = _mm512_and_si512(_mm512_srlv_epi64(bytes, shift), _mm512_set1_epi64(0xFFFF_FFFF));
+    let sum = _mm512_add_epi64(last, _mm512_slli_epi64(bytes, 32));
+    let h = _mm512_xor_si512(sum, _mm512_set1_epi64((SECRET[1] ^ SECRET[2]) as i64));
+    let h = _mm512_xor_si512(h, _mm512_xor_si512(_mm512_rol_epi64(h, 49), _mm512_rol_epi64(h, 24)));
+    let prime = _mm512_set1_epi64(PRIME_MX2 as i64);
+    let h = _mm512_mullo_epi64(h, prime);
+    let h = _mm512_xor_si512(h, _mm512_add_epi64(_mm512_srli_epi64(h, 35), length));
+    xor_shift::<28>(_mm512_mullo_epi64(h, prime))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+fn xxh3_9_to_16(lo: __m512i, hi: __m512i, length: __m512i) -> __m512i {
+    // The last 8 bytes: those of `hi` that count, below them the end of `lo`.
+    let shift = _mm512_sub_epi64(_mm512_slli_epi64(length, 3), _mm512_set1_epi64(64));
+    let back = _mm512_sub_epi64(_mm512_set1_epi64(64), shift);
+    let end = _mm512_or_si512(_mm512_srlv_epi64(lo, shift), _mm512_sllv_epi64(hi, back));
+    let a = _mm512_xor_si512(lo, _mm512_set1_epi64((SECRET[3] ^ SECRET[4]) as i64));
+    let b = _mm512_xor_si512(end, _mm512_set1_epi64((SECRET[5] ^ SECRET[6]) as i64));
+    let swap = _mm512_set4_epi32(0x0809_0A0B, 0x0C0D_0E0F, 0x0001_0203, 0x0405_0607);
+    let sum = _mm512_add_epi64(_mm512_add_epi64(length, _mm512_shuffle_epi8(a, swap)), b);
+    let h = _mm512_add_epi64(sum, fold(a, b));
+    xor_shift::<32>(_mm512_mullo_epi64(xor_shift::<37>(h), _mm512_set1_epi64(PRIME_MX1 as i64)))
+}
+
+/// The two halves of each 128-bit product, folded, from four products of halves.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+fn fold(a: __m512i, b: __m512i) -> __m512i {
+    let low = _mm512_set1_epi64(0xFFFF_FFFF);
+    let (a_high, b_high) = (_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    let low_low = _mm512_mul_epu32(a, b);
+    let low_high = _mm512_mul_epu32(a, b_high);
+    let high_low = _mm512_mul_epu32(a_high, b);
+    let high_high = _mm512_mul_epu32(a_high, b_high);
+    let cross = _mm512_add_epi64(_mm512_srli_epi64(low_low, 32), _mm512_and_si512(low_high, low));
+    let cross = _mm512_add_epi64(cross, high_low);
+    let upper = _mm512_add_epi64(high_high, _mm512_srli_epi64(low_high, 32));
+    let upper = _mm512_add_epi64(upper, _mm512_srli_epi64(cross, 32));
+    let lower = _mm512_mask_mov_epi32(_mm512_slli_epi64(cross, 32), 0x5555, low_low);
+    _mm512_xor_si512(lower, upper)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+fn xor_shift<const BITS: u32>(h: __m512i) -> __m512i {
+    _mm512_xor_si512(h, _mm512_srli_epi64(h, BITS))
 }
 
 /// Vectors of 16 rows that are kept in registers while the hashes go by.

@@ -1,6 +1,7 @@
 //! The kernels in plain Rust: what the others must equal.
 
 use super::{BLOCK, GROUP, Masks};
+pub(super) use crate::features::hash::xxh3_tokens as hash_tokens;
 
 pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks: &mut [Masks]) {
     for ((block, low), mask) in text.iter().zip(lowered).zip(masks) {

@@ -28,8 +28,9 @@ pub struct Span {
     pub end: usize,
 }
 
-/// Where a token lies in a buffer.
+/// Where a token lies in a buffer. The layout is fixed because a kernel reads several at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct TokenRange {
     pub(crate) start: u32,
     pub(crate) end: u32,
