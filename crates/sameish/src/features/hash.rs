@@ -117,7 +117,8 @@ pub(crate) const SECRET: [u64; 16] = {
     words
 };
 
-const PRIME64_1: u64 = 0x9E37_79B1_85EB_CA87;
+/// Where the sum begins for 24 bytes: 24 times XXH64's first prime.
+pub(crate) const TRIPLE: u64 = 24u64.wrapping_mul(0x9E37_79B1_85EB_CA87);
 pub(crate) const PRIME64_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
 pub(crate) const PRIME64_3: u64 = 0x1656_67B1_9E37_79F9;
 pub(crate) const PRIME_MX1: u64 = 0x1656_6791_9E37_79F9;
@@ -173,8 +174,7 @@ pub(crate) fn hash_shingle(words: &[u64]) -> u64 {
         [first, second] => xxh3_9_to_16(u128::from(second) << 64 | u128::from(first), 16),
         [first, second, third] => {
             // 24 bytes: two overlapping pieces of 16.
-            let h = (24u64).wrapping_mul(PRIME64_1);
-            let h = h.wrapping_add(fold(first ^ SECRET[0], second ^ SECRET[1]));
+            let h = TRIPLE.wrapping_add(fold(first ^ SECRET[0], second ^ SECRET[1]));
             avalanche(h.wrapping_add(fold(second ^ SECRET[2], third ^ SECRET[3])))
         }
         _ => hash_many(words),

@@ -3,6 +3,7 @@
 use super::hash::hash_tokens;
 use super::hash_shingle;
 use crate::config::{Shingle, TokenHash};
+use crate::simd::{self, Level};
 use crate::text::{PADDING, TokenRange};
 
 /// Turns the tokens of a text, which come in batches, into features, which leave in batches.
@@ -85,8 +86,11 @@ impl Shingler {
     /// Word n-grams.
     fn slide(&mut self, n: usize) {
         match n {
-            // The usual length, compiled for it.
-            3 => self.features.extend(self.words.array_windows::<3>().map(|window| hash_shingle(window))),
+            // The usual length has a kernel of its own.
+            3 => {
+                self.features.resize(self.words.len().saturating_sub(2), 0);
+                simd::hash_triples(Level::current(), &self.words, &mut self.features);
+            }
             _ => self.features.extend(self.words.windows(n).map(hash_shingle)),
         }
         self.keep_words(n - 1);

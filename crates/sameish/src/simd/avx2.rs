@@ -62,6 +62,16 @@ pub(super) fn hash_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u6
     super::scalar::hash_tokens(buffer, tokens, hashes);
 }
 
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn hash_triples(words: &[u64], hashes: &mut [u64]) {
+    super::scalar::hash_triples(words, hashes);
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn list_edges(masks: &[u64], edges: &mut [u32]) -> usize {
+    super::scalar::list_edges(masks, edges)
+}
+
 #[target_feature(enable = "avx2")]
 pub(super) fn lower_rows(hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
     let mut rows = rows.chunks_exact_mut(2 * GROUP);

@@ -1,7 +1,7 @@
 //! The kernels for AVX-512 F, BW, DQ and VL.
 
 use super::{BLOCK, GROUP, Masks};
-use crate::features::hash::{PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3, SECRET, xxh3_tokens};
+use crate::features::hash::{PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3, SECRET, TRIPLE, xxh3_tokens};
 use crate::text::{PADDING, TokenRange};
 use std::arch::x86_64::*;
 
@@ -68,15 +68,11 @@ fn hash_eight(buffer: &[u8], tokens: &[TokenRange; 8], hashes: &mut [u64; 8]) ->
     if beyond | odd != 0 {
         return false;
     }
-    let mut bytes = [_mm_setzero_si128(); 8];
-    for (bytes, token) in bytes.iter_mut().zip(tokens) {
-        // SAFETY: no start is beyond the limit, from which on 16 bytes can be read.
-        *bytes = unsafe { _mm_loadu_si128(buffer.as_ptr().add(token.start as usize).cast()) };
-    }
-    // SAFETY: eight vectors of 16 bytes are two of 64.
-    let (first, second) = unsafe {
-        (_mm512_loadu_si512(bytes.as_ptr().cast()), _mm512_loadu_si512(bytes.as_ptr().add(4).cast()))
-    };
+    // SAFETY: no start is beyond the limit, from which on 16 bytes can be read.
+    let bytes = |i: usize| unsafe { _mm_loadu_si128(buffer.as_ptr().add(tokens[i].start as usize).cast()) };
+    let two = |i: usize| _mm256_inserti128_si256(_mm256_castsi128_si256(bytes(i)), bytes(i + 1), 1);
+    let four = |i: usize| _mm512_inserti64x4(_mm512_castsi256_si512(two(i)), two(i + 2), 1);
+    let (first, second) = (four(0), four(4));
     let lo = _mm512_permutex2var_epi64(first, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), second);
     let hi = _mm512_permutex2var_epi64(first, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), second);
     let upto8 = _mm512_cmple_epu64_mask(length, _mm512_set1_epi64(8));
@@ -158,6 +154,32 @@ fn fold(a: __m512i, b: __m512i) -> __m512i {
 #[inline]
 fn xor_shift<const BITS: u32>(h: __m512i) -> __m512i {
     _mm512_xor_si512(h, _mm512_srli_epi64(h, BITS))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn hash_triples(words: &[u64], hashes: &mut [u64]) {
+    let (groups, rest) = hashes.as_chunks_mut::<8>();
+    let key = |i: usize| _mm512_set1_epi64(SECRET[i] as i64);
+    for (i, hashes) in groups.iter_mut().enumerate() {
+        let window = &words[8 * i..8 * i + 10];
+        // SAFETY: ten words reach to the end of the eight from the third on, and eight hashes are 64 bytes.
+        unsafe {
+            let first = _mm512_loadu_si512(window.as_ptr().cast());
+            let second = _mm512_loadu_si512(window.as_ptr().add(1).cast());
+            let third = _mm512_loadu_si512(window.as_ptr().add(2).cast());
+            let one = fold(_mm512_xor_si512(first, key(0)), _mm512_xor_si512(second, key(1)));
+            let two = fold(_mm512_xor_si512(second, key(2)), _mm512_xor_si512(third, key(3)));
+            let h = _mm512_add_epi64(_mm512_add_epi64(one, two), _mm512_set1_epi64(TRIPLE as i64));
+            let h = _mm512_mullo_epi64(xor_shift::<37>(h), _mm512_set1_epi64(PRIME_MX1 as i64));
+            _mm512_storeu_si512(hashes.as_mut_ptr().cast(), xor_shift::<32>(h));
+        }
+    }
+    super::scalar::hash_triples(&words[8 * groups.len()..], rest);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn list_edges(masks: &[u64], edges: &mut [u32]) -> usize {
+    super::scalar::list_edges(masks, edges)
 }
 
 /// Vectors of 16 rows that are kept in registers while the hashes go by.

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Level {
     /// Plain Rust, on every CPU.
     Scalar = 1,
-    /// AVX2, on x86-64 since 2013.
+    /// AVX2 and the bit instructions of its time (BMI1, BMI2, LZCNT, POPCNT), on x86-64 since 2013.
     Avx2 = 2,
     /// AVX-512 F, BW, DQ and VL.
     Avx512 = 3,
@@ -53,7 +53,12 @@ impl Level {
     pub fn available() -> &'static [Level] {
         #[cfg(target_arch = "x86_64")]
         {
-            let avx2 = is_x86_feature_detected!("avx2");
+            // Every CPU with AVX2 has the others too, but only the asking makes it safe to use them.
+            let avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt");
             let avx512 = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
@@ -123,13 +128,14 @@ macro_rules! dispatch {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => {
                 debug_assert!(Level::available().contains(&Level::Avx2));
-                // SAFETY: the level is only ever chosen from those `available`, so the CPU has AVX2.
+                // SAFETY: the level is only ever chosen from those `available`, so the CPU has AVX2 and its companions.
                 unsafe { avx2::$name($($arg),*) }
             }
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => {
                 debug_assert!(Level::available().contains(&Level::Avx512));
-                // SAFETY: the level is only ever chosen from those `available`, so the CPU has AVX-512 F, BW, DQ, VL.
+                // SAFETY: the level is only ever chosen from those `available`, so the CPU has AVX-512 F, BW, DQ, VL,
+                // and whatever AVX2 comes with.
                 unsafe { avx512::$name($($arg),*) }
             }
             #[cfg(not(target_arch = "x86_64"))]
@@ -165,6 +171,24 @@ pub(crate) fn classify(level: Level, text: &[u8], lowered: &mut [u8], masks: &mu
 pub(crate) fn hash_tokens(level: Level, buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
     assert!(tokens.len() == hashes.len());
     dispatch!(level, hash_tokens(buffer, tokens, hashes));
+}
+
+/// Writes the XXH3 of each three consecutive words, given by their hashes.
+///
+/// # Panics
+/// If there are not two words more than hashes.
+pub(crate) fn hash_triples(level: Level, words: &[u64], hashes: &mut [u64]) {
+    assert!(hashes.is_empty() || words.len() == hashes.len() + 2);
+    dispatch!(level, hash_triples(words, hashes));
+}
+
+/// Lists where runs of ones begin and end in a long mask, and tells how many such places there are.
+///
+/// # Panics
+/// If there is no room for an edge at every bit and eight more.
+pub(crate) fn list_edges(level: Level, masks: &[u64], edges: &mut [u32]) -> usize {
+    assert!(edges.len() >= masks.len() * BLOCK + 8);
+    dispatch!(level, list_edges(masks, edges))
 }
 
 /// Rows that are made with one set of 16 multipliers: 16 plain and 16 with the hash's upper half added.
@@ -214,6 +238,43 @@ mod tests {
                 let mut found = (vec![1; blocks * BLOCK], vec![Masks::default(); blocks]);
                 classify(level, text, &mut found.0, &mut found.1);
                 assert_eq!(found, expected, "{level:?}, {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn triples_agree_for_every_length() {
+        let mut random = SplitMix(7);
+        let words: Vec<u64> = (0..60).map(|_| random.next()).collect();
+        for length in 2..words.len() {
+            let mut expected = vec![0; length - 2];
+            hash_triples(Level::Scalar, &words[..length], &mut expected);
+            for &level in Level::available() {
+                let mut found = vec![1; length - 2];
+                hash_triples(level, &words[..length], &mut found);
+                assert_eq!(found, expected, "{level:?}, {length} words");
+            }
+        }
+    }
+
+    #[test]
+    fn edges_agree_with_a_walk_over_the_bits() {
+        let mut random = SplitMix(8);
+        for round in 0..200 {
+            let masks: Vec<u64> = (0..round % 5)
+                .map(|_| match round % 7 {
+                    0 => u64::MAX,
+                    1 => 0x5555_5555_5555_5555,
+                    _ => random.next() & random.next(),
+                })
+                .collect();
+            let bit = |i: usize| masks.get(i / 64).is_some_and(|mask| mask >> (i % 64) & 1 == 1);
+            let walk = (0..masks.len() * 64).filter(|&i| bit(i) != (i > 0 && bit(i - 1)));
+            let expected: Vec<u32> = walk.map(|i| i as u32).collect();
+            for &level in Level::available() {
+                let mut edges = vec![0; masks.len() * BLOCK + 8];
+                let count = list_edges(level, &masks, &mut edges);
+                assert_eq!(edges[..count], expected, "{level:?}");
             }
         }
     }

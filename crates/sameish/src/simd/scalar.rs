@@ -51,6 +51,38 @@ static KINDS: [u8; 256] = {
     kinds
 };
 
+#[inline]
+pub(super) fn hash_triples(words: &[u64], hashes: &mut [u64]) {
+    for (hash, triple) in hashes.iter_mut().zip(words.array_windows::<3>()) {
+        *hash = crate::features::hash_shingle(triple);
+    }
+}
+
+/// Inlined where the instructions for counting zeros are known to exist, which is half the work.
+#[inline(always)]
+pub(super) fn list_edges(masks: &[u64], edges: &mut [u32]) -> usize {
+    let (mut count, mut before) = (0, 0);
+    for (i, &mask) in masks.iter().enumerate() {
+        let mut left = mask ^ (mask << 1 | before);
+        before = mask >> 63;
+        let found = left.count_ones() as usize;
+        let mut at = count;
+        // Eight at a time without asking: cheaper than a mispredicted branch for each block.
+        loop {
+            for edge in &mut edges[at..at + 8] {
+                *edge = (i * BLOCK) as u32 + left.trailing_zeros();
+                left &= left.wrapping_sub(1);
+            }
+            at += 8;
+            if left == 0 {
+                break;
+            }
+        }
+        count += found;
+    }
+    count
+}
+
 pub(super) fn lower_rows(hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
     let (multipliers, _) = multipliers.as_chunks::<{ GROUP / 2 }>();
     let (rows, _) = rows.as_chunks_mut::<GROUP>();

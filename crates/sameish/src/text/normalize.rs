@@ -24,7 +24,9 @@ pub(super) struct Folded {
 /// Holds characters back until nothing can melt into them any more.
 #[derive(Default)]
 pub(super) struct Normalizer {
-    /// The last character that others may melt into, and what may.
+    /// The last character, if nothing has come behind it that may melt into it.
+    base: Option<Folded>,
+    /// Otherwise that character and what came.
     pending: Vec<Folded>,
     marks_in_row: usize,
 }
@@ -37,7 +39,7 @@ impl Normalizer {
         for c in text.chars() {
             let span = Span { start, end: start + c.len_utf8() };
             start = span.end;
-            // Most characters fold to themselves or to one other.
+            let c = c.to_ascii_lowercase();
             let entry = Entry::of(c);
             match entry.mapping() {
                 None => self.push(Folded { c, entry, span }, &mut emit),
@@ -50,28 +52,38 @@ impl Normalizer {
         }
     }
 
+    #[inline]
     fn push(&mut self, new: Folded, emit: &mut impl FnMut(Folded)) {
-        if new.entry.class() == Class::Drop {
+        let class = new.entry.class();
+        if class == Class::Drop {
             return;
         }
+        if class == Class::Extend || new.entry.needs_context() {
+            return self.push_mark(new, emit);
+        }
+        self.marks_in_row = 0;
+        if !self.pending.is_empty() {
+            self.flush(emit);
+        }
+        if let Some(base) = self.base.replace(new) {
+            emit(base);
+        }
+    }
+
+    /// Takes a character that may melt into the one before it, or has to be counted.
+    fn push_mark(&mut self, new: Folded, emit: &mut impl FnMut(Folded)) {
         if new.entry.class() == Class::Extend || new.entry.ccc() != 0 {
             self.marks_in_row += 1;
             if self.marks_in_row > MAX_MARKS {
                 return;
             }
-        } else {
-            self.marks_in_row = 0;
         }
-        if new.entry.needs_context() {
-            // Conjoining vowels and the like are no marks, but a long row of them must not pile up either.
-            if self.pending.len() > MAX_MARKS + 1 {
-                self.flush(emit);
-            }
-            self.insert_in_order(new);
-        } else {
+        // Conjoining vowels and the like are no marks, but a long row of them must not pile up either.
+        if !new.entry.needs_context() || self.pending.len() > MAX_MARKS + 1 {
             self.flush(emit);
-            self.pending.push(new);
         }
+        self.pending.extend(self.base.take());
+        self.insert_in_order(new);
     }
 
     /// Marks of a lower combining class go before those of a higher one, never past a base.
@@ -86,15 +98,14 @@ impl Normalizer {
 
     /// Gives out what was held back.
     pub(super) fn flush(&mut self, emit: &mut impl FnMut(Folded)) {
-        if let [single] = self.pending[..] {
-            emit(single);
-        } else if !self.pending.is_empty() {
+        if let Some(base) = self.base.take() {
+            emit(base);
+        }
+        if self.pending.len() > 1 {
             self.decompose();
             self.compose();
-            self.pending.drain(..).for_each(emit);
-            return;
         }
-        self.pending.clear();
+        self.pending.drain(..).for_each(emit);
     }
 
     /// Takes composed characters apart, so that a mark that goes before the one already in them finds its place.

@@ -24,7 +24,7 @@ pub(crate) struct TextScratch {
     /// The lower-cased chunk, then the words that took the careful path, then padding.
     bytes: Vec<u8>,
     masks: Vec<Masks>,
-    blocks: Vec<Block>,
+    rules: Rules,
     tokens: Vec<TokenRange>,
     merged: Vec<TokenRange>,
     /// Runs that take the careful path, as bytes of the chunk.
@@ -34,15 +34,15 @@ pub(crate) struct TextScratch {
     normalizer: Normalizer,
 }
 
-/// What the rules make of a block of 64 bytes.
-#[derive(Clone, Copy, Default)]
-struct Block {
+/// What the rules make of a chunk, a mask for each block of 64 bytes.
+#[derive(Default)]
+struct Rules {
     /// Bytes within words.
-    words: u64,
+    words: Vec<u64>,
     /// Bytes that could be within words if they were looked at more closely.
-    run: u64,
+    runs: Vec<u64>,
     /// Bytes for whose sake their run must be.
-    trigger: u64,
+    triggers: Vec<u64>,
 }
 
 /// The tokens of a part of a text.
@@ -112,10 +112,9 @@ impl TextScratch {
         self.bytes.resize(blocks * BLOCK, 0);
         self.masks.resize(blocks, Masks::default());
         simd::classify(Level::current(), chunk, &mut self.bytes, &mut self.masks);
-        self.blocks.resize(blocks, Block::default());
         match tokenizer {
-            Tokenizer::AsciiWords => ascii_rules(&self.masks, chunk, &mut self.blocks),
-            _ => unicode_rules(&self.masks, &mut self.blocks),
+            Tokenizer::AsciiWords => self.rules.apply_ascii(&self.masks, chunk),
+            _ => self.rules.apply_unicode(&self.masks),
         }
         let taken = if end == text.len() { chunk.len() } else { self.find_cut(tokenizer, text, at, end)? };
         self.find_tokens(tokenizer, &text[at..at + taken]);
@@ -138,9 +137,8 @@ impl TextScratch {
     /// Length of the part of the chunk that can be taken without the rest.
     fn find_cut(&self, tokenizer: Tokenizer, text: &str, at: usize, end: usize) -> Option<usize> {
         let length = end - at;
-        for (i, block) in self.blocks.iter().enumerate().rev() {
-            let inside = ones_below(length.saturating_sub(i * BLOCK));
-            let breaks = !block.run & inside;
+        for (i, run) in self.rules.runs.iter().enumerate().rev() {
+            let breaks = !run & ones_below(length.saturating_sub(i * BLOCK));
             if breaks != 0 {
                 return Some(i * BLOCK + BLOCK - breaks.leading_zeros() as usize);
             }
@@ -158,58 +156,22 @@ impl TextScratch {
         self.sink.words.clear();
         self.sink.spans.clear();
         self.careful.clear();
-        let last = chunk.len() / BLOCK;
-        self.blocks.truncate(last + 1);
-        let inside = ones_below(chunk.len() - last * BLOCK);
-        let Block { words, run, trigger } = &mut self.blocks[last];
-        for mask in [words, run, trigger] {
-            *mask &= inside;
-        }
-        self.mark_careful_runs();
+        self.rules.cut(chunk.len());
+        self.rules.take_careful_runs(&mut self.careful);
         self.extract_runs();
         if !self.careful.is_empty() {
             self.take_care(tokenizer, chunk);
         }
     }
 
-    /// Makes one run of ones of each stretch that needs a closer look.
-    fn mark_careful_runs(&mut self) {
-        for i in 0..self.blocks.len() {
-            while self.blocks[i].trigger != 0 {
-                let bit = self.blocks[i].trigger.trailing_zeros() as usize;
-                let run = run_around(&self.blocks, i * BLOCK + bit);
-                fill(&mut self.blocks, run);
-                self.careful.push(run);
-            }
-        }
-    }
-
     /// Lists the runs of ones.
     fn extract_runs(&mut self) {
-        // Room for every bit of a block, so that the loop below never asks.
-        self.edges.resize(self.blocks.len() * BLOCK + BLOCK, 0);
-        let (mut count, mut before) = (0, 0);
-        for (i, block) in self.blocks.iter().enumerate() {
-            let mut edges = block.words ^ (block.words << 1 | before);
-            before = block.words >> 63;
-            let found = edges.count_ones() as usize;
-            let mut at = count;
-            // Eight at a time without asking: cheaper than a mispredicted branch for each block.
-            loop {
-                for slot in &mut self.edges[at..at + 8] {
-                    *slot = (i * BLOCK) as u32 + edges.trailing_zeros();
-                    edges &= edges.wrapping_sub(1);
-                }
-                at += 8;
-                if edges == 0 {
-                    break;
-                }
-            }
-            count += found;
-        }
+        let bits = self.rules.words.len() * BLOCK;
+        self.edges.resize(bits + BLOCK, 0);
+        let mut count = simd::list_edges(Level::current(), &self.rules.words, &mut self.edges);
         if count % 2 == 1 {
             // The chunk ends within its last word and its last block.
-            self.edges[count] = (self.blocks.len() * BLOCK) as u32;
+            self.edges[count] = bits as u32;
             count += 1;
         }
         self.tokens.clear();
@@ -249,23 +211,113 @@ impl TextScratch {
     }
 }
 
-/// Words by Unicode's rules, as far as ASCII goes: letters, digits and `_` join each other, `' . :` join two letters and
-/// `' . , ;` two digits (UAX #29, rules WB5 to WB13b).
-fn unicode_rules(masks: &[Masks], blocks: &mut [Block]) {
-    let nothing = Masks::default();
-    for (i, block) in blocks.iter_mut().enumerate() {
-        let mask = &masks[i];
-        let before = if i == 0 { &nothing } else { &masks[i - 1] };
-        let after = masks.get(i + 1).unwrap_or(&nothing);
-        let between =
-            |this: u64, before: u64, after: u64| (this << 1 | before >> 63) & (this >> 1 | after << 63);
-        let letters = mask.mid_letter & between(mask.letter, before.letter, after.letter);
-        let digits = mask.mid_number & between(mask.digit, before.digit, after.digit);
-        let words = mask.letter | mask.digit | mask.underscore | letters | digits;
-        let run = words | mask.mid_letter | mask.mid_number | mask.quote | mask.complex;
-        // A word that begins with `_` may have nothing else in it, and is none then.
-        let first = mask.underscore & !(words << 1 | words_end(before));
-        *block = Block { words, run, trigger: mask.complex | first };
+impl Rules {
+    /// Words by Unicode's rules, as far as ASCII goes: letters, digits and `_` join each other, `' . :` join two letters
+    /// and `' . , ;` two digits (UAX #29, rules WB5 to WB13b).
+    fn apply_unicode(&mut self, masks: &[Masks]) {
+        self.clear();
+        let nothing = Masks::default();
+        let mut before = &nothing;
+        for (i, mask) in masks.iter().enumerate() {
+            let after = masks.get(i + 1).unwrap_or(&nothing);
+            let between = |this: u64, before: u64, after: u64| (this << 1 | before >> 63) & (this >> 1 | after << 63);
+            let letters = mask.mid_letter & between(mask.letter, before.letter, after.letter);
+            let digits = mask.mid_number & between(mask.digit, before.digit, after.digit);
+            let words = mask.letter | mask.digit | mask.underscore | letters | digits;
+            // A word that begins with `_` may have nothing else in it, and is none then.
+            let first = mask.underscore & !(words << 1 | words_end(before));
+            self.words.push(words);
+            self.runs.push(words | mask.mid_letter | mask.mid_number | mask.quote | mask.complex);
+            self.triggers.push(mask.complex | first);
+            before = mask;
+        }
+    }
+
+    /// Words of the seeds: two or more of `a-z 0-9 _`, the text in lower case. Of all other characters only the Kelvin
+    /// sign and the dotted capital I have one of these in their lower case, so only they need a closer look.
+    fn apply_ascii(&mut self, masks: &[Masks], chunk: &[u8]) {
+        self.clear();
+        self.words.extend(masks.iter().map(|mask| mask.letter | mask.digit | mask.underscore));
+        self.runs.extend_from_slice(&self.words);
+        self.triggers.resize(masks.len(), 0);
+        for (i, mask) in masks.iter().enumerate() {
+            let mut complex = mask.complex;
+            while complex != 0 {
+                let at = i * BLOCK + complex.trailing_zeros() as usize;
+                complex &= complex.wrapping_sub(1);
+                for byte in at..at + lower_case_is_ascii(&chunk[at..]) {
+                    self.runs[byte / BLOCK] |= 1 << (byte % BLOCK);
+                    self.triggers[byte / BLOCK] |= 1 << (byte % BLOCK);
+                }
+            }
+        }
+        self.drop_single_bytes();
+    }
+
+    fn drop_single_bytes(&mut self) {
+        let mut before = 0;
+        for i in 0..self.words.len() {
+            let words = self.words[i];
+            let after = self.words.get(i + 1).map_or(0, |next| next << 63);
+            self.words[i] &= words << 1 | before | words >> 1 | after;
+            before = words >> 63;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.words.clear();
+        self.runs.clear();
+        self.triggers.clear();
+    }
+
+    /// Forgets what lies behind `length` bytes.
+    fn cut(&mut self, length: usize) {
+        let last = length / BLOCK;
+        for masks in [&mut self.words, &mut self.runs, &mut self.triggers] {
+            masks.truncate(last + 1);
+            masks[last] &= ones_below(length - last * BLOCK);
+        }
+    }
+
+    /// Lists the stretches that need a closer look and makes one run of ones of each, to keep its place.
+    fn take_careful_runs(&mut self, careful: &mut Vec<TokenRange>) {
+        for i in 0..self.triggers.len() {
+            while self.triggers[i] != 0 {
+                let run = self.run_around(i * BLOCK + self.triggers[i].trailing_zeros() as usize);
+                self.fill(run);
+                careful.push(run);
+            }
+        }
+    }
+
+    /// The run of bytes around one of them that may be within words.
+    fn run_around(&self, at: usize) -> TokenRange {
+        let (first, bit) = (at / BLOCK, at % BLOCK);
+        let mut start = at + 1 - (self.runs[first] << (63 - bit)).leading_ones() as usize;
+        for i in (0..first).rev() {
+            if start != (i + 1) * BLOCK {
+                break;
+            }
+            start -= self.runs[i].leading_ones() as usize;
+        }
+        let mut end = at + (self.runs[first] >> bit).trailing_ones() as usize;
+        for i in first + 1..self.runs.len() {
+            if end != i * BLOCK {
+                break;
+            }
+            end += self.runs[i].trailing_ones() as usize;
+        }
+        TokenRange { start: start as u32, end: end as u32 }
+    }
+
+    /// Makes the run one word for now, with nothing left to trigger.
+    fn fill(&mut self, run: TokenRange) {
+        let (start, end) = (run.start as usize, run.end as usize);
+        for i in start / BLOCK..end.div_ceil(BLOCK) {
+            let bits = ones_below(end - i * BLOCK) & !ones_below(start.saturating_sub(i * BLOCK));
+            self.words[i] |= bits;
+            self.triggers[i] &= !bits;
+        }
     }
 }
 
@@ -275,53 +327,12 @@ fn words_end(mask: &Masks) -> u64 {
     (mask.letter | mask.digit | mask.underscore) >> 63
 }
 
-/// Words of the seeds: two or more of `a-z 0-9 _`, the text in lower case. Of all other characters only the Kelvin sign
-/// and the dotted capital I have one of these in their lower case, so only they need a closer look.
-fn ascii_rules(masks: &[Masks], chunk: &[u8], blocks: &mut [Block]) {
-    for (i, (block, mask)) in blocks.iter_mut().zip(masks).enumerate() {
-        *block = Block { words: mask.letter | mask.digit | mask.underscore, run: 0, trigger: 0 };
-        block.run = block.words;
-        let mut complex = mask.complex;
-        while complex != 0 {
-            let bit = complex.trailing_zeros() as usize;
-            let length = lower_case_is_ascii(&chunk[i * BLOCK + bit..]);
-            block.trigger |= u64::from(length > 0) << bit;
-            complex &= complex.wrapping_sub(1);
-        }
-    }
-    mark_special_runs(chunk, blocks);
-    drop_single_bytes(blocks);
-}
-
 /// Length of the character at the start of `bytes` if it has an ASCII letter in its lower case without being one.
 fn lower_case_is_ascii(bytes: &[u8]) -> usize {
     match bytes {
         [0xE2, 0x84, 0xAA, ..] => 3,
         [0xC4, 0xB0, ..] => 2,
         _ => 0,
-    }
-}
-
-fn mark_special_runs(chunk: &[u8], blocks: &mut [Block]) {
-    for i in 0..blocks.len() {
-        let mut trigger = blocks[i].trigger;
-        while trigger != 0 {
-            let at = i * BLOCK + trigger.trailing_zeros() as usize;
-            for byte in at..at + lower_case_is_ascii(&chunk[at..]) {
-                blocks[byte / BLOCK].run |= 1 << (byte % BLOCK);
-            }
-            trigger &= trigger.wrapping_sub(1);
-        }
-    }
-}
-
-fn drop_single_bytes(blocks: &mut [Block]) {
-    let mut before = 0;
-    for i in 0..blocks.len() {
-        let words = blocks[i].words;
-        let after = blocks.get(i + 1).map_or(0, |block| block.words << 63);
-        blocks[i].words &= words << 1 | before | words >> 1 | after;
-        before = words >> 63;
     }
 }
 
@@ -354,39 +365,6 @@ fn ascii_words_of(run: &str, start: usize, sink: &mut WordSink) {
 /// A mask with the `count` lowest bits set, all of them for 64 and more.
 fn ones_below(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
-}
-
-/// The run of bytes around one of them that may be within words.
-fn run_around(blocks: &[Block], at: usize) -> TokenRange {
-    let (mut first, bit) = (at / BLOCK, at % BLOCK);
-    let mut before = (blocks[first].run << (63 - bit)).leading_ones() as usize;
-    let mut start = at + 1 - before.min(bit + 1);
-    while start == first * BLOCK && first > 0 {
-        first -= 1;
-        before = blocks[first].run.leading_ones() as usize;
-        start -= before;
-        if before < BLOCK {
-            break;
-        }
-    }
-    let mut last = at / BLOCK;
-    let mut end = at + (blocks[last].run >> bit).trailing_ones() as usize;
-    while end == (last + 1) * BLOCK && last + 1 < blocks.len() {
-        last += 1;
-        end += blocks[last].run.trailing_ones() as usize;
-    }
-    TokenRange { start: start as u32, end: end as u32 }
-}
-
-/// Makes the run one word for now, with nothing left to trigger.
-fn fill(blocks: &mut [Block], run: TokenRange) {
-    let (start, end) = (run.start as usize, run.end as usize);
-    for (i, block) in blocks.iter_mut().enumerate().take(end.div_ceil(BLOCK)).skip(start / BLOCK) {
-        let from = ones_below(start.saturating_sub(i * BLOCK));
-        let bits = ones_below(end - i * BLOCK) & !from;
-        block.words |= bits;
-        block.trigger &= !bits;
-    }
 }
 
 impl TextScratch {
