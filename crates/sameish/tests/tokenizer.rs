@@ -34,10 +34,20 @@ const SAMPLES: &[&str] = &[
     "İstanbul IĞDIR ﬁnance ﬂow 300K aKb K",
     "zero\u{200B}width soft\u{AD}hyphen nul\0byte tab\tand\nnew\r\nline\u{B}vt\u{C}ff\u{7F}del",
     "nb\u{A0}sp\u{3000}ideographic\u{2028}line\u{85}next",
-    "日本語のテキスト 東京タワーへ行く。", "ภาษาไทยไม่มีช่องว่าง", "ພາສາລາວ ភាសាខ្មែរ မြန်မာဘာသာ",
-    "Привет, мир! как дела", "ΑΒΓ αβγ ΟΔΟΣ", "עברית צה\"ל ה' ב'א", "العربية ٣٫١٤", "हिन्दी में क्षत्रिय",
+    "日本語のテキスト 東京タワーへ行く。",
+    "ภาษาไทยไม่มีช่องว่าง",
+    "ພາສາລາວ ភាសាខ្មែរ မြန်မာဘာသာ",
+    "Привет, мир! как дела",
+    "ΑΒΓ αβγ ΟΔΟΣ",
+    "עברית צה\"ל ה' ב'א",
+    "العربية ٣٫١٤",
+    "हिन्दी में क्षत्रिय",
     "é combining e\u{301} a\u{323}\u{307} 한국어 \u{1112}\u{1161}\u{11AB}",
-    "😀 smile 👩‍👩‍👧 🇩🇪🇫🇷 1️⃣", "½ ⅷ ㎏ ﷺ ①②", "x y z", "\u{FEFF}bom start", "\u{301}\u{301} lone marks",
+    "😀 smile 👩‍👩‍👧 🇩🇪🇫🇷 1️⃣",
+    "½ ⅷ ㎏ ﷺ ①②",
+    "x y z",
+    "\u{FEFF}bom start",
+    "\u{301}\u{301} lone marks",
 ];
 
 #[test]
@@ -74,8 +84,16 @@ fn long_texts_split_as_defined() {
     for unit in SAMPLES.iter().filter(|text| !text.is_empty()) {
         for glue in ["", " ", "x"] {
             let text = format!("{unit}{glue}").repeat(20_000 / (unit.len() + glue.len()));
-            assert_eq!(split(Tokenizer::Unicode, &text), unicode_reference(&text), "{unit:?} glued by {glue:?}");
-            assert_eq!(split(Tokenizer::AsciiWords, &text), ascii_reference(&text), "{unit:?} glued by {glue:?}");
+            assert_eq!(
+                split(Tokenizer::Unicode, &text),
+                unicode_reference(&text),
+                "{unit:?} glued by {glue:?}"
+            );
+            assert_eq!(
+                split(Tokenizer::AsciiWords, &text),
+                ascii_reference(&text),
+                "{unit:?} glued by {glue:?}"
+            );
         }
     }
 }

@@ -69,7 +69,8 @@ impl Builder {
 
     fn entry(&mut self, c: char) -> u32 {
         // Crates and compiler may know a newer Unicode than the one this table is for: not its new characters.
-        if CodePointMapData::<GeneralCategory>::new().get(c) == GeneralCategory::Unassigned && !is_dropped(c) {
+        if CodePointMapData::<GeneralCategory>::new().get(c) == GeneralCategory::Unassigned && !is_dropped(c)
+        {
             return SAFE_BREAK;
         }
         if is_dropped(c) {

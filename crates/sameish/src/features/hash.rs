@@ -25,10 +25,11 @@ use xxhash_rust::xxh3::xxh3_64;
 /// ```
 #[inline]
 pub fn fnv1a64(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xCBF2_9CE4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3))
+    bytes.iter().fold(FNV_BASIS, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
 }
+
+pub(crate) const FNV_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
+pub(crate) const FNV_PRIME: u64 = 0x100_0000_01B3;
 
 /// The hash of a token.
 ///
@@ -43,16 +44,9 @@ pub fn hash_token(hash: TokenHash, token: &[u8]) -> u64 {
     }
 }
 
-/// Appends the hashes of tokens that lie in a buffer with [`PADDING`] bytes behind them.
-pub(crate) fn hash_tokens(hash: TokenHash, buffer: &[u8], tokens: &[TokenRange], hashes: &mut Vec<u64>) {
-    match hash {
-        TokenHash::Fnv1a => hashes.extend(tokens.iter().map(|token| fnv1a64(token.of(buffer)))),
-        TokenHash::Xxh3 => {
-            let start = hashes.len();
-            hashes.resize(start + tokens.len(), 0);
-            simd::hash_tokens(Level::current(), buffer, tokens, &mut hashes[start..]);
-        }
-    }
+/// Writes the hashes of tokens that lie in a buffer with [`PADDING`] bytes behind them.
+pub(crate) fn hash_tokens(hash: TokenHash, buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+    simd::hash_tokens(Level::current(), hash, buffer, tokens, hashes);
 }
 
 /// XXH3 of each token, case by case: what the kernels must equal.
@@ -216,14 +210,20 @@ mod tests {
             }
             // All lengths, up to the very end of the buffer, in changing company.
             let tokens: Vec<TokenRange> = (0..=40)
-                .flat_map(|length| [0, round, 200 - round, 400 - length].map(|start| TokenRange { start, end: start + length }))
+                .flat_map(|length| {
+                    [0, round, 200 - round, 400 - length]
+                        .map(|start| TokenRange { start, end: start + length })
+                })
                 .rev()
                 .collect();
-            let expected: Vec<u64> = tokens.iter().map(|token| xxh3_64(token.of(&buffer))).collect();
-            for &level in Level::available() {
-                let mut hashes = vec![0; tokens.len()];
-                simd::hash_tokens(level, &buffer, &tokens, &mut hashes);
-                assert_eq!(hashes, expected, "{level:?}");
+            for hash in [TokenHash::Xxh3, TokenHash::Fnv1a] {
+                let expected: Vec<u64> =
+                    tokens.iter().map(|token| hash_token(hash, token.of(&buffer))).collect();
+                for &level in Level::available() {
+                    let mut hashes = vec![0; tokens.len()];
+                    simd::hash_tokens(level, hash, &buffer, &tokens, &mut hashes);
+                    assert_eq!(hashes, expected, "{hash:?}, {level:?}");
+                }
             }
         }
     }

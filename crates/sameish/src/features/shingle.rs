@@ -12,8 +12,9 @@ use crate::text::{PADDING, TokenRange};
 pub(crate) struct Shingler {
     shingle: Shingle,
     hash: TokenHash,
-    /// Hashes of words that are not yet done with.
+    /// Hashes of words: first those that are not yet done with, then whatever was here before.
     words: Vec<u64>,
+    held: usize,
     /// Text that is not yet done with, for character n-grams, and where its characters begin.
     text: Vec<u8>,
     starts: Vec<u32>,
@@ -30,6 +31,7 @@ impl Shingler {
             shingle,
             hash,
             words: Vec::new(),
+            held: 0,
             text: Vec::new(),
             starts: Vec::new(),
             grams: Vec::new(),
@@ -41,7 +43,7 @@ impl Shingler {
 
     /// Forgets the last text.
     pub(crate) fn begin(&mut self) {
-        self.words.clear();
+        self.held = 0;
         self.text.clear();
         self.starts.clear();
         self.tokens_seen = 0;
@@ -51,15 +53,17 @@ impl Shingler {
     /// The features that are complete with these tokens, which lie in a buffer that goes on for [`PADDING`] bytes behind
     /// them.
     pub(crate) fn push_tokens(&mut self, bytes: &[u8], tokens: &[TokenRange]) -> &[u64] {
-        self.features.clear();
         match self.shingle {
-            Shingle::Words(1) => hash_tokens(self.hash, bytes, tokens, &mut self.features),
+            Shingle::Words(1) => {
+                self.features.resize(tokens.len(), 0);
+                hash_tokens(self.hash, bytes, tokens, &mut self.features);
+            }
             Shingle::Words(n) => {
-                hash_tokens(self.hash, bytes, tokens, &mut self.words);
+                self.hold(bytes, tokens);
                 self.slide(n as usize);
             }
             Shingle::Windows(n) => {
-                hash_tokens(self.hash, bytes, tokens, &mut self.words);
+                self.hold(bytes, tokens);
                 self.roll(n as usize);
             }
             Shingle::Letters => self.spell(bytes, tokens),
@@ -75,7 +79,7 @@ impl Shingler {
         self.features.clear();
         if !self.any && self.tokens_seen > 0 {
             match self.shingle {
-                Shingle::Words(_) => self.features.push(hash_shingle(&self.words)),
+                Shingle::Words(_) => self.features.push(hash_shingle(&self.words[..self.held])),
                 Shingle::Chars(_) => self.features.push(super::hash_token(TokenHash::Xxh3, &self.text)),
                 Shingle::Windows(_) | Shingle::Letters => {}
             }
@@ -83,15 +87,27 @@ impl Shingler {
         &self.features
     }
 
+    /// Hashes words behind those that are held already. The buffer only grows, so that it is not cleared for each batch.
+    fn hold(&mut self, bytes: &[u8], tokens: &[TokenRange]) {
+        let all = self.held + tokens.len();
+        if self.words.len() < all {
+            self.words.resize(all, 0);
+        }
+        hash_tokens(self.hash, bytes, tokens, &mut self.words[self.held..all]);
+        self.held = all;
+    }
+
     /// Word n-grams.
     fn slide(&mut self, n: usize) {
-        match n {
+        let words = &self.words[..self.held];
+        self.features.resize((words.len() + 1).saturating_sub(n), 0);
+        if n == 3 {
             // The usual length has a kernel of its own.
-            3 => {
-                self.features.resize(self.words.len().saturating_sub(2), 0);
-                simd::hash_triples(Level::current(), &self.words, &mut self.features);
+            simd::hash_triples(Level::current(), words, &mut self.features);
+        } else {
+            for (feature, window) in self.features.iter_mut().zip(words.windows(n)) {
+                *feature = hash_shingle(window);
             }
-            _ => self.features.extend(self.words.windows(n).map(hash_shingle)),
         }
         self.keep_words(n - 1);
     }
@@ -99,12 +115,14 @@ impl Shingler {
     /// Rolling windows: w1 B^(n-1) + ... + wn modulo 2^64, moved on by one word at the cost of two multiplications
     /// whatever n is (Karp and Rabin, 1987), then mixed.
     fn roll(&mut self, n: usize) {
-        if self.words.len() >= n {
+        self.features.clear();
+        let words = &self.words[..self.held];
+        if words.len() >= n {
             let top = (1..n).fold(1u64, |power, _| power.wrapping_mul(BASE));
             let mut sum =
-                self.words[..n].iter().fold(0u64, |sum, &word| sum.wrapping_mul(BASE).wrapping_add(word));
+                words[..n].iter().fold(0u64, |sum, &word| sum.wrapping_mul(BASE).wrapping_add(word));
             self.features.push(super::hash::mix(sum));
-            for (&old, &new) in self.words.iter().zip(&self.words[n..]) {
+            for (&old, &new) in words.iter().zip(&words[n..]) {
                 sum = sum.wrapping_sub(old.wrapping_mul(top)).wrapping_mul(BASE).wrapping_add(new);
                 self.features.push(super::hash::mix(sum));
             }
@@ -113,12 +131,14 @@ impl Shingler {
     }
 
     fn keep_words(&mut self, count: usize) {
-        let done = self.words.len().saturating_sub(count);
-        self.words.drain(..done);
+        let done = self.held.saturating_sub(count);
+        self.words.copy_within(done..self.held, 0);
+        self.held -= done;
     }
 
     /// Words and their characters.
     fn spell(&mut self, bytes: &[u8], tokens: &[TokenRange]) {
+        self.features.resize(tokens.len(), 0);
         hash_tokens(self.hash, bytes, tokens, &mut self.features);
         for token in tokens {
             let word = token.of(bytes);
@@ -146,7 +166,9 @@ impl Shingler {
         let ends = self.starts.iter().skip(n).chain(std::iter::once(&end));
         let count = (self.starts.len() + 1).saturating_sub(n);
         self.grams.clear();
-        self.grams.extend(self.starts[..count].iter().zip(ends).map(|(&start, &end)| TokenRange { start, end }));
+        self.grams
+            .extend(self.starts[..count].iter().zip(ends).map(|(&start, &end)| TokenRange { start, end }));
+        self.features.resize(self.grams.len(), 0);
         hash_tokens(TokenHash::Xxh3, &self.text, &self.grams, &mut self.features);
         self.text.truncate(end as usize);
         self.keep_chars(n - 1);

@@ -58,8 +58,14 @@ fn classify_half(block: &[u8; BLOCK], low: &mut [u8; BLOCK], at: usize) -> Masks
 
 /// AVX2 has no 64-bit multiplication, so there is nothing to gain over the scalar form.
 #[target_feature(enable = "avx2")]
-pub(super) fn hash_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
-    super::scalar::hash_tokens(buffer, tokens, hashes);
+pub(super) fn xxh3_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+    super::scalar::xxh3_tokens(buffer, tokens, hashes);
+}
+
+/// As above.
+#[target_feature(enable = "avx2")]
+pub(super) fn fnv1a_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+    super::scalar::fnv1a_tokens(buffer, tokens, hashes);
 }
 
 #[target_feature(enable = "avx2,bmi2")]

@@ -1,7 +1,9 @@
 //! The kernels for AVX-512 F, BW, DQ and VL.
 
 use super::{BLOCK, GROUP, Masks};
-use crate::features::hash::{PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3, SECRET, TRIPLE, xxh3_tokens};
+use crate::features::hash::{
+    FNV_BASIS, FNV_PRIME, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3, SECRET, TRIPLE,
+};
 use crate::text::{PADDING, TokenRange};
 use std::arch::x86_64::*;
 
@@ -42,39 +44,56 @@ fn _mm512_mask_or_epi64_bytes(x: __m512i, mask: u64, y: __m512i) -> __m512i {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-pub(super) fn hash_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+pub(super) fn xxh3_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
     let (groups, rest) = tokens.as_chunks::<8>();
     let (outputs, last) = hashes.as_chunks_mut::<8>();
     for (tokens, hashes) in groups.iter().zip(outputs) {
-        if !hash_eight(buffer, tokens, hashes) {
-            xxh3_tokens(buffer, tokens, hashes);
+        match load_eight(buffer, tokens) {
+            Some(eight) => xxh3_eight(eight, hashes),
+            None => super::scalar::xxh3_tokens(buffer, tokens, hashes),
         }
     }
-    xxh3_tokens(buffer, rest, last);
+    super::scalar::xxh3_tokens(buffer, rest, last);
 }
 
-/// XXH3 of eight tokens of 1 to 16 bytes, each with 16 readable bytes from its start on: all three cases by length for
-/// all eight, then the right one for each. Tells whether the tokens are such.
+/// Eight tokens: their first and second 8 bytes, and their lengths.
+#[derive(Clone, Copy)]
+struct Eight {
+    lo: __m512i,
+    hi: __m512i,
+    length: __m512i,
+}
+
+/// Reads eight tokens of 1 to 16 bytes, each with 16 readable bytes from its start on; nothing if one is not such.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
-fn hash_eight(buffer: &[u8], tokens: &[TokenRange; 8], hashes: &mut [u64; 8]) -> bool {
+fn load_eight(buffer: &[u8], tokens: &[TokenRange; 8]) -> Option<Eight> {
     // SAFETY: eight ranges are 64 bytes, and their layout is start, end.
     let ranges = unsafe { _mm512_loadu_si512(tokens.as_ptr().cast()) };
     let start = _mm512_and_si512(ranges, _mm512_set1_epi64(0xFFFF_FFFF));
     let length = _mm512_sub_epi64(_mm512_srli_epi64(ranges, 32), start);
-    let Some(limit) = buffer.len().checked_sub(PADDING) else { return false };
+    let limit = buffer.len().checked_sub(PADDING)?;
     let beyond = _mm512_cmpgt_epu64_mask(start, _mm512_set1_epi64(limit as i64));
     let odd = _mm512_cmpgt_epu64_mask(_mm512_sub_epi64(length, _mm512_set1_epi64(1)), _mm512_set1_epi64(15));
     if beyond | odd != 0 {
-        return false;
+        return None;
     }
     // SAFETY: no start is beyond the limit, from which on 16 bytes can be read.
     let bytes = |i: usize| unsafe { _mm_loadu_si128(buffer.as_ptr().add(tokens[i].start as usize).cast()) };
     let two = |i: usize| _mm256_inserti128_si256(_mm256_castsi128_si256(bytes(i)), bytes(i + 1), 1);
     let four = |i: usize| _mm512_inserti64x4(_mm512_castsi256_si512(two(i)), two(i + 2), 1);
     let (first, second) = (four(0), four(4));
-    let lo = _mm512_permutex2var_epi64(first, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), second);
-    let hi = _mm512_permutex2var_epi64(first, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), second);
+    Some(Eight {
+        lo: _mm512_permutex2var_epi64(first, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), second),
+        hi: _mm512_permutex2var_epi64(first, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), second),
+        length,
+    })
+}
+
+/// XXH3 of eight tokens: all three cases by length for all eight, then the right one for each.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+fn xxh3_eight(Eight { lo, hi, length }: Eight, hashes: &mut [u64; 8]) {
     let upto8 = _mm512_cmple_epu64_mask(length, _mm512_set1_epi64(8));
     let upto3 = _mm512_cmple_epu64_mask(length, _mm512_set1_epi64(3));
     let hash = xxh3_9_to_16(lo, hi, length);
@@ -82,7 +101,6 @@ fn hash_eight(buffer: &[u8], tokens: &[TokenRange; 8], hashes: &mut [u64; 8]) ->
     let hash = _mm512_mask_mov_epi64(hash, upto3, xxh3_1_to_3(lo, length));
     // SAFETY: eight hashes are 64 bytes.
     unsafe { _mm512_storeu_si512(hashes.as_mut_ptr().cast(), hash) };
-    true
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
@@ -179,7 +197,83 @@ pub(super) fn hash_triples(words: &[u64], hashes: &mut [u64]) {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn list_edges(masks: &[u64], edges: &mut [u32]) -> usize {
+    if is_x86_feature_detected!("avx512vbmi2") {
+        // SAFETY: by the line above.
+        return unsafe { list_edges_by_compression(masks, edges) };
+    }
     super::scalar::list_edges(masks, edges)
+}
+
+/// The positions of a mask's ones are the bytes 0 to 63 without those where it has a zero.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt")]
+fn list_edges_by_compression(masks: &[u64], edges: &mut [u32]) -> usize {
+    const POSITIONS: [u8; BLOCK] = {
+        let mut positions = [0; BLOCK];
+        let mut i = 0;
+        while i < BLOCK {
+            positions[i] = i as u8;
+            i += 1;
+        }
+        positions
+    };
+    // SAFETY: there are 64 positions.
+    let positions = unsafe { _mm512_loadu_si512(POSITIONS.as_ptr().cast()) };
+    let (mut count, mut before) = (0, 0);
+    for (i, &mask) in masks.iter().enumerate() {
+        let ones = mask ^ (mask << 1 | before);
+        before = mask >> 63;
+        let found = ones.count_ones() as usize;
+        let packed = _mm512_maskz_compress_epi8(ones, positions);
+        let base = _mm512_set1_epi32((i * BLOCK) as i32);
+        let widen = |sixteen: __m128i| _mm512_add_epi32(_mm512_cvtepu8_epi32(sixteen), base);
+        let places = &mut edges[count..count + BLOCK];
+        // SAFETY: there are 64 places, of which 16, 32 or all are written.
+        unsafe {
+            let mut write =
+                |at: usize, value: __m512i| _mm512_storeu_si512(places.as_mut_ptr().add(at).cast(), value);
+            write(0, widen(_mm512_castsi512_si128(packed)));
+            write(16, widen(_mm512_extracti32x4_epi32(packed, 1)));
+            if found > 32 {
+                write(32, widen(_mm512_extracti32x4_epi32(packed, 2)));
+                write(48, widen(_mm512_extracti32x4_epi32(packed, 3)));
+            }
+        }
+        count += found;
+    }
+    count
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn fnv1a_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+    let (groups, rest) = tokens.as_chunks::<8>();
+    let (outputs, last) = hashes.as_chunks_mut::<8>();
+    for (tokens, hashes) in groups.iter().zip(outputs) {
+        match load_eight(buffer, tokens) {
+            Some(eight) => fnv1a_eight(eight, hashes),
+            None => super::scalar::fnv1a_tokens(buffer, tokens, hashes),
+        }
+    }
+    super::scalar::fnv1a_tokens(buffer, rest, last);
+}
+
+/// FNV-1a of eight tokens, byte by byte in step. A token that is over keeps its hash.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline]
+fn fnv1a_eight(eight: Eight, hashes: &mut [u64; 8]) {
+    let prime = _mm512_set1_epi64(FNV_PRIME as i64);
+    let mut hash = _mm512_set1_epi64(FNV_BASIS as i64);
+    let mut left = eight.length;
+    for mut bytes in [eight.lo, eight.hi] {
+        for _ in 0..8 {
+            let goes_on = _mm512_test_epi64_mask(left, left);
+            let byte = _mm512_and_si512(bytes, _mm512_set1_epi64(0xFF));
+            hash = _mm512_mask_mullo_epi64(hash, goes_on, _mm512_xor_si512(hash, byte), prime);
+            bytes = _mm512_srli_epi64(bytes, 8);
+            left = _mm512_mask_sub_epi64(left, goes_on, left, _mm512_set1_epi64(1));
+        }
+    }
+    // SAFETY: eight hashes are 64 bytes.
+    unsafe { _mm512_storeu_si512(hashes.as_mut_ptr().cast(), hash) };
 }
 
 /// Vectors of 16 rows that are kept in registers while the hashes go by.

@@ -10,6 +10,7 @@ mod avx2;
 mod avx512;
 mod scalar;
 
+use crate::config::TokenHash;
 use crate::error::{Error, Result};
 use crate::text::TokenRange;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -164,13 +165,22 @@ pub(crate) fn classify(level: Level, text: &[u8], lowered: &mut [u8], masks: &mu
     }
 }
 
-/// Writes the XXH3 of each token that lies in the buffer. Fastest where 16 bytes can be read from each token's start.
+/// Writes the hash of each token that lies in the buffer. Fastest where 16 bytes can be read from each token's start.
 ///
 /// # Panics
 /// If there are not as many hashes as tokens, or a token does not lie in the buffer.
-pub(crate) fn hash_tokens(level: Level, buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+pub(crate) fn hash_tokens(
+    level: Level,
+    hash: TokenHash,
+    buffer: &[u8],
+    tokens: &[TokenRange],
+    hashes: &mut [u64],
+) {
     assert!(tokens.len() == hashes.len());
-    dispatch!(level, hash_tokens(buffer, tokens, hashes));
+    match hash {
+        TokenHash::Fnv1a => dispatch!(level, fnv1a_tokens(buffer, tokens, hashes)),
+        TokenHash::Xxh3 => dispatch!(level, xxh3_tokens(buffer, tokens, hashes)),
+    }
 }
 
 /// Writes the XXH3 of each three consecutive words, given by their hashes.
@@ -185,9 +195,9 @@ pub(crate) fn hash_triples(level: Level, words: &[u64], hashes: &mut [u64]) {
 /// Lists where runs of ones begin and end in a long mask, and tells how many such places there are.
 ///
 /// # Panics
-/// If there is no room for an edge at every bit and eight more.
+/// If there is no room for an edge at every bit and 64 more.
 pub(crate) fn list_edges(level: Level, masks: &[u64], edges: &mut [u32]) -> usize {
-    assert!(edges.len() >= masks.len() * BLOCK + 8);
+    assert!(edges.len() >= (masks.len() + 1) * BLOCK);
     dispatch!(level, list_edges(masks, edges))
 }
 
@@ -272,7 +282,7 @@ mod tests {
             let walk = (0..masks.len() * 64).filter(|&i| bit(i) != (i > 0 && bit(i - 1)));
             let expected: Vec<u32> = walk.map(|i| i as u32).collect();
             for &level in Level::available() {
-                let mut edges = vec![0; masks.len() * BLOCK + 8];
+                let mut edges = vec![0; (masks.len() + 1) * BLOCK];
                 let count = list_edges(level, &masks, &mut edges);
                 assert_eq!(edges[..count], expected, "{level:?}");
             }

@@ -1,7 +1,8 @@
 //! The kernels in plain Rust: what the others must equal.
 
 use super::{BLOCK, GROUP, Masks};
-pub(super) use crate::features::hash::xxh3_tokens as hash_tokens;
+pub(super) use crate::features::hash::xxh3_tokens;
+use crate::text::TokenRange;
 
 pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks: &mut [Masks]) {
     for ((block, low), mask) in text.iter().zip(lowered).zip(masks) {
@@ -50,6 +51,13 @@ static KINDS: [u8; 256] = {
     }
     kinds
 };
+
+#[inline]
+pub(super) fn fnv1a_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
+    for (hash, token) in hashes.iter_mut().zip(tokens) {
+        *hash = crate::features::fnv1a64(token.of(buffer));
+    }
+}
 
 #[inline]
 pub(super) fn hash_triples(words: &[u64], hashes: &mut [u64]) {

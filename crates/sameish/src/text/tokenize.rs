@@ -21,8 +21,11 @@ const CHUNK: usize = 64 * BLOCK;
 /// Buffers that are used again for every text.
 #[derive(Default)]
 pub(crate) struct TextScratch {
-    /// The lower-cased chunk, then the words that took the careful path, then padding.
+    /// The lower-cased chunk, then the words that took the careful path, then at least the padding. Never made smaller, so
+    /// that it is not cleared for each chunk.
     bytes: Vec<u8>,
+    /// Bytes of the chunk, in whole blocks.
+    chunk: usize,
     masks: Vec<Masks>,
     rules: Rules,
     tokens: Vec<TokenRange>,
@@ -109,26 +112,26 @@ impl TextScratch {
         let chunk = &text.as_bytes()[at..end];
         // One more block, so that the last word ends within.
         let blocks = chunk.len() / BLOCK + 1;
-        self.bytes.resize(blocks * BLOCK, 0);
-        self.masks.resize(blocks, Masks::default());
-        simd::classify(Level::current(), chunk, &mut self.bytes, &mut self.masks);
+        self.chunk = blocks * BLOCK;
+        grow(&mut self.bytes, self.chunk + PADDING, 0);
+        grow(&mut self.masks, blocks, Masks::default());
+        let masks = &mut self.masks[..blocks];
+        simd::classify(Level::current(), chunk, &mut self.bytes[..self.chunk], masks);
         match tokenizer {
-            Tokenizer::AsciiWords => self.rules.apply_ascii(&self.masks, chunk),
-            _ => self.rules.apply_unicode(&self.masks),
+            Tokenizer::AsciiWords => self.rules.apply_ascii(masks, chunk),
+            _ => self.rules.apply_unicode(masks),
         }
         let taken = if end == text.len() { chunk.len() } else { self.find_cut(tokenizer, text, at, end)? };
         self.find_tokens(tokenizer, &text[at..at + taken]);
-        self.bytes.resize(self.bytes.len() + PADDING, 0);
         Some(taken)
     }
 
     fn batch(&self, base: usize) -> Batch<'_> {
-        let chunk = self.bytes.len() - self.sink.bytes.len() - PADDING;
         Batch {
             bytes: &self.bytes,
             tokens: &self.tokens,
             base,
-            chunk: chunk as u32,
+            chunk: self.chunk as u32,
             careful: &self.sink.words,
             spans: &self.sink.spans,
         }
@@ -167,7 +170,7 @@ impl TextScratch {
     /// Lists the runs of ones.
     fn extract_runs(&mut self) {
         let bits = self.rules.words.len() * BLOCK;
-        self.edges.resize(bits + BLOCK, 0);
+        grow(&mut self.edges, bits + BLOCK, 0);
         let mut count = simd::list_edges(Level::current(), &self.rules.words, &mut self.edges);
         if count % 2 == 1 {
             // The chunk ends within its last word and its last block.
@@ -181,7 +184,7 @@ impl TextScratch {
 
     /// Replaces each run that needs a closer look by the words that are found in it.
     fn take_care(&mut self, tokenizer: Tokenizer, chunk: &str) {
-        let behind = self.bytes.len() as u32;
+        let behind = self.chunk as u32;
         self.merged.clear();
         let mut done = 0;
         for i in 0..self.careful.len() {
@@ -197,7 +200,9 @@ impl TextScratch {
         }
         self.merged.extend_from_slice(&self.tokens[done..]);
         std::mem::swap(&mut self.tokens, &mut self.merged);
-        self.bytes.extend_from_slice(&self.sink.bytes);
+        let end = self.chunk + self.sink.bytes.len();
+        grow(&mut self.bytes, end + PADDING, 0);
+        self.bytes[self.chunk..end].copy_from_slice(&self.sink.bytes);
     }
 
     fn look_closer(&mut self, tokenizer: Tokenizer, run: &str, start: usize) {
@@ -215,20 +220,22 @@ impl Rules {
     /// Words by Unicode's rules, as far as ASCII goes: letters, digits and `_` join each other, `' . :` join two letters
     /// and `' . , ;` two digits (UAX #29, rules WB5 to WB13b).
     fn apply_unicode(&mut self, masks: &[Masks]) {
-        self.clear();
+        self.resize(masks.len());
+        let (words, runs, triggers) = (&mut self.words[..], &mut self.runs[..], &mut self.triggers[..]);
         let nothing = Masks::default();
         let mut before = &nothing;
         for (i, mask) in masks.iter().enumerate() {
             let after = masks.get(i + 1).unwrap_or(&nothing);
-            let between = |this: u64, before: u64, after: u64| (this << 1 | before >> 63) & (this >> 1 | after << 63);
+            let between =
+                |this: u64, before: u64, after: u64| (this << 1 | before >> 63) & (this >> 1 | after << 63);
             let letters = mask.mid_letter & between(mask.letter, before.letter, after.letter);
             let digits = mask.mid_number & between(mask.digit, before.digit, after.digit);
-            let words = mask.letter | mask.digit | mask.underscore | letters | digits;
+            let inside = mask.letter | mask.digit | mask.underscore | letters | digits;
             // A word that begins with `_` may have nothing else in it, and is none then.
-            let first = mask.underscore & !(words << 1 | words_end(before));
-            self.words.push(words);
-            self.runs.push(words | mask.mid_letter | mask.mid_number | mask.quote | mask.complex);
-            self.triggers.push(mask.complex | first);
+            let first = mask.underscore & !(inside << 1 | words_end(before));
+            words[i] = inside;
+            runs[i] = inside | mask.mid_letter | mask.mid_number | mask.quote | mask.complex;
+            triggers[i] = mask.complex | first;
             before = mask;
         }
     }
@@ -236,10 +243,12 @@ impl Rules {
     /// Words of the seeds: two or more of `a-z 0-9 _`, the text in lower case. Of all other characters only the Kelvin
     /// sign and the dotted capital I have one of these in their lower case, so only they need a closer look.
     fn apply_ascii(&mut self, masks: &[Masks], chunk: &[u8]) {
-        self.clear();
-        self.words.extend(masks.iter().map(|mask| mask.letter | mask.digit | mask.underscore));
-        self.runs.extend_from_slice(&self.words);
-        self.triggers.resize(masks.len(), 0);
+        self.resize(masks.len());
+        for (i, mask) in masks.iter().enumerate() {
+            self.words[i] = mask.letter | mask.digit | mask.underscore;
+            self.runs[i] = self.words[i];
+            self.triggers[i] = 0;
+        }
         for (i, mask) in masks.iter().enumerate() {
             let mut complex = mask.complex;
             while complex != 0 {
@@ -264,10 +273,10 @@ impl Rules {
         }
     }
 
-    fn clear(&mut self) {
-        self.words.clear();
-        self.runs.clear();
-        self.triggers.clear();
+    fn resize(&mut self, blocks: usize) {
+        self.words.resize(blocks, 0);
+        self.runs.resize(blocks, 0);
+        self.triggers.resize(blocks, 0);
     }
 
     /// Forgets what lies behind `length` bytes.
@@ -360,6 +369,13 @@ fn ascii_words_of(run: &str, start: usize, sink: &mut WordSink) {
         }
     }
     end_word(sink, &mut first, run.len());
+}
+
+/// Makes a buffer at least so long.
+fn grow<T: Clone>(buffer: &mut Vec<T>, length: usize, filler: T) {
+    if buffer.len() < length {
+        buffer.resize(length, filler);
+    }
 }
 
 /// A mask with the `count` lowest bits set, all of them for 64 and more.
