@@ -154,6 +154,8 @@ struct Encoding<'a> {
     occurrences: HashMap<Vec<u8>, u32>,
     hash: Vec<u64>,
     output: Vec<u8>,
+    /// Hashes of single bytes, which come again and again.
+    letters: HashMap<u8, Vec<u64>>,
     empty: bool,
 }
 
@@ -166,6 +168,7 @@ impl<'a> Encoding<'a> {
             occurrences: HashMap::new(),
             hash: vec![0; size.div_ceil(64)],
             output: vec![0; size / 8 + 1],
+            letters: HashMap::new(),
             empty: true,
         }
     }
@@ -198,13 +201,21 @@ impl<'a> Encoding<'a> {
                 continue;
             }
             let known = self.encoder.vocabulary.as_ref().and_then(|words| words.get(&[*byte][..]));
-            self.vote(&[*byte], known.copied().unwrap_or(weight));
+            self.vote_letter(*byte, known.copied().unwrap_or(weight));
         }
     }
 
     fn vote(&mut self, bytes: &[u8], weight: i64) {
         self.hash_bits(bytes);
         self.votes.add(&self.hash, weight);
+    }
+
+    fn vote_letter(&mut self, byte: u8, weight: i64) {
+        if !self.letters.contains_key(&byte) {
+            self.hash_bits(&[byte]);
+            self.letters.insert(byte, self.hash.clone());
+        }
+        self.votes.add(&self.letters[&byte], weight);
     }
 
     /// SHAKE256, read with the most significant bit of each byte first. One byte more is read than the size needs; where
