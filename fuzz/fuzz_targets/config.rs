@@ -1,0 +1,17 @@
+//! A config file is refused, or makes an engine that works and writes a file of the same meaning.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sameish::{Config, Content, Engine, Scratch};
+
+fuzz_target!(|text: &str| {
+    let Ok(config) = Config::from_toml(text) else { return };
+    assert_eq!(Config::from_toml(&config.to_toml()).as_ref(), Ok(&config));
+    // Codes of millions of bits are right but slow.
+    if config.sdr.as_ref().is_some_and(|sdr| sdr.size > 1 << 16) {
+        return;
+    }
+    if let Ok(engine) = Engine::new(config) {
+        engine.sketch(&Content::Text(text.to_owned()), &mut Scratch::default());
+    }
+});
