@@ -245,6 +245,12 @@ impl Config {
         Preset::default().config().overridden_by(text)
     }
 
+    /// The name behind the key `preset` of a config file, if it has that key.
+    pub fn preset_named_in(text: &str) -> Result<Option<String>> {
+        let table: toml::Table = text.parse().map_err(syntax)?;
+        Ok(table.get("preset").and_then(toml::Value::as_str).map(str::to_owned))
+    }
+
     /// This config with the settings of a config file laid over it; a key `preset` in it starts from that preset
     /// instead, and `preset = "none"` from nothing, so that the file has to say it all.
     pub fn overridden_by(&self, text: &str) -> Result<Config> {
@@ -294,6 +300,10 @@ impl Config {
         }
         self.matching.validate()
     }
+}
+
+fn syntax(error: toml::de::Error) -> Error {
+    Error::ConfigSyntax { message: error.to_string().trim_end().to_owned() }
 }
 
 /// What a config file calls its preset when it stands by itself.

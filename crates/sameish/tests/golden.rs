@@ -1,5 +1,5 @@
 //! Vectors that must come out exactly, for ever: see `testdata/golden/README.md`.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use sameish::*;
 use serde_json::Value;

@@ -1,5 +1,5 @@
 //! What holds for every text and every preset.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use proptest::prelude::*;
 use sameish::*;
@@ -144,7 +144,8 @@ fn every_simd_level_gives_the_same_sketches() {
     let prose = "The council voted on Monday to close the old bridge — “for good”, it's said — until 3.14 p.m. \
                  Привет мир 日本語のテキスト ภาษาไทย café naïve_x __init__ ";
     // Every position in a block, and lengths beyond a chunk.
-    let texts: Vec<Content> = (0..130).map(|n| text(&prose.repeat(1 + n).chars().skip(n).collect::<String>())).collect();
+    let texts: Vec<Content> =
+        (0..130).map(|n| text(&prose.repeat(1 + n).chars().skip(n).collect::<String>())).collect();
     for engine in engines() {
         let made: Vec<Vec<Sketches>> = ["scalar", "avx2", "avx512"]
             .iter()
@@ -157,7 +158,8 @@ fn every_simd_level_gives_the_same_sketches() {
 
 #[test]
 fn threads_do_not_show() {
-    let texts: Vec<Content> = (0..64).map(|n| text(&format!("story number {n} about the old bridge ").repeat(n))).collect();
+    let texts: Vec<Content> =
+        (0..64).map(|n| text(&format!("story number {n} about the old bridge ").repeat(n))).collect();
     for engine in engines() {
         let alone: Vec<Sketches> = texts.iter().map(|content| sketch(&engine, content)).collect();
         let together: Vec<Sketches> = std::thread::scope(|scope| {

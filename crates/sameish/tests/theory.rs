@@ -1,5 +1,5 @@
 //! Sketches err as theory says they may, and no more.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use sameish::*;
 
@@ -47,7 +47,13 @@ fn measure(size: usize, share: f64, trials: usize, random: &mut SplitMix) -> Mea
         banded += f64::from(u8::from(equal[..128].chunks(8).any(|band| band.iter().all(|&equal| equal))));
     }
     let trials = trials as f64;
-    Measured { jaccard, bias: bias.map(|b| b / trials), square: square.map(|s| s / trials), banded: banded / trials, trials }
+    Measured {
+        jaccard,
+        bias: bias.map(|b| b / trials),
+        square: square.map(|s| s / trials),
+        banded: banded / trials,
+        trials,
+    }
 }
 
 /// Seed 20261115. With T trials the standard error of the mean is sqrt(J(1-J)/kT) and that of the variance a share
@@ -65,8 +71,14 @@ fn minhash_has_no_bias_and_the_variance_of_independent_rows() {
                 let errors = measured.bias[i] / (theory / measured.trials).sqrt();
                 let variance = measured.square[i] / theory;
                 worst = (worst.0.max(errors.abs()), worst.1.max((variance - 1.0).abs()));
-                assert!(errors.abs() < 4.5, "{size} features, J {jaccard}, k {rows}: bias {errors} standard errors");
-                assert!((variance - 1.0).abs() < 0.1, "{size} features, J {jaccard}, k {rows}: variance {variance}");
+                assert!(
+                    errors.abs() < 4.5,
+                    "{size} features, J {jaccard}, k {rows}: bias {errors} standard errors"
+                );
+                assert!(
+                    (variance - 1.0).abs() < 0.1,
+                    "{size} features, J {jaccard}, k {rows}: variance {variance}"
+                );
             }
         }
     }
@@ -83,7 +95,12 @@ fn bands_meet_as_often_as_theory_says() {
             let theory = 1.0 - (1.0 - measured.jaccard.powi(8)).powi(16);
             let error = (theory * (1.0 - theory) / measured.trials).sqrt().max(0.001);
             let off = (measured.banded - theory) / error;
-            assert!(off.abs() < 4.5, "{size} features, J {}: {} for {theory}", measured.jaccard, measured.banded);
+            assert!(
+                off.abs() < 4.5,
+                "{size} features, J {}: {} for {theory}",
+                measured.jaccard,
+                measured.banded
+            );
         }
     }
 }
@@ -93,7 +110,9 @@ fn bands_meet_as_often_as_theory_says() {
 #[test]
 fn simhash_distance_follows_the_angle() {
     let mut random = SplitMix(9);
-    for (common, expected) in [(0, 32.0), (250, 64.0 / 3.0), (450, 64.0 * 0.9f64.acos() / std::f64::consts::PI)] {
+    for (common, expected) in
+        [(0, 32.0), (250, 64.0 / 3.0), (450, 64.0 * 0.9f64.acos() / std::f64::consts::PI)]
+    {
         let trials = 2_000;
         let mut sum = 0.0;
         for _ in 0..trials {

@@ -1,5 +1,5 @@
 //! The tokenizers split as plain, slow definitions of them do, whatever the text and wherever it is cut.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use proptest::prelude::*;
 use sameish::{Tokenizer, normalize, tokens};

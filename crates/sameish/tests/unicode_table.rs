@@ -3,7 +3,7 @@
 //! It is stored, not computed, so that a sketch stays the same when a crate or the compiler learns a newer Unicode.
 //! `SAMEISH_WRITE_TABLE=1 cargo test -p sameish --test unicode_table` writes it anew: a new table is a new scheme, so
 //! raise `text::VERSION` with it.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use icu_properties::props::{
     DefaultIgnorableCodePoint, GeneralCategory, PrependedConcatenationMark, WordBreak,

@@ -206,7 +206,7 @@ mod tests {
         let mut buffer = vec![0; 400];
         for round in 0..100u32 {
             for (i, byte) in buffer.iter_mut().enumerate() {
-                *byte = (i as u32 * 31 + round * 7 + (i as u32 * round >> 3)) as u8;
+                *byte = (i as u32 * 31 + round * 7 + ((i as u32 * round) >> 3)) as u8;
             }
             // All lengths, up to the very end of the buffer, in changing company.
             let tokens: Vec<TokenRange> = (0..=40)

@@ -42,7 +42,7 @@ impl MatchType {
         match distance {
             0 => MatchType::Match(MatchKind::Exact),
             1..=NEAR_DISTANCE => MatchType::Match(MatchKind::Near),
-            ..=SIMILAR_DISTANCE => MatchType::Match(MatchKind::Similar),
+            4..=SIMILAR_DISTANCE => MatchType::Match(MatchKind::Similar),
             _ => MatchType::Different,
         }
     }

@@ -212,7 +212,7 @@ pub(crate) const GROUP: usize = 32;
 /// # Panics
 /// If the rows are not whole groups of 32 with 16 multipliers each.
 pub(crate) fn lower_rows(level: Level, hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
-    assert!(rows.len() % GROUP == 0 && multipliers.len() * 2 == rows.len());
+    assert!(rows.len().is_multiple_of(GROUP) && multipliers.len() * 2 == rows.len());
     dispatch!(level, lower_rows(hashes, multipliers, rows));
 }
 
@@ -292,9 +292,9 @@ mod tests {
     #[test]
     fn rows_agree_for_every_group_count() {
         let mut random = SplitMix(5);
-        for groups in [1, 2, 3, 4, 5, 8, 9, 32] {
+        for groups in if cfg!(miri) { vec![1, 3] } else { vec![1, 2, 3, 4, 5, 8, 9, 32] } {
             let multipliers: Vec<u32> = (0..groups * 16).map(|_| random.next() as u32 | 1).collect();
-            for length in [0, 1, 2, 3, 7, 64, 65, 500] {
+            for length in [0, 1, 2, 3, 7, 64, 65] {
                 let hashes: Vec<u64> = (0..length).map(|_| random.next()).collect();
                 let mut expected = vec![u32::MAX; groups * GROUP];
                 lower_rows(Level::Scalar, &hashes, &multipliers, &mut expected);
@@ -313,7 +313,9 @@ mod tests {
     #[test]
     fn bit_counts_agree_beyond_a_byte() {
         let mut random = SplitMix(6);
-        for length in [0, 1, 7, 8, 63, 127, 254, 255, 256, 257, 1000, 70_000] {
+        // Miri takes minutes for what a CPU does at once.
+        let longest = if cfg!(miri) { 600 } else { 70_000 };
+        for length in [0, 1, 7, 8, 63, 127, 254, 255, 256, 257, longest] {
             let hashes: Vec<u64> =
                 (0..length).map(|i| if i % 3 == 0 { u64::MAX } else { random.next() }).collect();
             let mut expected = [3; 64];

@@ -44,7 +44,7 @@ static KINDS: [u8; 256] = {
             b',' | b';' => MID_NUMBER,
             b'"' => QUOTE,
             b'\t'..=b'\r' => 0,
-            0..=0x1F | 0x7F..=0xFF => COMPLEX,
+            0..=0x08 | 0x0E..=0x1F | 0x7F..=0xFF => COMPLEX,
             _ => 0,
         };
         byte += 1;

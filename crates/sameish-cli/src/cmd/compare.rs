@@ -1,0 +1,159 @@
+//! `sameish compare`: two texts, every measure, and the passages they share.
+
+use crate::args::{EngineArgs, TextArgs};
+use crate::exit::{Exit, Failure};
+use crate::input::find::Source;
+use crate::input::read_whole;
+use crate::output::color::{Palette, When};
+use crate::output::file::Output;
+use crate::output::jsonl::push_line;
+use crate::output::report::{Report, Side};
+use sameish::{Comparison, Content, Passage};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Compare two texts: every measure, and the passages they share
+///
+/// Takes two files (plain, .gz or .zst; `-` is standard input), or two texts given with `--text`.
+#[derive(Debug, clap::Args)]
+#[command(override_usage = USAGE, after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// Two files
+    #[arg(value_names = ["A", "B"], num_args = 2, required_unless_present = "texts")]
+    files: Vec<OsString>,
+    /// A text given here instead of a file; give it twice
+    #[arg(long = "text", value_name = "TEXT", conflicts_with = "files")]
+    texts: Vec<String>,
+    /// Fewest words of a passage that is shown
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    min_tokens: u32,
+    /// Answer for machines: one object
+    #[arg(long)]
+    json: bool,
+    /// When to colour
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    color: When,
+    #[command(flatten)]
+    text: TextArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+const USAGE: &str = "\
+sameish compare [OPTIONS] A B
+       sameish compare [OPTIONS] --text TEXT --text TEXT";
+
+const AFTER_HELP: &str = "\
+Examples:
+  sameish compare draft.txt published.txt
+  sameish compare --json a.txt b.txt
+  sameish compare --text 'the cat sat on the mat' --text 'a cat sat on a mat'
+  curl -s https://example.org/page | sameish compare saved.html -
+
+The exit code is 0 whatever the answer; 2 wrong usage, 4 a text unreadable,
+5 a text beyond a limit.";
+
+pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
+    let engine = args.engine.engine()?;
+    let [a, b] = sides(&args)?;
+    let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
+    let mut answer = Vec::new();
+    match args.json {
+        true => push_line(&mut answer, &Answer::new(&comparison, a.text())),
+        false => {
+            let palette = Palette::for_stdout(args.color);
+            let report =
+                Report { a: &a, b: &b, comparison: &comparison, min_tokens: args.min_tokens, palette };
+            answer.extend(report.to_string().bytes());
+        }
+    }
+    Output::Stdout.write(&answer)?;
+    Ok(Exit::Clean)
+}
+
+/// The two texts with their names.
+fn sides(args: &Args) -> Result<[Side; 2], Failure> {
+    match (&args.files[..], &args.texts[..]) {
+        ([], [a, b]) => Ok([given("first text", a), given("second text", b)]),
+        ([], _) => Err(Failure::usage("`--text` must be given twice: the two texts to compare")),
+        ([a, b], _) if a == "-" && b == "-" => {
+            Err(Failure::usage("`-` is given twice: standard input can be read once"))
+        }
+        ([a, b], _) => Ok([read(a, args)?, read(b, args)?]),
+        _ => Err(Failure::usage("two files must be given")),
+    }
+}
+
+fn given(name: &str, text: &str) -> Side {
+    Side { name: name.into(), content: Content::Text(text.into()) }
+}
+
+fn read(file: &OsString, args: &Args) -> Result<Side, Failure> {
+    let source = if file == "-" { Source::stdin() } else { Source::file(PathBuf::from(file)) };
+    match read_whole(&source, &args.text.reading()) {
+        Ok(content) => Ok(Side { name: source.name.to_string(), content }),
+        Err(broken) => Err(Failure::new(broken.exit, broken.to_string())),
+    }
+}
+
+/// The comparison as an object, with each passage's words.
+#[derive(Serialize)]
+struct Answer<'a> {
+    similarity: f64,
+    containment: f64,
+    containment_a: f64,
+    containment_b: f64,
+    simhash_distance: u32,
+    minhash_similarity: Option<f64>,
+    match_type: String,
+    too_short: bool,
+    words_a: usize,
+    words_b: usize,
+    coverage_a: f64,
+    coverage_b: f64,
+    passages: Vec<Shared<'a>>,
+}
+
+#[derive(Serialize)]
+struct Shared<'a> {
+    a_start: usize,
+    a_end: usize,
+    b_start: usize,
+    b_end: usize,
+    tokens: usize,
+    /// As the first text writes it.
+    text: &'a str,
+}
+
+impl<'a> Answer<'a> {
+    fn new(comparison: &Comparison, a: &'a str) -> Answer<'a> {
+        Answer {
+            similarity: rounded(comparison.similarity),
+            containment: rounded(comparison.containment),
+            containment_a: rounded(comparison.containment_a),
+            containment_b: rounded(comparison.containment_b),
+            simhash_distance: comparison.simhash_distance,
+            minhash_similarity: comparison.minhash_similarity.map(rounded),
+            match_type: comparison.match_type.to_string(),
+            too_short: comparison.too_short,
+            words_a: comparison.words_a,
+            words_b: comparison.words_b,
+            coverage_a: rounded(comparison.coverage_a),
+            coverage_b: rounded(comparison.coverage_b),
+            passages: comparison.passages.iter().map(|passage| Shared::new(passage, a)).collect(),
+        }
+    }
+}
+
+impl<'a> Shared<'a> {
+    fn new(passage: &Passage, a: &'a str) -> Shared<'a> {
+        let &Passage { a_start, a_end, b_start, b_end, tokens } = passage;
+        Shared { a_start, a_end, b_start, b_end, tokens, text: a.get(a_start..a_end).unwrap_or_default() }
+    }
+}
+
+/// Six digits are more than any measure here can claim.
+fn rounded(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
+}

@@ -1,0 +1,4 @@
+//! The commands: each file holds its `Args`, then its `run`.
+
+pub(crate) mod compare;
+pub(crate) mod fingerprint;

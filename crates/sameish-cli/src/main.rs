@@ -1,0 +1,61 @@
+//! How do people ask?
+//!
+//! The command line of sameish. A command is a file in [`cmd`]; documents come through [`input`], answers leave
+//! through [`output`], and [`pipeline`] stands between them.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod cmd;
+mod exit;
+mod input;
+mod output;
+mod pipeline;
+
+use clap::{Parser, Subcommand};
+use exit::{Exit, Failure, fenced};
+use std::process::ExitCode;
+
+/// Finds texts that are nearly the same, says how sure it is, and shows why.
+#[derive(Debug, Parser)]
+#[command(name = "sameish", version, propagate_version = true, after_help = AFTER_HELP, max_term_width = 80)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  sameish compare draft.txt published.txt
+  sameish fingerprint articles.jsonl.gz -o sketches.jsonl
+
+`sameish COMMAND --help` says more, with examples.
+Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
+4 an input unreadable, 5 a limit hit, 6 output failed.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Compare(cmd::compare::Args),
+    Fingerprint(cmd::fingerprint::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    fenced(|| run(cli)).into()
+}
+
+fn run(cli: Cli) -> anyhow::Result<Exit> {
+    choose_simd()?;
+    match cli.command {
+        Command::Compare(args) => cmd::compare::run(args),
+        Command::Fingerprint(args) => cmd::fingerprint::run(args),
+    }
+}
+
+/// `SAMEISH_SIMD` forces a level of vector instructions, for tests and measurements.
+fn choose_simd() -> anyhow::Result<()> {
+    let Some(level) = std::env::var_os("SAMEISH_SIMD") else { return Ok(()) };
+    let wrong = |why: String| Failure::usage(format!("variable `SAMEISH_SIMD`: {why}"));
+    let level = level.to_str().ok_or_else(|| wrong("not text".into()))?;
+    Ok(sameish::simd::force(level).map_err(|error| wrong(error.to_string()))?)
+}

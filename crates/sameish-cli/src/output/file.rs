@@ -1,0 +1,207 @@
+//! An output appears under its name when it is whole, and not before.
+
+use crate::exit::{Exit, Failure};
+use crate::input::find::Found;
+use crate::output::escape::escaped_name;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Where data goes.
+pub(crate) enum Output {
+    Stdout,
+    /// A device or a pipe, which can not be replaced.
+    Direct {
+        file: File,
+        name: String,
+    },
+    /// A temporary file beside the target.
+    Pending {
+        temporary: NamedTempFile,
+        target: PathBuf,
+        force: bool,
+    },
+}
+
+impl Output {
+    /// Opens the output. Refuses to overwrite a file unless `force`, and an input in any case.
+    pub(crate) fn create(path: Option<&Path>, force: bool, inputs: &[Found]) -> Result<Output, Failure> {
+        let Some(path) = path.filter(|path| *path != "-") else {
+            return refuse_input(stdout_identity(), "standard output", inputs).map(|()| Output::Stdout);
+        };
+        let name = escaped_name(path.as_os_str());
+        refuse_input(identity(path), &name, inputs)?;
+        match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => {
+                return Err(Failure::usage(format!("{name}: a folder, where the output file is meant")));
+            }
+            Ok(meta) if !meta.is_file() => {
+                let file = File::options().write(true).open(path).map_err(|error| failed(&name, &error))?;
+                return Ok(Output::Direct { file, name });
+            }
+            _ if !force && fs::symlink_metadata(path).is_ok() => {
+                return Err(Failure::usage(format!("{name}: exists already; pass `--force` to replace it")));
+            }
+            _ => {}
+        }
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let temporary = temporary_beside(&target).map_err(|error| failed(&name, &error))?;
+        Ok(Output::Pending { temporary, target, force })
+    }
+
+    /// Writes, and gives `false` where the reader of a pipe has gone: it has what it wanted.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<bool, Failure> {
+        let written = match self {
+            Output::Stdout => {
+                let mut stdout = io::stdout().lock();
+                stdout.write_all(bytes).and_then(|()| stdout.flush())
+            }
+            Output::Direct { file, .. } => file.write_all(bytes),
+            Output::Pending { temporary, .. } => temporary.write_all(bytes),
+        };
+        match written {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(failed(&self.name(), &error)),
+        }
+    }
+
+    /// Gives the output its name, once it is on the disk.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let name = self.name();
+        let Output::Pending { temporary, target, force } = self else { return Ok(()) };
+        temporary.as_file().sync_all().map_err(|error| failed(&name, &error))?;
+        let kept = match force {
+            true => temporary.persist(&target),
+            false => temporary.persist_noclobber(&target),
+        };
+        match kept {
+            Ok(_) => sync_folder(&target).map_err(|error| failed(&name, &error)),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(Failure::usage(format!(
+                "{name}: came into being meanwhile; pass `--force` to replace it"
+            ))),
+            Err(error) => Err(failed(&name, &error.error)),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Output::Stdout => "standard output".into(),
+            Output::Direct { name, .. } => name.clone(),
+            Output::Pending { target, .. } => escaped_name(target.as_os_str()),
+        }
+    }
+}
+
+/// A full disk is a limit that was hit; all else is a failed output.
+fn failed(name: &str, error: &io::Error) -> Failure {
+    use io::ErrorKind::{FileTooLarge, NotFound, QuotaExceeded, StorageFull};
+    match error.kind() {
+        StorageFull | QuotaExceeded | FileTooLarge => {
+            Failure::new(Exit::Limit, format!("{name}: no room to write ({error}); make room and run again"))
+        }
+        NotFound => Failure::new(
+            Exit::Output,
+            format!("{name}: can not be written, its folder is not there; make it"),
+        ),
+        _ => Failure::new(Exit::Output, format!("{name}: can not be written: {error}; check the path")),
+    }
+}
+
+fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
+    let mut prefix = std::ffi::OsString::from(".");
+    prefix.push(target.file_name().unwrap_or_default());
+    prefix.push(".");
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".partial");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let replaced = fs::metadata(target).map(|meta| meta.permissions());
+        builder.permissions(replaced.unwrap_or_else(|_| fs::Permissions::from_mode(0o666)));
+    }
+    builder.tempfile_in(folder)
+}
+
+/// A new name lasts when its folder is on the disk too.
+fn sync_folder(target: &Path) -> io::Result<()> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+fn refuse_input(output: Option<Identity>, name: &str, inputs: &[Found]) -> Result<(), Failure> {
+    let Some(output) = output else { return Ok(()) };
+    for source in inputs.iter().flatten() {
+        let input = source.path.as_deref().map_or_else(stdin_identity, identity);
+        if input.as_ref() == Some(&output) {
+            return Err(Failure::usage(format!(
+                "{name}: is also the input {}; write elsewhere",
+                source.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+use unix::{Identity, identity, stdin_identity, stdout_identity};
+
+/// A file is known by its device and number.
+#[cfg(unix)]
+mod unix {
+    use std::fs::{self, File, Metadata};
+    use std::io;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    pub(super) type Identity = (u64, u64);
+
+    pub(super) fn identity(path: &Path) -> Option<Identity> {
+        fs::metadata(path).ok().and_then(of_regular)
+    }
+
+    pub(super) fn stdin_identity() -> Option<Identity> {
+        of_open(io::stdin())
+    }
+
+    pub(super) fn stdout_identity() -> Option<Identity> {
+        of_open(io::stdout())
+    }
+
+    fn of_open(stream: impl AsFd) -> Option<Identity> {
+        let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+        file.metadata().ok().and_then(of_regular)
+    }
+
+    /// Terminals and pipes may well be both ends.
+    fn of_regular(meta: Metadata) -> Option<Identity> {
+        meta.is_file().then(|| (meta.dev(), meta.ino()))
+    }
+}
+
+#[cfg(not(unix))]
+use other::{Identity, identity, stdin_identity, stdout_identity};
+
+/// A file is known by its full path.
+#[cfg(not(unix))]
+mod other {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    pub(super) type Identity = PathBuf;
+
+    pub(super) fn identity(path: &Path) -> Option<Identity> {
+        fs::canonicalize(path).ok().filter(|path| path.is_file())
+    }
+
+    pub(super) fn stdin_identity() -> Option<Identity> {
+        None
+    }
+
+    pub(super) fn stdout_identity() -> Option<Identity> {
+        None
+    }
+}

@@ -1,0 +1,10 @@
+//! How does an answer leave?
+//!
+//! Data goes to standard output or to a file that appears when it is whole; words go to standard error.
+
+pub(crate) mod color;
+pub(crate) mod escape;
+pub(crate) mod file;
+pub(crate) mod jsonl;
+pub(crate) mod messages;
+pub(crate) mod report;

@@ -1,0 +1,343 @@
+//! A comparison for people: the measures, and the shared passages among the words that changed.
+
+use super::color::{Palette, Role};
+use super::escape::{escaped, is_steering};
+use super::messages::{counted, grouped};
+use sameish::{Comparison, Content, Passage};
+use std::fmt;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+/// Columns before a passage's words.
+const MARGIN: usize = 6;
+/// Columns of changed words on each side of a passage.
+const AROUND: usize = 60;
+/// Columns of each end of a long passage.
+const ENDS: usize = 140;
+/// Widest piece of a word, in columns.
+const PIECE: usize = 24;
+/// Passages that are shown.
+const SHOWN: usize = 20;
+
+/// One of the two texts.
+pub(crate) struct Side {
+    /// File name, escaped.
+    pub(crate) name: String,
+    pub(crate) content: Content,
+}
+
+impl Side {
+    pub(crate) fn text(&self) -> &str {
+        match &self.content {
+            Content::Text(text) => text,
+            Content::Tokens(_) => "",
+        }
+    }
+}
+
+/// A comparison with all that is needed to tell it.
+pub(crate) struct Report<'a> {
+    pub(crate) a: &'a Side,
+    pub(crate) b: &'a Side,
+    pub(crate) comparison: &'a Comparison,
+    pub(crate) min_tokens: u32,
+    pub(crate) palette: Palette,
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.names(f)?;
+        self.measures(f)?;
+        self.passages(f)
+    }
+}
+
+impl Report<'_> {
+    fn names(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let c = self.comparison;
+        for (letter, side, words) in [("A", self.a, c.words_a), ("B", self.b, c.words_b)] {
+            writeln!(f, "{letter}  {} ({})", escaped(&side.name), counted(words as u64, "word"))?;
+        }
+        let verdict = c.match_type.to_string();
+        let meaning = match verdict.as_str() {
+            "exact" => "the same words in the same order",
+            "near" => "the same but for small changes",
+            "similar" => "much in common",
+            _ => "little in common",
+        };
+        writeln!(f, "\n{}: {meaning}", self.palette.paint(Role::Strong, &verdict))?;
+        if c.too_short {
+            writeln!(f, "At least one text is too short for these settings; the measures say little.")?;
+        }
+        writeln!(f)
+    }
+
+    fn measures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let c = self.comparison;
+        let share = |share: f64| format!("{share:.3}");
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        let mut line =
+            |name: &str, value: String, meaning: &str| writeln!(f, "  {name:<17} {value:>7}  {meaning}");
+        line("similarity", share(c.similarity), "of all pieces of both texts, so many are in both")?;
+        line("containment", share(c.containment), "of the smaller text's pieces, so many are in both")?;
+        if let Some(estimate) = c.minhash_similarity {
+            line("MinHash estimate", share(estimate), "the similarity, as the signatures see it")?;
+        }
+        line(
+            "SimHash distance",
+            format!("{}/64", c.simhash_distance),
+            "bits that differ; 3 or fewer are near",
+        )?;
+        line("coverage of A", percent(c.coverage_a), "of its words are in shared passages")?;
+        line("coverage of B", percent(c.coverage_b), "of its words are in shared passages")
+    }
+
+    fn passages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let passages = &self.comparison.passages;
+        let least = counted(self.min_tokens.into(), "word");
+        if passages.is_empty() {
+            return writeln!(f, "\nNo shared passage of {least} or more.");
+        }
+        let marks = if self.palette.colored { "" } else { ", marked by [ ]" };
+        writeln!(f, "\n{} of {least} or more{marks}:", counted(passages.len() as u64, "shared passage"))?;
+        for (number, passage) in (1..).zip(passages.iter().take(SHOWN)) {
+            self.passage(f, number, passage)?;
+        }
+        match passages.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => writeln!(f, "\n{} more; `--json` gives them all.", grouped(more as u64)),
+        }
+    }
+
+    fn passage(&self, f: &mut fmt::Formatter<'_>, number: usize, passage: &Passage) -> fmt::Result {
+        let &Passage { a_start, a_end, b_start, b_end, tokens } = passage;
+        let title = format!("{number}. {}", counted(tokens as u64, "word"));
+        let place = format!("bytes {a_start}-{a_end} of A, {b_start}-{b_end} of B");
+        writeln!(f, "\n{} ({place})", self.palette.paint(Role::Strong, &title))?;
+        let all = &self.comparison.passages;
+        let in_a = all.iter().map(|p| (p.a_start, p.a_end));
+        let in_b = all.iter().map(|p| (p.b_start, p.b_end));
+        self.side(f, "A", Excerpt::new(self.a.text(), (a_start, a_end), in_a))?;
+        self.side(f, "B", Excerpt::new(self.b.text(), (b_start, b_end), in_b))
+    }
+
+    fn side(&self, f: &mut fmt::Formatter<'_>, letter: &str, excerpt: Excerpt) -> fmt::Result {
+        let mut lines = Lines::new(self.palette);
+        lines.push_all(Role::Changed, &excerpt.before);
+        lines.push_all(Role::Shared, &excerpt.shared);
+        lines.push_all(Role::Changed, &excerpt.after);
+        for (i, line) in lines.done().iter().enumerate() {
+            writeln!(f, "   {} {line}", if i == 0 { format!("{letter}:") } else { "  ".into() })?;
+        }
+        Ok(())
+    }
+}
+
+/// The words of a passage and the changed ones on both sides of it, up to the next passage.
+struct Excerpt {
+    before: Vec<Piece>,
+    shared: Vec<Piece>,
+    after: Vec<Piece>,
+}
+
+impl Excerpt {
+    fn new(
+        text: &str,
+        (start, end): (usize, usize),
+        passages: impl Iterator<Item = (usize, usize)>,
+    ) -> Excerpt {
+        let (mut from, mut to) = (0, text.len());
+        for (other_start, other_end) in passages {
+            if other_end <= start {
+                from = from.max(other_end);
+            }
+            if other_start >= end {
+                to = to.min(other_start);
+            }
+        }
+        let slice = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
+        let (before, after) = (slice(from..start), slice(end..to));
+        let mut shared = keep_ends(slice(start..end));
+        if let Some(first) = shared.first_mut() {
+            first.spaced = before.ends_with(char::is_whitespace);
+        }
+        // What ends the sentence of the passage before is not worth showing.
+        let ends = |c: char| from > 0 && (c.is_ascii_punctuation() || c.is_whitespace());
+        Excerpt {
+            before: last_pieces(before.trim_start_matches(ends), AROUND, from > 0),
+            shared,
+            after: first_pieces(after, AROUND, to < text.len()),
+        }
+    }
+}
+
+/// A word or, in scripts without blanks, a part of a run of letters.
+#[derive(Clone, Debug, PartialEq)]
+struct Piece {
+    text: String,
+    /// Whether a blank stands before it.
+    spaced: bool,
+}
+
+/// The pieces as they can be shown: no control characters, none wider than [`PIECE`].
+fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (i, word) in text.split_whitespace().enumerate() {
+        let mut begins = true;
+        let spaced = i > 0 || text.starts_with(char::is_whitespace);
+        for c in word.chars().filter(|&c| !is_steering(c)) {
+            match pieces.last_mut() {
+                Some(piece) if !begins && piece.text.width() + c.width().unwrap_or(0) <= PIECE => {
+                    piece.text.push(c)
+                }
+                _ => {
+                    pieces.push(Piece { text: c.into(), spaced: spaced && begins });
+                    begins = false;
+                }
+            }
+        }
+    }
+    pieces
+}
+
+fn omission() -> Piece {
+    Piece { text: "…".into(), spaced: true }
+}
+
+/// How many pieces fit into so many columns.
+fn fitting<'a>(pieces: impl Iterator<Item = &'a Piece>, columns: usize) -> usize {
+    let mut used = 0;
+    let fits = |piece: &&Piece| {
+        used += piece.text.width() + usize::from(piece.spaced);
+        used <= columns
+    };
+    pieces.take_while(fits).count()
+}
+
+/// The front of a text. More columns than bytes are never needed but for letters of several bytes.
+fn first_pieces(text: &str, columns: usize, more: bool) -> Vec<Piece> {
+    let front = &text[..text.floor_char_boundary(8 * columns)];
+    let mut kept = pieces(front);
+    let count = fitting(kept.iter(), columns);
+    if count < kept.len() || front.len() < text.len() || more {
+        kept.truncate(count);
+        kept.push(omission());
+    }
+    kept
+}
+
+/// The end of a text.
+fn last_pieces(text: &str, columns: usize, more: bool) -> Vec<Piece> {
+    let back = &text[text.ceil_char_boundary(text.len().saturating_sub(8 * columns))..];
+    let mut kept = pieces(back);
+    let count = fitting(kept.iter().rev(), columns);
+    if count < kept.len() || back.len() < text.len() || more {
+        kept.drain(..kept.len() - count);
+        if let Some(first) = kept.first_mut() {
+            first.spaced = true;
+        }
+        kept.insert(0, omission());
+    }
+    kept
+}
+
+/// All of a short text, both ends of a long one.
+fn keep_ends(text: &str) -> Vec<Piece> {
+    let mut kept = first_pieces(text, 2 * ENDS, false);
+    if kept.last() == Some(&omission()) {
+        kept = first_pieces(text, ENDS, false);
+        kept.extend(last_pieces(text, ENDS, false).into_iter().skip(1));
+    }
+    kept
+}
+
+/// Fills lines with pieces, each line as runs of one role.
+struct Lines {
+    palette: Palette,
+    lines: Vec<Vec<(Role, String)>>,
+    columns: usize,
+}
+
+impl Lines {
+    fn new(palette: Palette) -> Lines {
+        Lines { palette, lines: Vec::new(), columns: 0 }
+    }
+
+    fn push_all(&mut self, role: Role, pieces: &[Piece]) {
+        let last = pieces.len().saturating_sub(1);
+        let marked = role == Role::Shared && !self.palette.colored;
+        for (i, piece) in pieces.iter().enumerate() {
+            let open = if marked && i == 0 { "[" } else { "" };
+            let close = if marked && i == last { "]" } else { "" };
+            self.push(role, &format!("{open}{}{close}", piece.text), piece.spaced);
+        }
+    }
+
+    fn push(&mut self, role: Role, text: &str, spaced: bool) {
+        let width = text.width() + usize::from(spaced);
+        match self.lines.last_mut() {
+            Some(line) if self.columns + width <= WIDTH - MARGIN => {
+                let blank = if spaced { " " } else { "" };
+                match line.last_mut() {
+                    Some((before, run)) if *before == role => run.push_str(&format!("{blank}{text}")),
+                    _ => line.push((role, format!("{blank}{text}"))),
+                }
+                self.columns += width;
+            }
+            _ => {
+                self.lines.push(vec![(role, text.to_owned())]);
+                self.columns = text.width();
+            }
+        }
+    }
+
+    /// The lines, painted.
+    fn done(self) -> Vec<String> {
+        let paint = |(role, run): &(Role, String)| self.palette.paint(*role, run);
+        self.lines.iter().map(|line| line.iter().map(paint).collect()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(pieces: &[Piece]) -> String {
+        let mut lines = Lines { palette: Palette { colored: false }, lines: Vec::new(), columns: 0 };
+        lines.push_all(Role::Changed, pieces);
+        lines.done().join("\n")
+    }
+
+    #[test]
+    fn long_texts_keep_their_near_ends() {
+        let text = "one two three four five";
+        assert_eq!(joined(&first_pieces(text, 9, false)), "one two …");
+        assert_eq!(joined(&last_pieces(text, 11, false)), "… four five");
+        assert_eq!(joined(&first_pieces(text, 60, false)), text);
+        assert_eq!(joined(&first_pieces(text, 60, true)), format!("{text} …"));
+    }
+
+    #[test]
+    fn control_characters_are_not_shown() {
+        assert_eq!(joined(&pieces("a\u{1b}[31mb \u{202e}c")), "a[31mb c");
+    }
+
+    #[test]
+    fn lines_stay_within_80_columns_in_any_script() {
+        for text in ["word ".repeat(100), "漢字かな".repeat(100), "x".repeat(500)] {
+            for line in joined(&pieces(&text)).lines() {
+                assert!(line.width() <= WIDTH - MARGIN, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn changed_words_reach_to_the_next_passage() {
+        let text = "aa bb CC DD ee ff GG HH ii";
+        let excerpt = Excerpt::new(text, (6, 11), [(6, 11), (18, 23)].into_iter());
+        assert_eq!(joined(&excerpt.before), "aa bb");
+        assert_eq!(joined(&excerpt.shared), "CC DD");
+        assert_eq!(joined(&excerpt.after), "ee ff …");
+    }
+}

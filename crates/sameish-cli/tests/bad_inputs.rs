@@ -1,0 +1,411 @@
+//! What every bad input gets: the rows C1 to C62 of RELIABILITY.md that concern `fingerprint`.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Dir, gzip, records, zstd};
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const GOOD: &str = "{\"id\":\"good\",\"text\":\"words that are good\"}\n";
+
+/// A run over the bad input and then a good one, whose record must come through.
+fn with_good(dir: &Dir, bad: &str, code: i32, says: &[&str]) -> common::Run {
+    dir.write("good.jsonl", GOOD);
+    let run = dir.run(["fingerprint", "--", bad, "good.jsonl"]).ends_with(code).says(says);
+    assert!(run.ids().ends_with("\"good\""), "{}", run.ids());
+    run
+}
+
+/// A JSONL file with one bad line among good ones.
+fn bad_line(line: impl AsRef<[u8]>, says: &[&str]) {
+    let dir = Dir::new();
+    let content = [b"{\"id\":1,\"text\":\"x\"}\n", line.as_ref(), b"\n{\"id\":3,\"text\":\"x\"}\n"].concat();
+    dir.write("a.jsonl", content);
+    let run = dir
+        .run(["fingerprint", "a.jsonl"])
+        .ends_with(3)
+        .says(&["rejected: a.jsonl, line 2, byte "])
+        .says(says);
+    assert_eq!(run.ids(), "1,3");
+}
+
+#[test]
+fn c1_to_c5_inputs_that_can_not_be_had() {
+    let dir = Dir::new();
+    with_good(&dir, "nowhere.jsonl", 4, &["error: nowhere.jsonl: no such file"]);
+    std::fs::create_dir(dir.path("folder")).unwrap();
+    with_good(&dir, "folder", 4, &["error: folder: no file with a known suffix"]);
+    std::os::unix::fs::symlink("gone", dir.path("dangling")).unwrap();
+    with_good(&dir, "dangling", 4, &["error: dangling: a link to a file that is not there"]);
+    std::os::unix::fs::symlink("loop", dir.path("loop")).unwrap();
+    with_good(&dir, "loop", 4, &["error: loop: "]);
+}
+
+#[test]
+fn c3_no_permission() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = Dir::new();
+    let path = dir.write("secret.jsonl", GOOD);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+    // Some users may read everything.
+    if std::fs::File::open(&path).is_err() {
+        with_good(&dir, "secret.jsonl", 4, &["error: secret.jsonl: not allowed to read it"]);
+    }
+}
+
+#[test]
+fn c6_to_c8_odd_names_are_legal() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = Dir::new();
+    let names: [&[u8]; 4] = [b"new\nline.jsonl", b"\x1b[31mred.jsonl", b"-dash.jsonl", b"latin\xe9.jsonl"];
+    for name in names {
+        let name = std::ffi::OsStr::from_bytes(name);
+        dir.write(name, GOOD);
+        let run = dir.run([std::ffi::OsStr::new("fingerprint"), "--".as_ref(), name]).ends_with(0);
+        assert_eq!(run.ids(), "\"good\"");
+    }
+    dir.write("\u{1b}]0;title\u{7}.jsonl", "broken\n");
+    let run = dir.run(["fingerprint", "\u{1b}]0;title\u{7}.jsonl"]).ends_with(3);
+    assert!(run.stderr.contains("\\u{1b}]0;title\\u{7}.jsonl, line 1") && !run.stderr.contains('\u{1b}'));
+}
+
+#[test]
+fn c17_utf16_is_named() {
+    let dir = Dir::new();
+    let utf16 = |mark: bool| {
+        let text = if mark { format!("\u{feff}{GOOD}") } else { GOOD.to_owned() };
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+    };
+    for mark in [true, false] {
+        dir.write("wide.jsonl", utf16(mark));
+        with_good(&dir, "wide.jsonl", 4, &["error: wide.jsonl: looks like UTF-16; convert"]);
+    }
+}
+
+#[test]
+fn c18_c19_bytes_that_are_not_utf8() {
+    bad_line(b"{\"id\":2,\"text\":\"caf\xe9\"}", &["byte 39: byte 0xe9 is not UTF-8", "--lossy"]);
+    bad_line(b"{\"id\":2,\"text\":\"\xc0\xaf\"}", &["byte 0xc0 is not UTF-8"]);
+    bad_line(b"{\"id\":2,\"text\":\"\xed\xa0\x80\"}", &["byte 0xed is not UTF-8"]);
+    // In a field that nobody asked for, too.
+    bad_line(b"{\"id\":2,\"text\":\"x\",\"y\":\"\xff\"}", &["byte 0xff is not UTF-8"]);
+}
+
+#[test]
+fn lossy_replaces_and_counts() {
+    let dir = Dir::new();
+    dir.write("a.txt", b"some caf\xe9 here\nmore words here\n");
+    let run = dir
+        .run(["fingerprint", "a.txt", "--lossy"])
+        .ends_with(0)
+        .says(&["2 documents", "1 with bytes replaced"]);
+    dir.write("b.txt", "some caf\u{fffd} here\nmore words here\n");
+    assert_eq!(run.stdout, dir.run(["fingerprint", "b.txt"]).ends_with(0).stdout);
+}
+
+#[test]
+fn c20_c22_zeros_controls_and_directions_are_text() {
+    let dir = Dir::new();
+    dir.write("a.jsonl", "{\"text\":\"some \\u0000 words \\u0007 and \\u202e more\"}\n");
+    dir.write("b.txt", "some \0 words \u{7} and \u{202e} more\n");
+    assert_eq!(dir.run(["fingerprint", "a.jsonl", "b.txt"]).ends_with(0).ids(), "0,1");
+}
+
+#[test]
+fn c21_zeros_alone_are_binary() {
+    let dir = Dir::new();
+    for (name, bytes) in
+        [("a.jsonl", vec![0; 10_000]), ("b.txt.gz", gzip(&[0; 10_000])), ("c.csv", vec![0; 5])]
+    {
+        dir.write(name, bytes);
+        with_good(&dir, name, 4, &[&format!("error: {name}: binary, not text")]);
+    }
+}
+
+#[test]
+fn c23_a_line_beyond_the_cap_is_passed_over() {
+    let dir = Dir::new();
+    for ending in ["\n", "\r\n", "\r"] {
+        let long = "x".repeat(3_000_000);
+        let content = ["{\"id\":1,\"text\":\"x\"}", &long, "{\"id\":3,\"text\":\"x\"}", ""].join(ending);
+        dir.write("a.jsonl", content);
+        let run = dir.run(["fingerprint", "a.jsonl", "--max-line", "1M"]).ends_with(3);
+        let place =
+            format!("rejected: a.jsonl, line 2, byte {}: longer than 1048576 bytes", 19 + ending.len());
+        assert_eq!(run.says(&[&place, "2 documents", "1 rejected"]).ids(), "1,3");
+    }
+    // One that fits into what is read at once is treated alike.
+    dir.write(
+        "b.jsonl",
+        format!("{{\"id\":1,\"text\":\"{}\"}}\n{{\"id\":2,\"text\":\"x\"}}\n", "y".repeat(5000)),
+    );
+    assert_eq!(dir.run(["fingerprint", "b.jsonl", "--max-line", "4K"]).ends_with(3).ids(), "2");
+}
+
+/// Goal G12.
+#[test]
+fn c23_two_gigabytes_in_one_line_stay_within_256_megabytes() {
+    let dir = Dir::new();
+    let mut command = dir.command(["fingerprint", "-", "--format", "jsonl", "-o", "out.jsonl", "--json"]);
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let piece = vec![b'x'; 1 << 20];
+    for _ in 0..2048 {
+        stdin.write_all(&piece).unwrap();
+    }
+    stdin.write_all(b"\n").unwrap();
+    stdin.write_all(records(1000).as_bytes()).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    drop(stdin);
+    let run = common::Run::from(child.wait_with_output().unwrap()).ends_with(3);
+    assert!(run.stderr.contains("-, line 1, byte 0: longer than 67108864 bytes"), "{}", run.stderr);
+    assert_eq!(dir.read("out.jsonl").lines().count(), 1000);
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kilobytes <= 256 << 10, "{kilobytes} kB");
+}
+
+#[test]
+fn c24_c25_c26_rows_that_are_no_rows() {
+    let dir = Dir::new();
+    let commas = ",".repeat(3_000_000);
+    dir.write("a.csv", format!("id,text\n1,a\n{commas}\n2,b\n"));
+    let run = dir.run(["fingerprint", "a.csv", "--max-line", "1M"]).ends_with(3);
+    assert_eq!(run.says(&["a.csv, line 3, byte 12: longer than"]).ids(), "\"1\",\"2\"");
+    let run = dir.run(["fingerprint", "a.csv"]).ends_with(3);
+    assert_eq!(run.says(&["the header names 2 columns, this row has 3000001"]).ids(), "\"1\",\"2\"");
+
+    dir.write("b.csv", "id,text\n1,\"a\n2,b\n3,\"c\"\n");
+    let run = dir.run(["fingerprint", "b.csv"]).ends_with(3);
+    assert_eq!(run.says(&["b.csv, line 2, byte 8: a quote opens here"]).ids(), "\"2\",\"3\"");
+
+    dir.write("c.csv", "id,text\n1,a\n2\n3,b,c\n\n4,\"d\ne\"\n5\n");
+    let run = dir.run(["fingerprint", "c.csv"]).ends_with(3);
+    let says = [
+        "c.csv, line 3, byte 12: the header names 2 columns, this row has 1",
+        "c.csv, line 4",
+        "c.csv, line 8",
+    ];
+    assert_eq!(run.says(&says).ids(), "\"1\",\"4\"");
+}
+
+#[test]
+fn c27_c28_headers_that_do_not_fit() {
+    let dir = Dir::new();
+    let cases = [
+        ("a.csv", "1,some words\n2,more\n", "no column `text` or `title` among `1`, `some words`;"),
+        ("b.csv", "id,text,text\n1,a,b\n", "column `text` occurs twice among `id`, `text`, `text`;"),
+        ("c.csv", "id;text\n1;a\n", "no column `text` or `title` among `id;text`;"),
+        ("d.tsv", "id,text\n1,a\n", "no column `text` or `title` among `id,text`;"),
+        ("e.csv", "id,\"text\n1,a\n", "a quote opens in the header"),
+    ];
+    for (name, content, reason) in cases {
+        dir.write(name, content);
+        with_good(&dir, name, 4, &[&format!("error: {name}: {reason}")]);
+    }
+}
+
+#[test]
+fn c29_to_c36_records_that_are_not_taken() {
+    bad_line(r#"{"id":2,"text":"x",}"#, &["byte 39: broken JSON: "]);
+    bad_line(r#"{"id":2,"text":"x"#, &["broken JSON: EOF while parsing a string"]);
+    let deep = format!("{{\"text\":\"x\",\"n\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+    bad_line(deep, &["nested deeper than 64"]);
+    bad_line(r#"{"text":"x","n":1e999999}"#, &["broken JSON: number out of range"]);
+    bad_line(r#"{"text":"x","text":"y"}"#, &["key `text` occurs twice"]);
+    bad_line(r#"{"text":"x","a":1,"a":1}"#, &["key `a` occurs twice"]);
+    bad_line(r#"{"text":"\ud83d"}"#, &["broken JSON: "]);
+    bad_line(r#"{"text":"x"}{"text":"y"}"#, &["broken JSON: trailing characters"]);
+    bad_line(r#"["x"]"#, &["not a JSON object"]);
+    bad_line(r#"{"text":null}"#, &["field `text` is null"]);
+    bad_line(r#"{"text":5}"#, &["field `text` is a number"]);
+    bad_line(r#"{"text":["a"]}"#, &["field `text` is a list"]);
+    bad_line(r#"{"body":"x"}"#, &["field `text` is absent"]);
+    bad_line(r#"{"tokens":["a",1]}"#, &["field `tokens` is a list with something else than strings"]);
+    for (id, kind) in [("1.5", "a number"), ("true", "true or false"), ("[1]", "a list"), ("{}", "an object")]
+    {
+        bad_line(format!("{{\"id\":{id},\"text\":\"x\"}}"), &[&format!("field `id` is {kind}")]);
+    }
+}
+
+#[test]
+fn c34_a_json_list_is_no_jsonl() {
+    let dir = Dir::new();
+    for content in ["[{\"id\":1,\"text\":\"x\"}]", "\u{feff}\n [\n{\"id\":1,\"text\":\"x\"}\n]\n"] {
+        dir.write("a.json", content);
+        with_good(&dir, "a.json", 4, &["error: a.json: a JSON list, not an object a line", "--format"]);
+    }
+}
+
+#[test]
+fn c40_ids_that_are_too_long_or_not_printable() {
+    bad_line(format!("{{\"id\":\"{}\",\"text\":\"x\"}}", "i".repeat(10_240)), &["the id has 10240 bytes"]);
+    bad_line(format!("{{\"id\":\"{}\",\"text\":\"x\"}}", "i".repeat(513)), &["the id has 513 bytes"]);
+    bad_line(r#"{"id":"a\nb","text":"x"}"#, &["the id holds control characters"]);
+    bad_line(r#"{"id":"","text":"x"}"#, &["the id is empty"]);
+    let dir = Dir::new();
+    dir.write("a.jsonl", format!("{{\"id\":\"{}\",\"text\":\"x\"}}", "i".repeat(512)));
+    dir.run(["fingerprint", "a.jsonl"]).ends_with(0);
+}
+
+#[test]
+fn documents_have_a_limit() {
+    let dir = Dir::new();
+    dir.write("a.jsonl", format!("{{\"text\":\"{}\"}}\n{{\"text\":\"x\"}}\n", "y ".repeat(1000)));
+    let run = dir.run(["fingerprint", "a.jsonl", "--max-document", "1K"]).ends_with(3);
+    assert_eq!(run.says(&["a.jsonl, line 1, byte 0: the text has 2000 bytes", "--max-document"]).ids(), "1");
+    dir.write("big.txt", "line\n".repeat(1_000_000));
+    dir.write("small.txt", "line\n");
+    let run = dir
+        .run(["fingerprint", "--whole-files", "big.txt", "small.txt", "--max-document", "2M"])
+        .ends_with(3);
+    assert_eq!(run.says(&["big.txt, line 1, byte 0: longer than 2097152 bytes"]).ids(), "\"small.txt\"");
+}
+
+#[test]
+fn c43_c44_broken_compression_keeps_what_came_before() {
+    let dir = Dir::new();
+    let (content, count) = (records(20_000), 20_000);
+    let cases = [("a.jsonl.gz", gzip(content.as_bytes())), ("a.jsonl.zst", zstd(content.as_bytes()))];
+    for (name, packed) in cases {
+        dir.write(name, &packed[..packed.len() / 2]);
+        let run = with_good(&dir, name, 4, &[&format!("error: {name}, byte "), "ends in the middle"]);
+        let kept = run.documents() - 1;
+        assert!(!run.stderr.contains("rejected:"), "the unfinished line is no record: {}", run.stderr);
+        assert!(kept > 1000 && kept < count, "{name}: {kept}");
+        let whole = dir.run_with_stdin(["fingerprint", "-"], content.as_bytes()).ends_with(0).stdout;
+        let kept: Vec<&str> = run.stdout.lines().take(kept).collect();
+        assert!(whole.lines().take(kept.len()).eq(kept), "{name}");
+    }
+    let mut packed = gzip(content.as_bytes());
+    let trailer = packed.len() - 8;
+    packed[trailer] ^= 1;
+    dir.write("b.jsonl.gz", packed);
+    let run = with_good(&dir, "b.jsonl.gz", 4, &["error: b.jsonl.gz, byte ", "checksum"]);
+    assert_eq!(run.documents(), count + 1);
+    dir.write("c.jsonl.gz", [0x1f, 0x8b]);
+    with_good(&dir, "c.jsonl.gz", 4, &["error: c.jsonl.gz"]);
+}
+
+#[test]
+fn c45_one_layer_is_opened() {
+    let dir = Dir::new();
+    dir.write("a.jsonl.gz", gzip(&gzip(GOOD.as_bytes())));
+    with_good(&dir, "a.jsonl.gz", 4, &["error: a.jsonl.gz: gzip inside gzip"]);
+    dir.write("b.jsonl.zst", zstd(&gzip(GOOD.as_bytes())));
+    with_good(&dir, "b.jsonl.zst", 4, &["error: b.jsonl.zst: gzip inside Zstandard"]);
+}
+
+#[test]
+fn c46_c47_bombs_are_stopped() {
+    let dir = Dir::new();
+    let spaces = gzip(&vec![b' '; 1 << 20]);
+    let bombs = [
+        ("zeros.jsonl.gz", gzip(&vec![0; 100 << 20])),
+        ("blanks.jsonl.gz", spaces.repeat(10_000)),
+        ("letters.txt.zst", zstd(&vec![b'a'; 512 << 20])),
+        ("zeros.txt.zst", zstd(&vec![0; 512 << 20])),
+    ];
+    for (name, bomb) in bombs {
+        dir.write(name, bomb);
+        let begun = Instant::now();
+        with_good(&dir, name, 5, &[&format!("error: {name}, byte "), "above 200 to 1"]);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{name}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn what_may_be_unpacked_can_be_set() {
+    let dir = Dir::new();
+    let record = format!("{{\"text\":\"{}\"}}\n", "the same words again and again ".repeat(130));
+    let content = record.repeat(20_000);
+    dir.write("a.jsonl.zst", zstd(content.as_bytes()));
+    dir.write("few.jsonl.zst", zstd(records(1000).as_bytes()));
+    dir.run(["fingerprint", "few.jsonl.zst", "--max-expanded", "64K"])
+        .ends_with(5)
+        .says(&["unpacks to more than 65536 bytes"]);
+    dir.run(["fingerprint", "a.jsonl.zst", "-o", "out"]).ends_with(5).says(&["above 200 to 1"]);
+    dir.run([
+        "fingerprint",
+        "a.jsonl.zst",
+        "-o",
+        "out",
+        "--force",
+        "--max-expanded",
+        "1G",
+        "--preset",
+        "wire",
+    ])
+    .ends_with(0)
+    .says(&["20,000 documents"]);
+}
+
+#[test]
+fn c48_a_window_above_128_mebibytes() {
+    let dir = Dir::new();
+    // Magic, a frame without content size, a window of 2 GiB, and one raw block of 5 bytes.
+    let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, (5 << 3) | 1, 0, 0], &b"hello"[..]].concat();
+    dir.write("a.txt.zst", frame);
+    with_good(&dir, "a.txt.zst", 5, &["error: a.txt.zst, byte 0: its Zstandard window is above 128 MiB"]);
+}
+
+#[test]
+fn c50_archives_are_not_opened() {
+    let dir = Dir::new();
+    let mut tar = vec![b'a'; 512];
+    tar[257..262].copy_from_slice(b"ustar");
+    let archives = [
+        ("a.zip", b"PK\x03\x04rest".to_vec(), "a zip archive; archives are not opened"),
+        ("a.tar.gz", gzip(&tar), "a tar archive; archives are not opened"),
+        ("a.jsonl.xz", b"\xfd7zXZ\0rest".to_vec(), "xz-compressed"),
+        ("a.parquet", b"PAR1rest".to_vec(), "Parquet is not read yet"),
+    ];
+    for (name, bytes, reason) in archives {
+        dir.write(name, bytes);
+        with_good(&dir, name, 4, &[&format!("error: {name}: {reason}")]);
+    }
+}
+
+#[test]
+fn the_most_serious_code_is_given() {
+    let dir = Dir::new();
+    dir.write("rejected.jsonl", "broken\n");
+    dir.write("bomb.jsonl.gz", gzip(&vec![0; 100 << 20]));
+    dir.run(["fingerprint", "rejected.jsonl", "nowhere"]).ends_with(4);
+    dir.run(["fingerprint", "bomb.jsonl.gz", "rejected.jsonl", "nowhere"]).ends_with(5);
+    dir.run(["fingerprint", "nowhere", "--on-bad", "skip"]).ends_with(4);
+}
+
+#[test]
+fn c62_settings_out_of_range_are_usage() {
+    let dir = Dir::new();
+    dir.write("a.jsonl", GOOD);
+    dir.write("nan.toml", "[matching]\nthreshold = nan\n");
+    dir.write("radius.toml", "preset = \"wire\"\n[simhash]\nradius = 65\n");
+    dir.write("bands.toml", "[minhash]\nrows = 16\nbands = { count = 5, rows = 4 }\n");
+    let cases: [(&[&str], &str); 12] = [
+        (&["--threads", "0"], "1..=1024"),
+        (&["--threads", "1000000"], "1..=1024"),
+        (&["--max-line", "1"], "must be 1K to 1024T"),
+        (&["--max-document", "much"], "must be 1K to 1024T"),
+        (&["--shingle", "words:0"], "1 to 64"),
+        (&["--shingle", "lines:3"], "words:3"),
+        (&["--shingle", "words:3", "--preset", "sdr"], "no shingles"),
+        (&["--preset", "wires"], "copies"),
+        (&["--config", "nan.toml"], "more than 0 and at most 1"),
+        (&["--config", "radius.toml"], "0 to 64"),
+        (&["--config", "bands.toml"], "at most the 16 rows"),
+        (&["--config", "none.toml"], "config file none.toml"),
+    ];
+    for (args, says) in cases {
+        let run = dir.run([&["fingerprint", "a.jsonl"], args].concat()).ends_with(2).says(&[says]);
+        assert_eq!(run.stdout, "", "{args:?}");
+    }
+    dir.run(["fingerprint"]).ends_with(2);
+    dir.run(["fingerprint", "-", "-"]).ends_with(2).says(&["given twice"]);
+    let run = dir.command(["fingerprint", "a.jsonl"]).env("SAMEISH_SIMD", "mmx").output().unwrap();
+    common::Run::from(run).ends_with(2).says(&["SAMEISH_SIMD"]);
+}

@@ -1,0 +1,153 @@
+//! Runs the real binary in a folder of its own.
+
+#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A folder that goes away with the test.
+pub struct Dir {
+    dir: tempfile::TempDir,
+}
+
+impl Dir {
+    pub fn new() -> Dir {
+        Dir { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub fn read(&self, name: impl AsRef<Path>) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub fn exists(&self, name: impl AsRef<Path>) -> bool {
+        self.path(name).exists()
+    }
+
+    /// All names in the folder, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.dir.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    pub fn command(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sameish"));
+        command.args(args).current_dir(self.dir.path()).env_remove("SAMEISH_SIMD").env_remove("NO_COLOR");
+        command
+    }
+
+    pub fn run(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Run {
+        Run::from(self.command(args).stdin(Stdio::null()).output().unwrap())
+    }
+
+    pub fn run_with_stdin(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>, stdin: &[u8]) -> Run {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        std::thread::scope(|scope| {
+            // The child may end before it has read all.
+            scope.spawn(move || drop(pipe.write_all(stdin)));
+            Run::from(child.wait_with_output().unwrap())
+        })
+    }
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Run {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Run {
+        Run {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Run {
+    /// Checks the exit code, and shows all when it is another.
+    #[track_caller]
+    pub fn ends_with(self, code: i32) -> Run {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", cut(&self.stdout), cut(&self.stderr));
+        self
+    }
+
+    /// Checks that each text occurs on standard error.
+    #[track_caller]
+    pub fn says(self, texts: &[&str]) -> Run {
+        for text in texts {
+            assert!(self.stderr.contains(text), "no `{text}` in:\n{}", cut(&self.stderr));
+        }
+        self
+    }
+
+    /// The ids of the output lines, as JSON.
+    #[track_caller]
+    pub fn ids(&self) -> String {
+        ids(&self.stdout)
+    }
+
+    pub fn documents(&self) -> usize {
+        self.stdout.lines().count()
+    }
+}
+
+/// The ids of output lines, as JSON with commas between them.
+#[track_caller]
+pub fn ids(output: &str) -> String {
+    let id = |line: &str| {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap();
+        object["id"].to_string()
+    };
+    output.lines().map(id).collect::<Vec<_>>().join(",")
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(2000)]
+}
+
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+pub fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 3).unwrap()
+}
+
+/// Records whose texts do not repeat much, so that packing leaves something to cut off.
+pub fn records(count: usize) -> String {
+    let mut state = 1u64;
+    let mut word = move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        format!("w{:x}", state >> 44)
+    };
+    let mut record = |id: usize| {
+        let words: Vec<String> = (0..12).map(|_| word()).collect();
+        format!("{{\"id\":{id},\"text\":\"{}\"}}\n", words.join(" "))
+    };
+    (0..count).map(&mut record).collect()
+}
