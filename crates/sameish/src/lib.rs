@@ -48,6 +48,11 @@
 
 #![deny(unsafe_code)]
 
+/// The examples of the README, so that they are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 pub mod config;
 mod document;
 mod engine;
