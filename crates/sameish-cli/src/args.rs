@@ -7,7 +7,7 @@ use crate::input::find::{Found, find, known_suffix};
 use crate::input::format::{Fields, Kind};
 use crate::output::escape::escaped_name;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sameish::{Config, Engine, Preset, Shingle};
+use sameish::{Config, Engine, Preset, Shingle, TokenHash};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -22,7 +22,8 @@ pub(crate) struct EngineArgs {
     /// A TOML file whose keys change the preset, and which may name it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What is compared: `words:3` for three words in a row, `chars:5` for five letters
+    /// What is compared: `words:3` for three words in a row, `chars:5` for five characters, `windows:3` for rolling windows,
+    /// `letters` for words and their letters
     #[arg(long, value_name = "SHINGLE")]
     shingle: Option<Shingle>,
 }
@@ -67,7 +68,13 @@ impl EngineArgs {
 fn set_shingle(config: &mut Config, shingle: Shingle) -> Result<(), Failure> {
     match (&mut config.minhash, &mut config.simhash) {
         (Some(minhash), _) => minhash.shingle = shingle,
-        (None, Some(simhash)) => simhash.shingle = shingle,
+        (None, Some(simhash)) => {
+            simhash.shingle = shingle;
+            // FNV-1a is there to equal the seeds' fingerprints of single words; it mixes too poorly for others.
+            if shingle != Shingle::Words(1) {
+                simhash.hash = TokenHash::Xxh3;
+            }
+        }
         (None, None) => {
             return Err(Failure::usage("`--shingle` does nothing here: the settings make no shingles"));
         }

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// Bytes of input under way beyond which reading waits.
+/// Bytes of input, and of the answers expected to it, under way beyond which reading waits.
 const MAX_UNDER_WAY: usize = 128 << 20;
 /// Batches under way for each thread.
 const BATCHES_PER_THREAD: usize = 4;
@@ -26,10 +26,13 @@ enum Turn<T> {
 
 /// Works on all batches with `threads` threads and hands the results to `take` in order, until it breaks off.
 ///
+/// `bytes_per_record` is about how much a record's answer takes until it is handed over.
+///
 /// The reading thread is left alone when the caller breaks off: it may be waiting for a terminal.
 pub(crate) fn in_order<T: Send + 'static>(
     batches: Batches,
     threads: usize,
+    bytes_per_record: usize,
     work: impl Fn(Batch) -> T + Send + Sync + 'static,
     mut take: impl FnMut(Result<T, Broken>) -> anyhow::Result<ControlFlow<()>>,
 ) -> anyhow::Result<()> {
@@ -45,7 +48,7 @@ pub(crate) fn in_order<T: Send + 'static>(
     let (sender, turns) = sync_channel(threads * BATCHES_PER_THREAD);
     let reader = {
         let (room, work) = (room.clone(), Arc::new(work));
-        let read = move || read(batches, &pool, &room, &work, &sender);
+        let read = move || read(batches, &pool, &room, bytes_per_record, &work, &sender);
         thread::Builder::new().spawn(read).map_err(|e| too_many(e.to_string()))?
     };
     for turn in turns {
@@ -70,6 +73,7 @@ fn read<T: Send + 'static>(
     batches: Batches,
     pool: &rayon::ThreadPool,
     room: &Room,
+    bytes_per_record: usize,
     work: &Arc<impl Fn(Batch) -> T + Send + Sync + 'static>,
     turns: &SyncSender<Turn<T>>,
 ) {
@@ -77,7 +81,7 @@ fn read<T: Send + 'static>(
         let turn = match batch {
             Err(broken) => Turn::Broken(broken),
             Ok(batch) => {
-                let bytes = batch.bytes.len();
+                let bytes = batch.bytes.len() + batch.spans.len() * bytes_per_record;
                 room.enter(bytes);
                 let (done, result) = sync_channel(1);
                 let work = work.clone();

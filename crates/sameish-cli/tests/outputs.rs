@@ -276,3 +276,40 @@ fn help_and_version_are_given() {
     );
     dir.run(["frobnicate"]).ends_with(2);
 }
+
+#[test]
+fn one_file_in_two_spellings_is_noticed() {
+    let dir = Dir::new();
+    dir.write("a.jsonl", records(3));
+    let args = ["fingerprint", "a.jsonl", "-o", "./out", "--rejects", "out", "--force"];
+    let run = dir.run(args).ends_with(2);
+    assert!(run.stderr.contains("name one file"), "{}", run.stderr);
+    assert!(!dir.exists("out"));
+}
+
+#[test]
+fn the_shingle_flag_brings_its_hash_along() {
+    let dir = Dir::new();
+    dir.write("a.jsonl", records(3));
+    dir.run(["fingerprint", "a.jsonl", "--preset", "wire", "--shingle", "words:2"]).ends_with(0);
+}
+
+#[test]
+fn a_preset_for_any_bytes_takes_any_bytes() {
+    let dir = Dir::new();
+    dir.write("a.txt", b"caf\xE9 au lait with four more words\n");
+    dir.run(["fingerprint", "a.txt"]).ends_with(3);
+    assert!(dir.run(["fingerprint", "a.txt", "--preset", "web"]).ends_with(0).stdout.contains("\"ok\""));
+    dir.run(["compare", "a.txt", "a.txt", "--preset", "web"]).ends_with(0);
+}
+
+#[test]
+fn a_flag_and_a_file_must_not_name_two_presets() {
+    let dir = Dir::new();
+    dir.write("a.jsonl", records(3));
+    dir.write("c.toml", "preset = \"articles\"\n");
+    dir.run(["fingerprint", "a.jsonl", "--config", "c.toml"]).ends_with(0);
+    dir.run(["fingerprint", "a.jsonl", "--config", "c.toml", "--preset", "articles"]).ends_with(0);
+    let run = dir.run(["fingerprint", "a.jsonl", "--config", "c.toml", "--preset", "wire"]).ends_with(2);
+    assert!(run.stderr.contains("must be wire, as `--preset` says, or absent"), "{}", run.stderr);
+}

@@ -55,6 +55,9 @@ pub struct TextConfig {
     pub stop_words: Option<String>,
     /// Texts with fewer words (after stop words went) are too short for this preset.
     pub min_words: u32,
+    /// Whether doors that read bytes replace what is no UTF-8 instead of refusing the document.
+    #[serde(default)]
+    pub lossy: bool,
 }
 
 /// The rules for splitting text into words.
@@ -252,7 +255,8 @@ impl Config {
     }
 
     /// This config with the settings of a config file laid over it; a key `preset` in it starts from that preset
-    /// instead, and `preset = "none"` from nothing, so that the file has to say it all.
+    /// instead, and `preset = "none"` from nothing, so that the file has to say it all. The value `"none"` takes any other
+    /// setting away that may be absent: `stop_words = "none"`.
     pub fn overridden_by(&self, text: &str) -> Result<Config> {
         let syntax =
             |e: toml::de::Error| Error::ConfigSyntax { message: e.to_string().trim_end().to_owned() };
@@ -267,6 +271,15 @@ impl Config {
         if let Some(base) = base {
             table =
                 toml::Table::try_from(&base).map_err(|e| Error::ConfigSyntax { message: e.to_string() })?;
+        }
+        let given = overrides.get("sdr").and_then(toml::Value::as_table);
+        if let (Some(given), Some(sdr)) = (given, table.get_mut("sdr").and_then(toml::Value::as_table_mut)) {
+            // One of the two takes the place of the other.
+            for (this, other) in [("active_bits", "sparsity"), ("sparsity", "active_bits")] {
+                if given.contains_key(this) && !given.contains_key(other) {
+                    sdr.remove(other);
+                }
+            }
         }
         lay_over(&mut table, overrides);
         let config: Config = table.try_into().map_err(syntax)?;
@@ -309,11 +322,14 @@ fn syntax(error: toml::de::Error) -> Error {
 /// What a config file calls its preset when it stands by itself.
 const NO_PRESET: &str = "none";
 
-/// Puts `over` on top of `base`, table by table.
+/// Puts `over` on top of `base`, table by table. The value `"none"` takes a key away.
 fn lay_over(base: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
             (Some(toml::Value::Table(below)), toml::Value::Table(above)) => lay_over(below, above),
+            (_, toml::Value::String(none)) if none == "none" => {
+                base.remove(&key);
+            }
             (_, value) => {
                 base.insert(key, value);
             }
@@ -506,6 +522,17 @@ mod tests {
         let mut expected = Preset::Headlines.config();
         expected.matching.threshold = 0.6;
         assert_eq!(config, expected);
+    }
+
+    #[test]
+    fn optional_settings_can_be_taken_away_or_replaced() {
+        let plain = Config::from_toml("preset = \"headlines\"\n[text]\nstop_words = \"none\"").unwrap();
+        assert_eq!(plain.text.stop_words, None);
+        let single = Config::from_toml("preset = \"articles\"\nminhash = \"none\"").unwrap();
+        assert_eq!(single.minhash, None);
+        let code = Config::from_toml("preset = \"sdr\"\n[sdr]\nactive_bits = 40").unwrap().sdr.unwrap();
+        assert_eq!((code.active_bits, code.sparsity), (Some(40), None));
+        assert!(Config::from_toml("preset = \"sdr\"\n[sdr]\nactive_bits = 40\nsparsity = 0.1").is_err());
     }
 
     #[test]

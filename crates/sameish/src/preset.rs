@@ -57,7 +57,7 @@ impl Preset {
 
 fn wire() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::AsciiWords, stop_words: None, min_words: 1 },
+        text: TextConfig { tokenizer: Tokenizer::AsciiWords, stop_words: None, min_words: 1, lossy: false },
         simhash: Some(SimHashConfig {
             shingle: Shingle::Words(1),
             hash: TokenHash::Fnv1a,
@@ -79,7 +79,7 @@ fn wire() -> Config {
 
 fn articles() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::AsciiWords, stop_words: None, min_words: 50 },
+        text: TextConfig { tokenizer: Tokenizer::AsciiWords, stop_words: None, min_words: 50, lossy: false },
         simhash: Some(SimHashConfig {
             shingle: Shingle::Words(1),
             hash: TokenHash::Fnv1a,
@@ -106,7 +106,7 @@ fn articles() -> Config {
 
 fn sdr() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::Whitespace, stop_words: None, min_words: 0 },
+        text: TextConfig { tokenizer: Tokenizer::Whitespace, stop_words: None, min_words: 0, lossy: false },
         simhash: None,
         minhash: None,
         sdr: Some(SdrConfig {
@@ -134,7 +134,12 @@ fn sdr() -> Config {
 
 fn headlines() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: Some("en".into()), min_words: 5 },
+        text: TextConfig {
+            tokenizer: Tokenizer::Unicode,
+            stop_words: Some("en".into()),
+            min_words: 5,
+            lossy: false,
+        },
         simhash: None,
         minhash: Some(MinHashConfig {
             shingle: Shingle::Chars(3),
@@ -155,7 +160,7 @@ fn headlines() -> Config {
 
 fn web() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: None, min_words: 3 },
+        text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: None, min_words: 3, lossy: true },
         simhash: Some(SimHashConfig {
             shingle: Shingle::Windows(3),
             hash: TokenHash::Xxh3,
@@ -177,7 +182,7 @@ fn web() -> Config {
 
 fn copies() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: None, min_words: 3 },
+        text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: None, min_words: 3, lossy: false },
         simhash: None,
         minhash: Some(MinHashConfig {
             shingle: Shingle::Words(3),

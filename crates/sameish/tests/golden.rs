@@ -146,3 +146,59 @@ fn sdr_config(params: &Value) -> Option<SdrConfig> {
     });
     serde_json::from_value(Value::Object(renamed.collect())).ok()
 }
+
+/// A text with a little of everything, long enough for every preset.
+const SAMPLE: &str = "The council voted on Monday — 3.14 p.m., it's said — to close the “old river bridge” for repairs \
+    until spring. Engineers had found cracks in two of its seven stone arches after the floods in March, and heavy lorries \
+    have been turned away since then. Café naïve_x ﬁnance 日本語のテキスト ภาษาไทย Привет мир. Repairs will cost 4.2 million \
+    euros, of which the state pays half; the bridge carries about 11,000 cars a day.";
+
+/// Sketches and schemes that are stored somewhere by now. If one of these changes, what is stored can not be compared any
+/// more: read CONTRIBUTING.md before touching a line here.
+#[test]
+fn sketches_and_schemes_of_every_preset_never_change() {
+    let digest = |bytes: &[u8]| format!("{:016x}", hash_token(TokenHash::Xxh3, bytes));
+    let mut found = String::new();
+    for preset in Preset::ALL {
+        let engine = Engine::new(preset.config()).unwrap();
+        let (made, schemes) =
+            (engine.sketch(&Content::Text(SAMPLE.into()), &mut Scratch::default()), engine.schemes());
+        if let (Some(print), Some(scheme)) = (made.simhash, schemes.simhash) {
+            found += &format!("{preset} simhash {print} scheme {scheme}\n");
+        }
+        if let (Some(signature), Some(scheme)) = (made.minhash, schemes.minhash) {
+            found += &format!("{preset} minhash {} scheme {scheme}\n", digest(&signature.to_bytes()));
+        }
+        if let (Some(code), Some(scheme)) = (made.sdr, schemes.sdr) {
+            let bits: Vec<u8> = code.active().iter().flat_map(|bit| bit.to_le_bytes()).collect();
+            found += &format!("{preset} sdr {} scheme {scheme}\n", digest(&bits));
+        }
+    }
+    assert_eq!(found, PINNED, "\n{found}");
+}
+
+const PINNED: &str = "\
+wire simhash 06b0491d7550d11c scheme 0d982ce50c7ffa90
+articles simhash 06b0491d7550d11c scheme 0d982ce50c7ffa90
+articles minhash dd7f2767ef4e2eda scheme 6ab466f38d4feed2
+sdr sdr b1bb1bcbb9a57599 scheme d75066891285e5f9
+headlines minhash a51e02375c2e48be scheme dbc2227869102341
+web simhash ef13677d4775df64 scheme 89fa7f7c160e8cdc
+copies minhash 7fc7fdf3c1dd50ea scheme fec3709dcc0bc853
+";
+
+#[test]
+fn band_probabilities_are_the_seeds() {
+    for (file, key, bands) in
+        [("headlines", "detection_probability", (20, 5)), ("articles", "collision_probability", (16, 8))]
+    {
+        for case in cases(&golden(file), key) {
+            let value = |i: usize, name: &str| {
+                case.get(i).or_else(|| case.get(name)).and_then(Value::as_f64).unwrap()
+            };
+            let (similarity, expected) = (value(0, "s"), value(1, "out"));
+            let found = 1.0 - (1.0 - similarity.powi(bands.1)).powi(bands.0);
+            assert!((found - expected).abs() < 1e-12, "{case}");
+        }
+    }
+}

@@ -19,11 +19,14 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(override_usage = USAGE, after_help = AFTER_HELP)]
 pub(crate) struct Args {
-    /// Two files
-    #[arg(value_names = ["A", "B"], num_args = 2, required_unless_present = "texts")]
-    files: Vec<OsString>,
+    /// First file
+    #[arg(required_unless_present = "texts")]
+    a: Option<OsString>,
+    /// Second file
+    #[arg(required_unless_present = "texts")]
+    b: Option<OsString>,
     /// A text given here instead of a file; give it twice
-    #[arg(long = "text", value_name = "TEXT", conflicts_with = "files")]
+    #[arg(long = "text", value_name = "TEXT", conflicts_with_all = ["a", "b"])]
     texts: Vec<String>,
     /// Fewest words of a passage that is shown
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -56,7 +59,7 @@ The exit code is 0 whatever the answer; 2 wrong usage, 4 a text unreadable,
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let engine = args.engine.engine()?;
-    let [a, b] = sides(&args)?;
+    let [a, b] = sides(&args, engine.config().text.lossy)?;
     let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
     let mut answer = Vec::new();
     match args.json {
@@ -73,15 +76,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 /// The two texts with their names.
-fn sides(args: &Args) -> Result<[Side; 2], Failure> {
-    match (&args.files[..], &args.texts[..]) {
-        ([], [a, b]) => Ok([given("first text", a), given("second text", b)]),
-        ([], _) => Err(Failure::usage("`--text` must be given twice: the two texts to compare")),
-        ([a, b], _) if a == "-" && b == "-" => {
+fn sides(args: &Args, lossy: bool) -> Result<[Side; 2], Failure> {
+    match (&args.a, &args.b, &args.texts[..]) {
+        (Some(a), Some(b), _) if a == "-" && b == "-" => {
             Err(Failure::usage("`-` is given twice: standard input can be read once"))
         }
-        ([a, b], _) => Ok([read(a, args)?, read(b, args)?]),
-        _ => Err(Failure::usage("two files must be given")),
+        (Some(a), Some(b), _) => Ok([read(a, args, lossy)?, read(b, args, lossy)?]),
+        (_, _, [a, b]) => Ok([given("first text", a), given("second text", b)]),
+        _ => Err(Failure::usage("`--text` must be given twice: the two texts to compare")),
     }
 }
 
@@ -89,9 +91,11 @@ fn given(name: &str, text: &str) -> Side {
     Side { name: name.into(), content: Content::Text(text.into()) }
 }
 
-fn read(file: &OsString, args: &Args) -> Result<Side, Failure> {
+fn read(file: &OsString, args: &Args, lossy: bool) -> Result<Side, Failure> {
     let source = if file == "-" { Source::stdin() } else { Source::file(PathBuf::from(file)) };
-    match read_whole(&source, &args.text.reading()) {
+    let mut reading = args.text.reading();
+    reading.rules.lossy |= lossy;
+    match read_whole(&source, &reading) {
         Ok(content) => Ok(Side { name: source.name.to_string(), content }),
         Err(broken) => Err(Failure::new(broken.exit, broken.to_string())),
     }

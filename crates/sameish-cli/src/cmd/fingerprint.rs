@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::input::Batches;
 use crate::input::batch::{Batch, Rules};
 use crate::input::reject::{Broken, Reject};
-use crate::output::file::Output;
+use crate::output::file::{Output, same_place};
 use crate::output::jsonl::{push_line, push_sketches};
 use crate::output::messages::{Messages, counted, say};
 use crate::pipeline::in_order;
@@ -86,8 +86,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, output } = args;
     let engine = engine.engine()?;
     let sources = input.find()?;
-    let reading = input.reading(output.quiet);
-    if output.output.is_some() && output.output == output.rejects {
+    let mut reading = input.reading(output.quiet);
+    reading.rules.lossy |= engine.config().text.lossy;
+    if let (Some(one), Some(other)) = (&output.output, &output.rejects)
+        && same_place(one, other)
+    {
         return Err(Failure::usage("`--output` and `--rejects` name one file; name two").into());
     }
     let mut run = Run {
@@ -103,14 +106,23 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         closed: false,
     };
     let (rules, threads) = (reading.rules, output.threads.count());
+    let line_bytes = longest_line(&engine);
     let scratches: Vec<Mutex<Scratch>> = (0..threads).map(|_| Mutex::default()).collect();
     let work = move |batch: Batch| {
         let thread = rayon::current_thread_index().unwrap_or(0);
         let mut scratch = scratches[thread].lock().unwrap_or_else(PoisonError::into_inner);
         sketch(&batch, &engine, rules, &mut scratch)
     };
-    in_order(Batches::new(sources, reading), threads, work, |turn| run.take(turn))?;
+    in_order(Batches::new(sources, reading), threads, line_bytes, work, |turn| run.take(turn))?;
     run.finish(&output)
+}
+
+/// About how many bytes a line of the answer has.
+fn longest_line(engine: &Engine) -> usize {
+    let config = engine.config();
+    let minhash = config.minhash.as_ref().map_or(0, |minhash| minhash.rows as usize * 8);
+    let sdr = config.sdr.as_ref().and_then(|sdr| sdr.bits().ok()).map_or(0, |bits| bits as usize * 9);
+    128 + minhash + sdr
 }
 
 /// What became of one batch.

@@ -148,7 +148,7 @@ fn read_id(value: Value<'_>, field: &str) -> Result<Option<DocId>, Reason> {
         Value::Integer(id) => Ok(Some(id)),
         Value::Text(id) => Ok(Some(DocId::Text(id.into_owned()))),
         Value::Float(_) => Err(Reason::new(format!(
-            "field `{}` is a number that no 64-bit integer holds; write such an id as a string",
+            "field `{}` is a number, but not written as a 64-bit integer; write such an id as a string",
             escaped(field)
         ))),
         other => Err(wrong_type(field, &other, "must be a string or an integer")),
@@ -430,9 +430,14 @@ mod tests {
 
     #[test]
     fn ids_of_other_types_are_refused() {
-        for (json, kind) in
-            [("1.5", "a number that"), ("true", "true or false"), ("[]", "a list"), ("{}", "an object")]
-        {
+        for (json, kind) in [
+            ("1.5", "a number, but not"),
+            ("1.0", "a number, but not"),
+            ("-0", "a number, but not"),
+            ("true", "true or false"),
+            ("[]", "a list"),
+            ("{}", "an object"),
+        ] {
             let reason = read(&format!("{{\"id\":{json},\"text\":\"x\"}}")).unwrap_err();
             assert!(reason.starts_with(&format!("field `id` is {kind}")), "{reason}");
         }

@@ -129,7 +129,7 @@ pub(crate) fn read_whole(source: &Source, reading: &Reading) -> Result<Content, 
     match String::from_utf8(text) {
         Ok(text) => Ok(Content::Text(text)),
         Err(error) if reading.rules.lossy => {
-            Ok(Content::Text(String::from_utf8_lossy(error.as_bytes()).into_owned()))
+            Ok(Content::Text(sameish::decode(error.as_bytes()).text.into_owned()))
         }
         Err(error) => {
             let at = error.utf8_error().valid_up_to();

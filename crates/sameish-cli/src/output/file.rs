@@ -145,6 +145,16 @@ fn refuse_input(output: Option<Identity>, name: &str, inputs: &[Found]) -> Resul
     Ok(())
 }
 
+/// Whether two names, of which neither need exist, lead to one place.
+pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
+    let resolved = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        path.canonicalize().unwrap_or_else(|_| folder.join(path.file_name().unwrap_or_default()))
+    };
+    resolved(a) == resolved(b)
+}
+
 #[cfg(unix)]
 use unix::{Identity, identity, stdin_identity, stdout_identity};
 

@@ -1,6 +1,6 @@
 //! A line of JSON for each document, with the sketches that the preset made.
 
-use sameish::{DocId, Sketches, Status};
+use sameish::{DocId, Sketches};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -15,19 +15,11 @@ struct Line<'a> {
     sdr: Option<&'a [u32]>,
 }
 
-/// The word for a status, as outputs write it.
-fn status_name(status: Status) -> &'static str {
-    match status {
-        Status::Ok => "ok",
-        Status::TooShort => "too_short",
-    }
-}
-
 /// Adds a document's line.
 pub(crate) fn push_sketches(out: &mut Vec<u8>, id: &DocId, sketches: &Sketches) {
     let line = Line {
         id,
-        status: status_name(sketches.status),
+        status: sketches.status.name(),
         simhash: sketches.simhash.as_ref().map(|fingerprint| fingerprint.to_hex()),
         minhash: sketches.minhash.as_ref().map(|signature| signature.to_hex()),
         sdr: sketches.sdr.as_ref().map(|sdr| sdr.active()),

@@ -41,6 +41,11 @@ impl Shingler {
         }
     }
 
+    /// Whether the text has had a feature so far.
+    pub(crate) fn any(&self) -> bool {
+        self.any
+    }
+
     /// Forgets the last text.
     pub(crate) fn begin(&mut self) {
         self.held = 0;
@@ -83,6 +88,7 @@ impl Shingler {
                 Shingle::Chars(_) => self.features.push(super::hash_token(TokenHash::Xxh3, &self.text)),
                 Shingle::Windows(_) | Shingle::Letters => {}
             }
+            self.any = !self.features.is_empty();
         }
         &self.features
     }

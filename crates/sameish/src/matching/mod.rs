@@ -48,18 +48,40 @@ impl MatchType {
     }
 
     /// What two documents are to each other by everything that is known.
-    pub(crate) fn judge(equal: bool, jaccard: f64, distance: Option<u32>) -> MatchType {
-        let within = |limit| distance.is_some_and(|distance| distance <= limit);
-        if equal {
+    ///
+    /// Fingerprints alone decide only for presets that judge by distance, as their seeds do. For the others a small
+    /// distance counts only where half of the smaller text's features are in the other: long texts that share nothing
+    /// but small words have near fingerprints too.
+    pub(crate) fn judge(signs: Signs) -> MatchType {
+        let within = |limit| signs.distance.is_some_and(|distance| distance <= limit);
+        let contained = signs.containment >= SIMILAR_JACCARD && within(SIMILAR_DISTANCE);
+        let alike = signs.jaccard >= SIMILAR_JACCARD.min(signs.threshold) || contained;
+        if signs.equal {
             MatchType::Match(MatchKind::Exact)
-        } else if jaccard >= NEAR_JACCARD || within(NEAR_DISTANCE) {
+        } else if signs.jaccard >= NEAR_JACCARD || within(NEAR_DISTANCE) && (alike || !signs.verified) {
             MatchType::Match(MatchKind::Near)
-        } else if jaccard >= SIMILAR_JACCARD || within(SIMILAR_DISTANCE) {
+        } else if alike || within(SIMILAR_DISTANCE) && !signs.verified {
             MatchType::Match(MatchKind::Similar)
         } else {
             MatchType::Different
         }
     }
+}
+
+/// What is known of a pair when it is judged.
+#[derive(Clone, Copy)]
+pub(crate) struct Signs {
+    /// Equal normalized text.
+    pub(crate) equal: bool,
+    pub(crate) jaccard: f64,
+    /// Share of the smaller side's features that the other has.
+    pub(crate) containment: f64,
+    /// Between fingerprints, where both texts have one.
+    pub(crate) distance: Option<u32>,
+    /// Least Jaccard similarity that the settings call a match.
+    pub(crate) threshold: f64,
+    /// Whether the settings ask for more than a distance.
+    pub(crate) verified: bool,
 }
 
 const NEAR_DISTANCE: u32 = 3;
@@ -152,17 +174,40 @@ pub(crate) struct Located {
 mod tests {
     use super::*;
 
+    fn judge(jaccard: f64, distance: u32, verified: bool) -> String {
+        let (equal, containment, distance) = (false, jaccard, Some(distance));
+        let signs = Signs { equal, jaccard, containment, distance, threshold: 0.8, verified };
+        MatchType::judge(signs).to_string()
+    }
+
     #[test]
     fn limits_are_inclusive() {
-        let judge = |jaccard, distance| MatchType::judge(false, jaccard, distance).to_string();
-        assert_eq!(judge(0.8, None), "near");
-        assert_eq!(judge(0.799, None), "similar");
-        assert_eq!(judge(0.5, None), "similar");
-        assert_eq!(judge(0.499, None), "different");
-        assert_eq!(judge(0.0, Some(3)), "near");
-        assert_eq!(judge(0.0, Some(10)), "similar");
-        assert_eq!(judge(0.0, Some(11)), "different");
-        assert_eq!(MatchType::judge(true, 1.0, Some(0)).to_string(), "exact");
+        assert_eq!(judge(0.8, 64, true), "near");
+        assert_eq!(judge(0.799, 64, true), "similar");
+        assert_eq!(judge(0.5, 64, true), "similar");
+        assert_eq!(judge(0.499, 64, true), "different");
+        assert_eq!(judge(0.0, 3, false), "near");
+        assert_eq!(judge(0.0, 10, false), "similar");
+        assert_eq!(judge(0.0, 11, false), "different");
+    }
+
+    #[test]
+    fn distance_alone_makes_no_verified_match() {
+        assert_eq!(judge(0.0, 0, true), "different");
+        assert_eq!(judge(0.49, 3, true), "different");
+        assert_eq!(judge(0.5, 3, true), "near");
+        let signs = Signs {
+            equal: false,
+            jaccard: 0.4,
+            containment: 0.6,
+            distance: Some(9),
+            threshold: 0.8,
+            verified: true,
+        };
+        assert_eq!(MatchType::judge(signs).to_string(), "similar");
+        assert_eq!(MatchType::judge(Signs { distance: Some(3), ..signs }).to_string(), "near");
+        assert_eq!(MatchType::judge(Signs { distance: Some(11), ..signs }).to_string(), "different");
+        assert_eq!(MatchType::judge(Signs { equal: true, ..signs }).to_string(), "exact");
     }
 
     #[test]

@@ -1,0 +1,148 @@
+//! How does a document go through the sketchers?
+
+use super::{Engine, Schemes, TokenBatch};
+use crate::config::{Counting, MinHashConfig, SimHashConfig, TokenHash, Weighting};
+use crate::features::{self, DocumentFrequencies, Shingler};
+use crate::sketch::{MinHasher, RowMinima, Votes};
+use crate::text::TokenRange;
+
+/// The lanes of an engine at work on one document.
+pub(super) struct Lanes {
+    pub(super) schemes: Schemes,
+    pub(super) words: usize,
+    kept: Vec<TokenRange>,
+    pub(super) simhash: Option<SimHashLane>,
+    pub(super) minhash: Option<MinHashLane>,
+}
+
+pub(super) struct SimHashLane {
+    shingler: Shingler,
+    weighting: Weighting,
+    pub(super) votes: Votes,
+    /// All features, where each may vote only once.
+    seen: Vec<u64>,
+}
+
+pub(super) struct MinHashLane {
+    shingler: Shingler,
+    counting: Counting,
+    pub(super) minima: RowMinima,
+    /// All features, where repeats count.
+    seen: Vec<u64>,
+}
+
+impl Lanes {
+    pub(super) fn new(engine: &Engine) -> Lanes {
+        Lanes {
+            schemes: engine.schemes,
+            words: 0,
+            kept: Vec::new(),
+            simhash: engine.config.simhash.as_ref().map(SimHashLane::new),
+            minhash: engine
+                .config
+                .minhash
+                .as_ref()
+                .zip(engine.min_hasher)
+                .map(|(c, m)| MinHashLane::new(c, m)),
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.words = 0;
+        if let Some(lane) = &mut self.simhash {
+            lane.shingler.begin();
+            lane.votes.clear();
+            lane.seen.clear();
+        }
+        if let Some(lane) = &mut self.minhash {
+            lane.shingler.begin();
+            lane.minima.clear();
+            lane.seen.clear();
+        }
+    }
+
+    pub(super) fn push(&mut self, engine: &Engine, batch: TokenBatch<'_>) {
+        let tokens = engine.without_stop_words(batch, &mut self.kept);
+        self.words += tokens.len();
+        if let Some(lane) = &mut self.simhash {
+            let features = lane.shingler.push_tokens(batch.bytes, tokens);
+            vote(lane.weighting, features, &mut lane.votes, &mut lane.seen, engine.frequencies.as_ref());
+        }
+        if let Some(lane) = &mut self.minhash {
+            let features = lane.shingler.push_tokens(batch.bytes, tokens);
+            lower(lane.counting, features, &mut lane.minima, &mut lane.seen);
+        }
+    }
+
+    pub(super) fn finish(&mut self, engine: &Engine) {
+        if let Some(lane) = &mut self.simhash {
+            let features = lane.shingler.finish();
+            vote(lane.weighting, features, &mut lane.votes, &mut lane.seen, engine.frequencies.as_ref());
+            lane.seen.sort_unstable();
+            lane.seen.dedup();
+            lane.votes.add_all(&lane.seen);
+        }
+        if let Some(lane) = &mut self.minhash {
+            let features = lane.shingler.finish();
+            lower(lane.counting, features, &mut lane.minima, &mut lane.seen);
+            features::number_occurrences(&mut lane.seen);
+            lane.minima.lower(&lane.seen);
+        }
+    }
+}
+
+impl Lanes {
+    /// Whether the document has given any lane a feature; where there is no lane, none is missed.
+    pub(super) fn have_features(&self) -> bool {
+        let shinglers = self.simhash.iter().map(|lane| &lane.shingler);
+        let mut shinglers = shinglers.chain(self.minhash.iter().map(|lane| &lane.shingler)).peekable();
+        shinglers.peek().is_none() || shinglers.any(Shingler::any)
+    }
+}
+
+impl SimHashLane {
+    fn new(config: &SimHashConfig) -> SimHashLane {
+        SimHashLane {
+            shingler: Shingler::new(config.shingle, config.hash),
+            weighting: config.weighting,
+            votes: Votes::new(64),
+            seen: Vec::new(),
+        }
+    }
+}
+
+impl MinHashLane {
+    fn new(config: &MinHashConfig, hasher: MinHasher) -> MinHashLane {
+        MinHashLane {
+            shingler: Shingler::new(config.shingle, TokenHash::Xxh3),
+            counting: config.counting,
+            minima: RowMinima::new(hasher),
+            seen: Vec::new(),
+        }
+    }
+}
+
+/// Lets features vote as they weigh, or keeps them until all are known.
+fn vote(
+    weighting: Weighting,
+    features: &[u64],
+    votes: &mut Votes,
+    seen: &mut Vec<u64>,
+    frequencies: Option<&DocumentFrequencies>,
+) {
+    match (weighting, frequencies) {
+        (Weighting::Frequency, _) => votes.add_all(features),
+        (Weighting::InverseDocumentFrequency, Some(frequencies)) => {
+            features.iter().for_each(|&feature| votes.add(&[feature], frequencies.weight(feature)));
+        }
+        _ => seen.extend_from_slice(features),
+    }
+}
+
+/// Takes features into the minima, or keeps them until all are known.
+fn lower(counting: Counting, features: &[u64], minima: &mut RowMinima, seen: &mut Vec<u64>) {
+    match counting {
+        Counting::Set => minima.lower(features),
+        Counting::Multiset => seen.extend_from_slice(features),
+    }
+}

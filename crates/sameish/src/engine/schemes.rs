@@ -1,0 +1,83 @@
+//! What determines a sketch?
+//!
+//! The descriptions are written out and spelled as a config file spells them, so that renaming a type can not change the
+//! id of what is stored; `tests/golden.rs` holds the ids of the presets.
+
+use crate::TokenHash;
+use crate::config::{Config, SdrConfig, Weighting};
+use crate::error::{Error, Result};
+use crate::features::{DocumentFrequencies, hash_shingle, hash_token};
+use crate::sketch::SchemeId;
+use crate::text::{self, StopWords};
+use serde::Serialize;
+
+/// The scheme of each lane's sketches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schemes {
+    /// Of fingerprints.
+    pub simhash: Option<SchemeId>,
+    /// Of signatures.
+    pub minhash: Option<SchemeId>,
+    /// Of sparse codes.
+    pub sdr: Option<SchemeId>,
+}
+
+impl Schemes {
+    pub(super) fn of(
+        config: &Config,
+        stop_words: Option<&StopWords>,
+        frequencies: Option<&DocumentFrequencies>,
+    ) -> Result<Schemes> {
+        let stop_words = stop_words.map_or(0, StopWords::digest);
+        let tokenizer = spelled(&config.text.tokenizer)?;
+        let text = format!("text {} {tokenizer}, stop words {stop_words:016x}", text::VERSION);
+        let simhash = |simhash: &crate::SimHashConfig| {
+            let (hash, weighting) = (spelled(&simhash.hash)?, spelled(&simhash.weighting)?);
+            let rarity = match simhash.weighting {
+                Weighting::InverseDocumentFrequency => frequencies.map_or(0, DocumentFrequencies::digest),
+                _ => 0,
+            };
+            let description =
+                format!("simhash 1, {text}, {}, {hash}, {weighting} {rarity:016x}", simhash.shingle);
+            Ok(SchemeId::of(&description))
+        };
+        // Fewer rows are a prefix of more, but two lengths do not compare: the number is part of the scheme.
+        let minhash = |minhash: &crate::MinHashConfig| {
+            let (shingle, counting, rows) = (minhash.shingle, spelled(&minhash.counting)?, minhash.rows);
+            Ok(SchemeId::of(&format!("minhash 1, {text}, {shingle}, {counting}, {rows} rows")))
+        };
+        Ok(Schemes {
+            simhash: config.simhash.as_ref().map(simhash).transpose()?,
+            minhash: config.minhash.as_ref().map(minhash).transpose()?,
+            sdr: config.sdr.as_ref().map(sdr_scheme).transpose()?,
+        })
+    }
+}
+
+/// A choice as it is spelled in a config file.
+fn spelled<T: Serialize>(choice: &T) -> Result<String> {
+    match toml::Value::try_from(choice) {
+        Ok(toml::Value::String(name)) => Ok(name),
+        other => Err(Error::ConfigSyntax { message: format!("not the name of a choice: {other:?}") }),
+    }
+}
+
+fn sdr_scheme(config: &SdrConfig) -> Result<SchemeId> {
+    let hash = |word: &str| hash_token(TokenHash::Xxh3, word.as_bytes());
+    let sum = |hashes: &mut dyn Iterator<Item = u64>| hashes.fold(0, u64::wrapping_add);
+    let vocabulary = config.vocabulary.as_ref().map(|words| {
+        sum(&mut words.iter().map(|(word, &weight)| hash_shingle(&[hash(word), u64::from(weight)])))
+    });
+    let excludes = sum(&mut config.excludes.iter().map(|word| hash(word)));
+    Ok(SchemeId::of(&format!(
+        "sdr 1, {} of {} bits, case {}, letters {}, vocabulary {vocabulary:016x?}, orphans {}, excludes {excludes:016x}, \
+         floor {}, ceiling {}",
+        config.bits()?,
+        config.size,
+        config.case_sensitivity,
+        config.token_similarity,
+        config.encode_orphans,
+        config.frequency_floor,
+        config.frequency_ceiling,
+    )))
+}
