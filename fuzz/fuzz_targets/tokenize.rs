@@ -1,8 +1,11 @@
-//! Any bytes split into tokens that lie where they say, the same on every SIMD level.
+//! Any bytes split into tokens that lie where they say, the same on every SIMD level and as an independent implementation
+//! of Unicode's rules splits the normalized text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sameish::{Tokenizer, decode, normalize, simd, tokens};
+use unicode_normalization::char::is_combining_mark;
+use unicode_segmentation::UnicodeSegmentation;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = decode(bytes).text;
@@ -18,6 +21,11 @@ fuzz_target!(|bytes: &[u8]| {
             }
             assert!(last.is_none_or(|last| last == found));
             last = Some(found);
+        }
+        if tokenizer == Tokenizer::Unicode {
+            let has_letter = |word: &&str| word.chars().any(|c| c.is_alphanumeric() && !is_combining_mark(c));
+            let expected: Vec<&str> = normalized.unicode_words().filter(has_letter).collect();
+            assert!(last.is_some_and(|found| found.iter().map(|token| &token.text[..]).eq(expected)));
         }
     }
 });

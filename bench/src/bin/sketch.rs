@@ -33,6 +33,7 @@ fn main() {
     error(&contents);
     growth(&texts);
     sparse(&texts);
+    passages(&texts);
 }
 
 fn sketch(name: &str, config: Config, contents: &[Content], bytes: usize) {
@@ -142,5 +143,22 @@ fn sparse(texts: &[String]) {
             black_box(encoder.encode_tokens(&words));
         });
         println!("## SDR of 500 tokens, size 2048, letters {similarity}: {:.2} ms", timing.best * 1e3);
+    }
+}
+
+/// Shared passages of two texts of 1 MB: a copy with an edit now and then, and one repeated word.
+fn passages(texts: &[String]) {
+    let engine = Engine::new(Preset::Copies.config()).unwrap();
+    let words: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).take(170_000).collect();
+    let edited = words.iter().enumerate().map(|(i, &word)| if i % 100 == 99 { "edited" } else { word });
+    let edited = edited.collect::<Vec<_>>().join(" ");
+    let repeated = "word ".repeat(200_000);
+    for (name, a, b) in [("an edited copy", words.join(" "), edited), ("one repeated word", repeated.clone(), repeated)] {
+        let bytes = a.len();
+        let [a, b] = [a, b].map(Content::Text);
+        let mut found = 0;
+        let timing = time(3, || found = black_box(engine.compare(&a, &b, 5)).passages.len());
+        let seconds = timing.best;
+        println!("## compare, two texts of {:.1} MB, {name}: {seconds:.3} s, {found} passages", bytes as f64 / 1e6);
     }
 }

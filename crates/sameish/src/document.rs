@@ -41,7 +41,7 @@ impl From<u64> for DocId {
     }
 }
 
-/// What is compared: a text, or tokens that the caller made.
+/// What is compared: a text, or tokens that the caller made. A single word may have up to 4 GiB, a text any length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Text, which the engine normalizes and splits.

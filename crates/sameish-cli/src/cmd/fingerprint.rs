@@ -268,7 +268,7 @@ impl Summary {
         add(self.replaced, "with bytes replaced");
         add(self.rejected, "rejected");
         if self.failed_inputs > 0 {
-            words += &format!(", {} not read to the end", counted(self.failed_inputs, "input"));
+            words += &format!(", {} not read, or not to the end", counted(self.failed_inputs, "input"));
         }
         format!("{words}; {:.1} MB in {:.2} s", self.bytes as f64 / 1e6, self.seconds)
     }
