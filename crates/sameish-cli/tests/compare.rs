@@ -158,3 +158,9 @@ fn texts_that_can_not_be_had() {
     dir.run(["compare", "a.txt", "b.txt", "--text", "x", "--text", "y"]).ends_with(2);
     dir.run(["compare", "a.txt", "b.txt", "--min-tokens", "0"]).ends_with(2);
 }
+
+#[test]
+fn flags_that_are_everywhere_are_here_too() {
+    let args = ["compare", "--text", "one text", "--text", "one text", "--quiet", "--threads", "2", "--json"];
+    assert!(Dir::new().run(args).ends_with(0).stdout.contains("\"exact\""));
+}

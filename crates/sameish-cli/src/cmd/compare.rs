@@ -1,6 +1,6 @@
 //! `sameish compare`: two texts, every measure, and the passages they share.
 
-use crate::args::{EngineArgs, TextArgs};
+use crate::args::{EngineArgs, TextArgs, ThreadArgs};
 use crate::exit::{Exit, Failure};
 use crate::input::find::Source;
 use crate::input::read_whole;
@@ -34,6 +34,11 @@ pub(crate) struct Args {
     /// Answer for machines: one object
     #[arg(long)]
     json: bool,
+    /// Taken as everywhere; there is nothing but the answer to say
+    #[arg(long, hide_short_help = true)]
+    quiet: bool,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// When to colour
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     color: When,
@@ -58,6 +63,8 @@ The exit code is 0 whatever the answer; 2 wrong usage, 4 a text unreadable,
 5 a text beyond a limit.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
+    // Two texts need no more than one thread and no words beside the answer; the flags are there because they are everywhere.
+    let Args { quiet: _, threads: _, .. } = &args;
     let engine = args.engine.engine()?;
     let [a, b] = sides(&args, engine.config().text.lossy)?;
     let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
