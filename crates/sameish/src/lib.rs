@@ -53,11 +53,13 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod cluster;
 pub mod config;
 mod document;
 mod engine;
 mod error;
 mod features;
+mod index;
 mod matching;
 mod preset;
 #[allow(unsafe_code)]
@@ -65,6 +67,7 @@ pub mod simd;
 mod sketch;
 mod text;
 
+pub use cluster::{Cluster, ClusterId, OnlineClusters, Stars, components, stars};
 pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,
     SimHashConfig, TextConfig, TokenHash, Tokenizer, Weighting,
@@ -73,6 +76,10 @@ pub use document::{Content, DocId, Document};
 pub use engine::{Comparison, Engine, Schemes, Scratch, Sketches, Status};
 pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, FeatureSet, fnv1a64, hash_token};
+pub use index::{
+    BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandSearch, BlockTables, CurvePoint, DocNumber,
+    HammingIndex, Hit, LinearScan, Pair, Permutation,
+};
 pub use matching::{
     Evidence, MatchKind, MatchType, Passage, SharedRun, SharedRuns, distance_to_similarity, shared_runs,
 };

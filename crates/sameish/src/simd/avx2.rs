@@ -164,3 +164,30 @@ pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
         }
     }
 }
+
+/// Counts ones by looking up each half byte (Mula, Kurz and Lemire, 2018).
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn near(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
+    let ones = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    let low = _mm256_set1_epi8(0x0F);
+    let (wanted, limit) = (_mm256_set1_epi64x(query as i64), _mm256_set1_epi64x(i64::from(radius)));
+    let (fours, rest) = codes.as_chunks::<4>();
+    for (i, four) in fours.iter().enumerate() {
+        // SAFETY: four codes are 32 bytes.
+        let x = _mm256_xor_si256(unsafe { _mm256_loadu_si256(four.as_ptr().cast()) }, wanted);
+        let lower = _mm256_shuffle_epi8(ones, _mm256_and_si256(x, low));
+        let upper = _mm256_shuffle_epi8(ones, _mm256_and_si256(_mm256_srli_epi16(x, 4), low));
+        let distance = _mm256_sad_epu8(_mm256_add_epi8(lower, upper), _mm256_setzero_si256());
+        let far = _mm256_cmpgt_epi64(distance, limit);
+        let mut hits = !_mm256_movemask_pd(_mm256_castsi256_pd(far)) as u32 & 0xF;
+        while hits != 0 {
+            positions.push(4 * i as u32 + hits.trailing_zeros());
+            hits &= hits - 1;
+        }
+    }
+    for (i, code) in rest.iter().enumerate() {
+        if (code ^ query).count_ones() <= radius {
+            positions.push((4 * fours.len() + i) as u32);
+        }
+    }
+}

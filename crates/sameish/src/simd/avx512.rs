@@ -19,7 +19,7 @@ pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks:
         let x = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
         let blank = _mm512_set1_epi8(0x20);
         let letter = within(_mm512_or_si512(x, blank), b'a', b'z');
-        let y = _mm512_mask_or_epi64_bytes(x, letter, blank);
+        let y = or_in_mask(x, letter, blank);
         // SAFETY: the block has the 64 bytes that are written.
         unsafe { _mm512_storeu_si512(low.as_mut_ptr().cast(), y) };
         let (apostrophe, stop) = (is(x, b'\''), is(x, b'.'));
@@ -39,7 +39,7 @@ pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks:
 /// `x | y` in the bytes of the mask: there is no such instruction for bytes, but the blend is free.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
-fn _mm512_mask_or_epi64_bytes(x: __m512i, mask: u64, y: __m512i) -> __m512i {
+fn or_in_mask(x: __m512i, mask: u64, y: __m512i) -> __m512i {
     _mm512_or_si512(x, _mm512_maskz_mov_epi8(mask, y))
 }
 
@@ -344,5 +344,77 @@ pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
         for (count, byte) in counts.iter_mut().zip(bytes) {
             *count += u32::from(byte);
         }
+    }
+}
+
+/// With VPOPCNTDQ where the CPU has it. The first CPUs with AVX-512 do not.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn near(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
+    if is_x86_feature_detected!("avx512vpopcntdq") {
+        // SAFETY: just asked for.
+        unsafe { near_by_popcount(codes, query, radius, positions) }
+    } else {
+        near_by_bytes(codes, query, radius, positions);
+    }
+}
+
+/// The body of both kernels, a macro because only what is inlined can use the instructions of its caller.
+/// Sixteen codes a round with one branch for all; the rest under a mask.
+macro_rules! near_by {
+    ($count:expr, $codes:ident, $query:ident, $radius:ident, $positions:ident) => {
+        let (wanted, limit) = (_mm512_set1_epi64($query as i64), _mm512_set1_epi64(i64::from($radius)));
+        let hits_of = |x: __m512i| _mm512_cmple_epu64_mask($count(_mm512_xor_si512(x, wanted)), limit);
+        let (rounds, rest) = $codes.as_chunks::<16>();
+        let mut base = 0u32;
+        for round in rounds {
+            let (first, second) = round.split_at(8);
+            // SAFETY: eight codes are 64 bytes.
+            let (a, b) = unsafe {
+                (_mm512_loadu_si512(first.as_ptr().cast()), _mm512_loadu_si512(second.as_ptr().cast()))
+            };
+            let hits = u32::from(hits_of(a)) | u32::from(hits_of(b)) << 8;
+            if hits != 0 {
+                push_positions(base, hits, $positions);
+            }
+            base += 16;
+        }
+        for piece in rest.chunks(8) {
+            let live = 0xFFu8 >> (8 - piece.len());
+            // SAFETY: only the codes of the piece are read, the others are masked out.
+            let x = unsafe { _mm512_maskz_loadu_epi64(live, piece.as_ptr().cast()) };
+            let hits = u32::from(hits_of(x) & live);
+            if hits != 0 {
+                push_positions(base, hits, $positions);
+            }
+            base += 8;
+        }
+    };
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq")]
+fn near_by_popcount(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
+    let count = |x: __m512i| _mm512_popcnt_epi64(x);
+    near_by!(count, codes, query, radius, positions);
+}
+
+/// Counts ones by looking up each half byte.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn near_by_bytes(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
+    let ones = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    let low = _mm512_set1_epi8(0x0F);
+    let count = |x: __m512i| {
+        let lower = _mm512_shuffle_epi8(ones, _mm512_and_si512(x, low));
+        let upper = _mm512_shuffle_epi8(ones, _mm512_and_si512(_mm512_srli_epi16(x, 4), low));
+        _mm512_sad_epu8(_mm512_add_epi8(lower, upper), _mm512_setzero_si512())
+    };
+    near_by!(count, codes, query, radius, positions);
+}
+
+/// Hits are rare: kept out of the loop.
+#[cold]
+fn push_positions(base: u32, mut hits: u32, positions: &mut Vec<u32>) {
+    while hits != 0 {
+        positions.push(base + hits.trailing_zeros());
+        hits &= hits - 1;
     }
 }

@@ -221,6 +221,24 @@ pub(crate) fn count_bits(level: Level, hashes: &[u64], counts: &mut [u32; 64]) {
     dispatch!(level, count_bits(hashes, counts));
 }
 
+/// Appends the positions of the codes that differ from `query` in at most `radius` bits, in rising order.
+pub(crate) fn near(level: Level, codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
+    dispatch!(level, near(codes, query, radius, positions));
+}
+
+/// Asks the CPU to bring the cache line of `items[index]` closer. Does nothing where that is not known how.
+#[inline(always)]
+pub(crate) fn prefetch<T>(items: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: SSE is part of x86-64, and a prefetch reads nothing: it is allowed on any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_add(index).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, index);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,6 +342,38 @@ mod tests {
                 let mut found = [3; 64];
                 count_bits(level, &hashes, &mut found);
                 assert_eq!(found, expected, "{level:?}, {length} hashes");
+            }
+        }
+    }
+
+    #[test]
+    fn near_codes_agree_for_every_length_and_radius() {
+        let mut random = SplitMix(9);
+        let query = random.next();
+        for length in (0..40).chain([63, 64, 65, 300]) {
+            // Codes at distance 0 to 64, most of them small.
+            let code = |i: usize, random: &mut SplitMix| match i % 4 {
+                0 => random.next(),
+                1 => !query,
+                _ => query ^ (random.next() & random.next() & random.next() & random.next()),
+            };
+            let codes: Vec<u64> = (0..length).map(|i| code(i, &mut random)).collect();
+            for radius in [0, 1, 2, 3, 4, 8, 31, 32, 33, 63, 64] {
+                let mut expected = vec![7];
+                near(Level::Scalar, &codes, query, radius, &mut expected);
+                for &level in Level::available() {
+                    let mut found = vec![7];
+                    near(level, &codes, query, radius, &mut found);
+                    assert_eq!(found, expected, "{level:?}, {length} codes, radius {radius}");
+                }
+                #[cfg(target_arch = "x86_64")]
+                if Level::available().contains(&Level::Avx512) {
+                    let mut found = vec![7];
+                    // SAFETY: the level is available.
+                    unsafe { avx512::near_by_bytes(&codes, query, radius, &mut found) };
+                    assert_eq!(found, expected, "without VPOPCNTDQ, {length} codes, radius {radius}");
+                }
+                prefetch(&codes, length);
             }
         }
     }

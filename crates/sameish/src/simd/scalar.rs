@@ -115,3 +115,11 @@ pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
         }
     }
 }
+
+pub(super) fn near(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
+    for (i, code) in codes.iter().enumerate() {
+        if (code ^ query).count_ones() <= radius {
+            positions.push(i as u32);
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Hamming search beside mih-rs, one thread, CPU time, best of 3. `cargo run --release --bin hamming -- [N]`
+//!
+//! Codes and queries are those of gen_hashes.py (SplitMix64): `uniform` has nothing within 3 bits, every second query
+//! of `planted` is a stored code with 0 to 3 bits flipped.
+
+use cpu_time::ProcessTime;
+use sameish::*;
+use sameish_bench::time;
+use std::hint::black_box;
+
+fn main() {
+    let n: usize = std::env::args().nth(1).map_or(1_000_000, |n| n.parse().unwrap());
+    let radii: Vec<u32> = match std::env::args().nth(2) {
+        Some(list) => list.split(',').map(|r| r.parse().unwrap()).collect(),
+        None => vec![3, 6, 8, 12],
+    };
+    let work = Work::new(n);
+    println!(
+        "# {n} codes, {} queries, {:?}, one thread, CPU time, best of 3",
+        work.uniform.len(),
+        simd::Level::current()
+    );
+    scan(&work);
+    for radius in radii {
+        ours(radius, &work);
+        rival(radius, &work);
+    }
+    if n <= 2_000_000 && std::env::args().len() < 4 {
+        explicit(&work);
+        hostile(n);
+        self_join(&work);
+    }
+    pauses(n);
+}
+
+struct Work {
+    entries: Vec<(Fingerprint, DocNumber)>,
+    uniform: Vec<Fingerprint>,
+    planted: Vec<Fingerprint>,
+}
+
+fn splitmix(seed: u64, n: usize) -> Vec<u64> {
+    let value = |i: u64| {
+        let z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15u64.wrapping_mul(i));
+        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    };
+    (1..=n as u64).map(value).collect()
+}
+
+impl Work {
+    fn new(n: usize) -> Work {
+        let count = 1_000_000;
+        let (codes, uniform) = (splitmix(1, n), splitmix(2, count));
+        let (bases, bits) = (splitmix(3, count), splitmix(4, count));
+        let mut planted = uniform.clone();
+        for j in (0..count).step_by(2) {
+            let b = bits[j];
+            let first = b & 63;
+            let places = [first, first + 1 + (b >> 8) % 31, first + 32 + (b >> 16) % 31];
+            let base = codes[(bases[j] % n as u64) as usize];
+            planted[j] = places.iter().take(j / 2 % 4).fold(base, |code, place| code ^ 1 << (place & 63));
+        }
+        let fingerprints = |codes: Vec<u64>| codes.into_iter().map(Fingerprint::from_u64).collect();
+        let entry = |(i, code): (usize, &u64)| (Fingerprint::from_u64(*code), DocNumber(i as u32));
+        let entries = codes.iter().enumerate().map(entry).collect();
+        Work { entries, uniform: fingerprints(uniform), planted: fingerprints(planted) }
+    }
+
+    /// As many queries as take a sensible time.
+    fn take(&self, radius: u32) -> usize {
+        let all = if radius <= 3 { 1_000_000 } else { 20_000 };
+        if self.entries.len() > 5_000_000 { all / 5 } else { all }
+    }
+}
+
+fn line(name: &str, seconds: f64, count: usize, note: &str) {
+    println!("{name:<44} {seconds:>8.3} s  {:>9.1} ns each  {note}", seconds / count as f64 * 1e9);
+}
+
+fn scan(work: &Work) {
+    let mut scan = LinearScan::default();
+    work.entries.iter().for_each(|&(code, doc)| scan.insert(code, doc));
+    let queries = &work.uniform[..2048];
+    let timing = time(3, || scan.find_all_bulk(queries, 3, |_, hits| _ = black_box(hits.len())));
+    let rate = (work.entries.len() * queries.len()) as f64 / timing.best / 1e9;
+    line("tiled scan", timing.best, queries.len(), &format!("{rate:.1} billion comparisons/s"));
+}
+
+fn ours(radius: u32, work: &Work) {
+    println!("## sameish, radius {radius}");
+    let (n, take) = (work.entries.len(), work.take(radius));
+    let mut index = HammingIndex::with_capacity(radius, n).unwrap();
+    let timing = time(3, || {
+        index = HammingIndex::with_capacity(radius, n).unwrap();
+        index.insert_all(&work.entries);
+    });
+    let bytes = index.memory_bytes() as f64 / n as f64;
+    line(
+        "bulk build",
+        timing.best,
+        n,
+        &format!("{} tables, {bytes:.1} bytes a fingerprint", index.table_count()),
+    );
+    queries(&index, work, take);
+    if radius == 3 {
+        changes(radius, work);
+    }
+}
+
+fn queries(index: &HammingIndex, work: &Work, take: usize) {
+    for (kind, queries) in [("uniform", &work.uniform[..take]), ("planted", &work.planted[..take])] {
+        let mut hits = Vec::new();
+        let mut count = 0;
+        let timing = time(3, || {
+            count = 0;
+            for &query in queries {
+                index.find_all(query, &mut hits);
+                count += hits.len();
+            }
+        });
+        line(&format!("find_all single, {kind}"), timing.best, take, &format!("{count} hits"));
+        let mut bulk = 0;
+        let timing = time(3, || {
+            bulk = 0;
+            index.find_all_bulk(queries, |_, hits| bulk += hits.len());
+        });
+        line(&format!("find_all_bulk, {kind}"), timing.best, take, &format!("{bulk} hits of {count}"));
+        let timing = time(3, || drop(black_box(index.find_first_bulk(queries))));
+        line(&format!("find_first_bulk, {kind}"), timing.best, take, "");
+    }
+}
+
+/// Inserts and removals, one by one and in bulk.
+fn changes(radius: u32, work: &Work) {
+    let n = work.entries.len();
+    let (mut single, mut bulk, mut remove, mut remove_all) = (f64::MAX, f64::MAX, f64::MAX, f64::MAX);
+    let mut bytes = 0.0;
+    let clock = |work: &mut dyn FnMut()| {
+        let start = ProcessTime::now();
+        work();
+        start.elapsed().as_secs_f64()
+    };
+    for _ in 0..if n > 5_000_000 { 1 } else { 3 } {
+        let mut index = HammingIndex::with_capacity(radius, n).unwrap();
+        single = single.min(clock(&mut || {
+            for &(code, doc) in &work.entries {
+                index.insert(code, doc);
+            }
+        }));
+        bytes = index.memory_bytes() as f64 / n as f64;
+        remove = remove.min(clock(&mut || {
+            for &(code, doc) in &work.entries {
+                assert!(index.remove(code, doc));
+            }
+        }));
+        let mut index = HammingIndex::with_capacity(radius, n).unwrap();
+        let (head, tail) = work.entries.split_at(n / 2);
+        index.insert_all(head);
+        bulk = bulk.min(clock(&mut || _ = black_box(index.insert_all(tail))));
+        remove_all = remove_all.min(clock(&mut || assert_eq!(index.remove_all(&work.entries), n)));
+    }
+    line("insert, one by one from empty", single, n, &format!("then {bytes:.1} bytes a fingerprint"));
+    line("insert_all, the second half", bulk, n / 2, "");
+    line("remove, one by one to empty", remove, n, "");
+    line("remove_all to empty", remove_all, n, "");
+}
+
+fn rival(radius: u32, work: &Work) {
+    println!("## mih-rs 0.3.1, radius {radius}");
+    let take = work.take(radius);
+    let codes: Vec<u64> = work.entries.iter().map(|(code, _)| code.as_u64()).collect();
+    let mut seconds = f64::MAX;
+    let mut build = || {
+        let codes = codes.clone();
+        let start = ProcessTime::now();
+        let index = mih_rs::Index::new(codes).unwrap();
+        seconds = seconds.min(start.elapsed().as_secs_f64());
+        index
+    };
+    if radius == 3 {
+        black_box(build());
+        black_box(build());
+    }
+    let index = build();
+    line("build", seconds, codes.len(), "");
+    for (kind, queries) in [("uniform", &work.uniform[..take]), ("planted", &work.planted[..take])] {
+        let mut searcher = index.range_searcher();
+        let mut count = 0;
+        let timing = time(3, || {
+            count = 0;
+            for query in queries {
+                count += searcher.run(query.as_u64(), radius as usize).len();
+            }
+        });
+        line(&format!("range search, {kind}"), timing.best, take, &format!("{count} hits"));
+    }
+}
+
+/// Seed 004's own configuration.
+fn explicit(work: &Work) {
+    for (total, differing) in [(5, 3), (6, 3)] {
+        println!("## sameish, blocks ({total}, {differing})");
+        let mut index = HammingIndex::with_blocks(Blocks { total, differing }).unwrap();
+        let start = ProcessTime::now();
+        index.insert_all(&work.entries);
+        let n = work.entries.len();
+        let bytes = index.memory_bytes() as f64 / n as f64;
+        let note = format!("{} tables, {bytes:.1} bytes a fingerprint", index.table_count());
+        line("bulk build", start.elapsed().as_secs_f64(), n, &note);
+        queries(&index, work, 1_000_000);
+        let start = ProcessTime::now();
+        index.remove_all(&work.entries);
+        line("remove_all", start.elapsed().as_secs_f64(), n, "");
+    }
+}
+
+/// Codes that share one or two blocks, or all.
+fn hostile(n: usize) {
+    println!("## sameish, radius 3, hostile sets");
+    for (name, mask) in [
+        ("honest", 0),
+        ("16 shared bits", 0xFFFF),
+        ("32 shared bits", 0xFFFF_FFFFu64),
+        ("40 shared bits", 0xFF_FFFF_FFFF),
+    ] {
+        let codes: Vec<u64> = splitmix(9, n).into_iter().map(|code| code & !mask).collect();
+        let mut index = HammingIndex::with_capacity(3, n).unwrap();
+        let start = ProcessTime::now();
+        for (i, &code) in codes.iter().enumerate() {
+            index.insert(Fingerprint::from_u64(code), DocNumber(i as u32));
+        }
+        let insert = start.elapsed().as_secs_f64() / n as f64 * 1e9;
+        let queries: Vec<Fingerprint> =
+            codes.iter().take(100_000).map(|code| Fingerprint::from_u64(code ^ 1 << 50)).collect();
+        let mut hits = 0;
+        let timing = time(3, || index.find_all_bulk(&queries, |_, found| hits += found.len()));
+        let bytes = index.memory_bytes() as f64 / n as f64;
+        line(
+            name,
+            timing.best,
+            queries.len(),
+            &format!("{} hits, insert {insert:.0} ns, {bytes:.1} bytes", hits / 3),
+        );
+    }
+    let mut index = HammingIndex::with_capacity(3, n).unwrap();
+    let start = ProcessTime::now();
+    (0..n as u32).for_each(|i| _ = index.insert(Fingerprint::from_u64(7), DocNumber(i)));
+    let insert = start.elapsed().as_secs_f64();
+    let start = ProcessTime::now();
+    (0..n as u32).for_each(|i| _ = index.remove(Fingerprint::from_u64(7), DocNumber(i)));
+    line("all equal, insert", insert, n, "");
+    line("all equal, remove", start.elapsed().as_secs_f64(), n, "");
+}
+
+/// All pairs of codes and planted queries together, as PEERS.md has it for simhash-cpp (6.67 s at 1 million).
+fn self_join(work: &Work) {
+    let mut codes: Vec<Fingerprint> =
+        work.entries.iter().map(|&(code, _)| code).chain(work.planted.clone()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let entries: Vec<_> = codes.iter().enumerate().map(|(i, &code)| (code, DocNumber(i as u32))).collect();
+    let mut pairs = 0;
+    let timing = time(3, || {
+        let mut index = HammingIndex::with_capacity(3, entries.len()).unwrap();
+        index.insert_all(&entries);
+        pairs = 0;
+        index.pairs(|_| pairs += 1);
+    });
+    line(
+        "all pairs with build, radius 3",
+        timing.best,
+        entries.len(),
+        &format!("{pairs} pairs of {} codes", entries.len()),
+    );
+}
+
+/// The longest single insert while an index grows. Wall time, so other work on the machine shows too.
+fn pauses(n: usize) {
+    let codes = splitmix(5, n);
+    let mut index = HammingIndex::with_capacity(3, n).unwrap();
+    let mut longest: Vec<f64> = Vec::new();
+    for (i, &code) in codes.iter().enumerate() {
+        let start = std::time::Instant::now();
+        index.insert(Fingerprint::from_u64(code), DocNumber(i as u32));
+        let seconds = start.elapsed().as_secs_f64();
+        if seconds > 100e-6 {
+            longest.push(seconds);
+        }
+    }
+    longest.sort_by(|a, b| b.total_cmp(a));
+    let top: Vec<String> = longest.iter().take(5).map(|s| format!("{:.2}", s * 1e3)).collect();
+    println!("longest of {n} inserts, ms: {}; over 0.1 ms: {}", top.join(", "), longest.len());
+}

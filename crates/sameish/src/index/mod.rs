@@ -1,0 +1,63 @@
+//! Who is near?
+//!
+//! [`HammingIndex`] finds the fingerprints within a radius without looking at all of them; [`LinearScan`] looks at all
+//! of them, and is what the index must agree with. [`BandIndex`] finds signatures that share a band. An index knows documents by [`DocNumber`]: who owns the documents
+//! maps their ids to numbers.
+//!
+//! ```text
+//! hamming.rs   HammingIndex: fingerprints and their documents
+//!   layers.rs    a set of codes under several tables, each pair found in exactly one of them
+//!     table.rs     codes by key, in buckets that split one at a time
+//!     plan.rs      which keys, from the number of codes and the radius
+//!   documents.rs the documents of a fingerprint that has several
+//!   blocks.rs    the explicit cut into blocks of seed 004
+//! linear.rs    LinearScan: the oracle
+//! bands.rs     BandIndex: signatures that share a band
+//! tuning.rs    which bands, from threshold and recall
+//! ```
+
+mod bands;
+mod blocks;
+mod documents;
+mod hamming;
+mod layers;
+mod linear;
+mod plan;
+mod table;
+mod tuning;
+
+pub use bands::{BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandSearch};
+pub use blocks::{BlockTables, Permutation};
+pub use hamming::HammingIndex;
+pub use linear::LinearScan;
+pub use tuning::CurvePoint;
+
+/// A document as an index knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DocNumber(pub u32);
+
+/// A document that an index found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hit {
+    /// In how many bits its fingerprint differs from the query. First, so that hits sort by it.
+    pub distance: u32,
+    /// The document.
+    pub doc: DocNumber,
+}
+
+/// Two documents of one index that are near each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pair {
+    /// The document with the smaller number.
+    pub a: DocNumber,
+    /// The document with the larger number.
+    pub b: DocNumber,
+    /// In how many bits their fingerprints differ.
+    pub distance: u32,
+}
+
+impl Pair {
+    fn new(x: u32, y: u32, distance: u32) -> Pair {
+        Pair { a: DocNumber(x.min(y)), b: DocNumber(x.max(y)), distance }
+    }
+}

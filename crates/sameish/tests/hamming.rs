@@ -1,0 +1,300 @@
+//! The Hamming index against the scan, the seed's document and hostile sets.
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
+
+use sameish::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+const RADII: [u32; 10] = [0, 1, 2, 3, 4, 6, 8, 12, 32, 64];
+const BLOCKS: [(u32, u32); 7] = [(6, 3), (5, 3), (4, 3), (4, 1), (7, 3), (1, 0), (64, 1)];
+
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// Each bit flipped with a chance of 1 in 16.
+    fn nudge(&mut self, code: u64) -> u64 {
+        code ^ (self.next() & self.next() & self.next() & self.next())
+    }
+}
+
+fn fp(code: u64) -> Fingerprint {
+    Fingerprint::from_u64(code)
+}
+
+/// Every configuration, empty.
+fn configurations() -> Vec<(String, HammingIndex)> {
+    let mut all = Vec::new();
+    for radius in RADII {
+        all.push((format!("radius {radius}"), HammingIndex::new(radius).unwrap()));
+        for n in [0, 20_000_000] {
+            all.push((format!("radius {radius} for {n}"), HammingIndex::with_capacity(radius, n).unwrap()));
+        }
+    }
+    for (total, differing) in BLOCKS {
+        let index = HammingIndex::with_blocks(Blocks { total, differing }).unwrap();
+        all.push((format!("blocks {total}, {differing}"), index));
+    }
+    all
+}
+
+/// Sets of codes that an index might stumble over.
+fn cases() -> Vec<(&'static str, Vec<u64>)> {
+    let mut random = SplitMix(1);
+    let mut many = |n: usize, make: &mut dyn FnMut(usize, &mut SplitMix) -> u64| -> Vec<u64> {
+        (0..n).map(|i| make(i, &mut random)).collect()
+    };
+    let centers: Vec<u64> = many(40, &mut |_, r| r.next());
+    vec![
+        ("nothing", vec![]),
+        ("one", vec![42]),
+        ("the ends", vec![0, u64::MAX, 1, 1 << 63]),
+        ("random", many(6000, &mut |_, r| r.next())),
+        ("families", many(4000, &mut |i, r| r.nudge(centers[i % 40]))),
+        ("all zero", vec![0; 1500]),
+        ("all equal", vec![0x0123_4567_89AB_CDEF; 1500]),
+        ("one shared block below", many(5000, &mut |_, r| r.next() << 16 | 0xBEEF)),
+        ("one shared block above", many(5000, &mut |_, r| r.next() >> 16 | 0xBEEF << 48)),
+        ("three shared blocks", many(3000, &mut |_, r| r.next() & 0xFFFF_0000)),
+        ("dense", (0..3000).collect()),
+        (
+            "every second one twice",
+            many(2000, &mut |i, _| (i as u64 * 2 / 3).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+        ),
+    ]
+}
+
+fn queries(codes: &[u64], random: &mut SplitMix) -> Vec<Fingerprint> {
+    let mut queries = vec![fp(0), fp(u64::MAX), fp(random.next())];
+    for i in 0..24.min(codes.len()) {
+        let code = codes[random.below(codes.len())];
+        let flips = (0..i % 8).fold(0u64, |bits, _| bits | 1 << random.below(64));
+        queries.push(fp(code ^ flips));
+    }
+    queries
+}
+
+fn entries(codes: &[u64]) -> Vec<(Fingerprint, DocNumber)> {
+    codes.iter().enumerate().map(|(i, &code)| (fp(code), DocNumber(i as u32))).collect()
+}
+
+fn oracle(entries: &[(Fingerprint, DocNumber)]) -> LinearScan {
+    let mut scan = LinearScan::default();
+    entries.iter().for_each(|&(code, doc)| scan.insert(code, doc));
+    scan
+}
+
+/// All doors of the index give what the scan gives.
+fn agrees(name: &str, index: &HammingIndex, scan: &LinearScan, queries: &[Fingerprint]) {
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
+    let mut wanted = Vec::new();
+    assert_eq!(index.len(), scan.len(), "{name}");
+    for &query in queries {
+        scan.find_all(query, index.radius(), &mut expected);
+        index.find_all(query, &mut found);
+        assert_eq!(found, expected, "{name}: {query}");
+        let first = index.find_first(query);
+        assert_eq!(first.is_some(), !expected.is_empty(), "{name}: {query}");
+        assert!(first.is_none_or(|hit| expected.contains(&hit)), "{name}: {query}");
+        wanted.push(expected.clone());
+    }
+    let mut bulk = vec![];
+    index.find_all_bulk(queries, |i, hits| {
+        assert_eq!(i, bulk.len(), "{name}");
+        bulk.push(hits.to_vec());
+    });
+    assert_eq!(bulk, wanted, "{name}");
+    let firsts = index.find_first_bulk(queries);
+    assert_eq!(firsts.len(), queries.len());
+    for (first, expected) in firsts.iter().zip(&wanted) {
+        assert_eq!(first.is_some(), !expected.is_empty(), "{name}");
+        assert!(first.is_none_or(|hit| expected.contains(&hit)), "{name}");
+    }
+}
+
+#[test]
+fn every_configuration_agrees_with_the_scan_on_every_case() {
+    let mut random = SplitMix(2);
+    for (case, codes) in cases() {
+        let entries = entries(&codes);
+        let scan = oracle(&entries);
+        let queries = queries(&codes, &mut random);
+        for (name, empty) in configurations() {
+            let mut built = empty.clone();
+            assert_eq!(built.insert_all(&entries), entries.len());
+            agrees(&format!("{case}, {name}, built"), &built, &scan, &queries);
+            let mut grown = empty;
+            assert!(entries.iter().all(|&(code, doc)| grown.insert(code, doc)));
+            agrees(&format!("{case}, {name}, grown"), &grown, &scan, &queries);
+            assert_eq!(grown.remove_all(&entries), entries.len());
+            assert!(grown.is_empty() && grown.find_first(queries[0]).is_none());
+            assert_eq!(grown.remove_all(&entries), 0);
+        }
+    }
+}
+
+#[test]
+fn pairs_are_those_of_comparing_all_with_all() {
+    for (case, codes) in cases() {
+        let codes = &codes[..codes.len().min(900)];
+        let entries = entries(codes);
+        for (name, mut index) in configurations() {
+            let mut expected = Vec::new();
+            for (i, &a) in codes.iter().enumerate() {
+                for (j, &b) in codes.iter().enumerate().skip(i + 1) {
+                    let distance = (a ^ b).count_ones();
+                    if distance <= index.radius() {
+                        expected.push(Pair { a: DocNumber(i as u32), b: DocNumber(j as u32), distance });
+                    }
+                }
+            }
+            index.insert_all(&entries);
+            let mut found = Vec::new();
+            index.pairs(|pair| found.push(pair));
+            found.sort_unstable();
+            assert!(found == expected, "{case}, {name}: {} of {} pairs", found.len(), expected.len());
+        }
+    }
+}
+
+/// A model of sets, and half a million changes in all.
+#[test]
+fn random_changes_keep_agreeing_with_a_model() {
+    for (seed, (name, mut index)) in configurations().into_iter().enumerate() {
+        let mut random = SplitMix(100 + seed as u64);
+        let mut model: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
+        let centers: Vec<u64> = (0..50).map(|_| random.next()).collect();
+        let operations = if index.table_count() > 20 { 3_000 } else { 16_000 };
+        for step in 0..operations {
+            let center = centers[random.below(50)];
+            let code = match random.below(4) {
+                0 => center,
+                1 => random.nudge(center) & 0xFFFF_FFFF_FFFF_0000,
+                _ => center ^ (1 << random.below(64)) ^ (1 << random.below(64)),
+            };
+            let doc = if random.below(50) == 0 { u32::MAX } else { random.below(30) as u32 };
+            // Grow for a while, then shrink, and so on.
+            let grows = step / 4000 % 2 == 0;
+            if random.below(4) == 0 || (random.below(4) == 0) == grows {
+                let expected = model.get_mut(&code).is_some_and(|docs| docs.remove(&doc));
+                assert_eq!(index.remove(fp(code), DocNumber(doc)), expected, "{name}");
+            } else {
+                let expected = model.entry(code).or_default().insert(doc);
+                assert_eq!(index.insert(fp(code), DocNumber(doc)), expected, "{name}");
+            }
+            if step % 512 == 0 {
+                agrees_with_model(&name, &index, &model, code);
+            }
+        }
+        let entries: Vec<_> =
+            model.iter().flat_map(|(&c, docs)| docs.iter().map(move |&d| (fp(c), DocNumber(d)))).collect();
+        assert_eq!(index.insert_all(&entries), 0, "{name}");
+        assert_eq!(index.remove_all(&entries), entries.len(), "{name}");
+        assert!(index.is_empty());
+    }
+}
+
+fn agrees_with_model(name: &str, index: &HammingIndex, model: &BTreeMap<u64, BTreeSet<u32>>, query: u64) {
+    let mut expected: Vec<Hit> = Vec::new();
+    for (&code, docs) in model {
+        let distance = (code ^ query).count_ones();
+        if distance <= index.radius() {
+            expected.extend(docs.iter().map(|&doc| Hit { distance, doc: DocNumber(doc) }));
+        }
+    }
+    expected.sort_unstable();
+    let mut found = Vec::new();
+    index.find_all(fp(query), &mut found);
+    assert_eq!(found, expected, "{name}");
+    assert_eq!(index.len(), model.values().map(BTreeSet::len).sum::<usize>(), "{name}");
+}
+
+/// That they stay cheap too is measured by the benchmark `hamming`: a clock has no place in a test.
+#[test]
+fn hostile_sets_are_answered_exactly_and_within_bounds() {
+    let mut random = SplitMix(3);
+    let n = 20_000;
+    let honest: Vec<u64> = (0..n).map(|_| random.next()).collect();
+    let shared: Vec<u64> = honest.iter().map(|code| code & !0xFFFF | 0xBEEF).collect();
+    let two: Vec<u64> = honest.iter().map(|code| code & !0xFFFF_FFFF | 0xDEAD_BEEF).collect();
+    for (name, codes) in [("honest", &honest), ("one shared block", &shared), ("two shared blocks", &two)] {
+        let mut index = HammingIndex::new(3).unwrap();
+        codes.iter().enumerate().for_each(|(i, &code)| {
+            index.insert(fp(code), DocNumber(i as u32));
+        });
+        let queries: Vec<Fingerprint> = codes[..300].iter().map(|&code| fp(code ^ 1 << 40)).collect();
+        let collect = |hits: &[Hit], all: &mut Vec<Vec<Hit>>| {
+            let mut hits = hits.to_vec();
+            hits.sort_unstable();
+            all.push(hits);
+        };
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        index.find_all_bulk(&queries, |_, hits| collect(hits, &mut found));
+        oracle(&entries(codes)).find_all_bulk(&queries, 3, |_, hits| collect(hits, &mut expected));
+        assert_eq!(found, expected, "{name}");
+        assert!(index.memory_bytes() < 120 * n, "{name}: {} bytes", index.memory_bytes());
+    }
+}
+
+#[test]
+fn a_radius_over_64_is_refused() {
+    let message = HammingIndex::new(65).unwrap_err().to_string();
+    assert_eq!(message, "`radius` is 65: must be 0 to 64");
+}
+
+/// The scenario of seed 004's library.
+#[test]
+fn golden_corpus() {
+    let text = include_str!("../../../testdata/golden/hamming_corpus.json");
+    let golden: serde_json::Value = serde_json::from_str(text).unwrap();
+    let number = |value: &serde_json::Value| value.as_u64().unwrap() as u32;
+    let code = |value: &serde_json::Value| -> u64 { value.as_str().unwrap().parse().unwrap() };
+    let codes = |value: &serde_json::Value| value.as_array().unwrap().iter().map(code).collect::<Vec<u64>>();
+    for table in golden["tables"].as_array().unwrap() {
+        let blocks = Blocks { total: number(&table["num_blocks"]), differing: number(&table["diff_bits"]) };
+        let index = HammingIndex::with_blocks(blocks).unwrap();
+        assert_eq!(index.table_count(), number(&table["num_tables"]) as usize);
+        assert_eq!(index.block_tables().unwrap().permutations().len(), index.table_count());
+    }
+    let example = &golden["example"];
+    let (a, b) = (fp(code(&example["fingerprint"])), fp(code(&example["query"])));
+    let tables = BlockTables::new(Blocks { total: 6, differing: 3 }).unwrap();
+    assert_eq!(a.distance(b), number(&example["distance"]));
+    assert_eq!(tables.finding(a, b).map(|table| table.name()).collect::<Vec<_>>(), ["A C F B D E"]);
+
+    let hashes = codes(&golden["scenario"]["hashes"]);
+    let queries: Vec<Fingerprint> = codes(&golden["scenario"]["queries"]).into_iter().map(fp).collect();
+    for run in golden["scenario"]["runs"].as_array().unwrap() {
+        let blocks = Blocks { total: number(&run["num_blocks"]), differing: number(&run["diff_bits"]) };
+        let explicit = HammingIndex::with_blocks(blocks).unwrap();
+        for mut index in [explicit, HammingIndex::new(blocks.differing).unwrap()] {
+            index.insert_all(&entries(&hashes));
+            let firsts = index.find_first_bulk(&queries);
+            let golden_firsts = codes(&run["find_first_bulk"]);
+            for ((first, &expected), query) in firsts.iter().zip(&golden_firsts).zip(&queries) {
+                assert_eq!(first.is_some(), expected != 0);
+                let near = |hit: &Hit| fp(hashes[hit.doc.0 as usize]).distance(*query) == hit.distance;
+                assert!(first.as_ref().is_none_or(near));
+            }
+            let golden_all: Vec<BTreeSet<u64>> = run["find_all_bulk_raw"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|all| codes(all).into_iter().collect())
+                .collect();
+            index.find_all_bulk(&queries, |i, hits| {
+                let found: BTreeSet<u64> = hits.iter().map(|hit| hashes[hit.doc.0 as usize]).collect();
+                assert_eq!(found, golden_all[i]);
+            });
+        }
+    }
+}
