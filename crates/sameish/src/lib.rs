@@ -62,6 +62,7 @@ mod features;
 mod index;
 mod matching;
 mod preset;
+mod random;
 #[allow(unsafe_code)]
 pub mod simd;
 mod sketch;

@@ -1,26 +1,17 @@
 //! The Hamming index against the scan, the seed's document and hostile sets.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "../src/random.rs"]
+mod random;
+
+use random::SplitMix64;
 use sameish::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 const RADII: [u32; 10] = [0, 1, 2, 3, 4, 6, 8, 12, 32, 64];
 const BLOCKS: [(u32, u32); 7] = [(6, 3), (5, 3), (4, 3), (4, 1), (7, 3), (1, 0), (64, 1)];
 
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
+impl SplitMix64 {
     /// Each bit flipped with a chance of 1 in 16.
     fn nudge(&mut self, code: u64) -> u64 {
         code ^ (self.next() & self.next() & self.next() & self.next())
@@ -49,8 +40,8 @@ fn configurations() -> Vec<(String, HammingIndex)> {
 
 /// Sets of codes that an index might stumble over.
 fn cases() -> Vec<(&'static str, Vec<u64>)> {
-    let mut random = SplitMix(1);
-    let mut many = |n: usize, make: &mut dyn FnMut(usize, &mut SplitMix) -> u64| -> Vec<u64> {
+    let mut random = SplitMix64(1);
+    let mut many = |n: usize, make: &mut dyn FnMut(usize, &mut SplitMix64) -> u64| -> Vec<u64> {
         (0..n).map(|i| make(i, &mut random)).collect()
     };
     let centers: Vec<u64> = many(40, &mut |_, r| r.next());
@@ -73,7 +64,7 @@ fn cases() -> Vec<(&'static str, Vec<u64>)> {
     ]
 }
 
-fn queries(codes: &[u64], random: &mut SplitMix) -> Vec<Fingerprint> {
+fn queries(codes: &[u64], random: &mut SplitMix64) -> Vec<Fingerprint> {
     let mut queries = vec![fp(0), fp(u64::MAX), fp(random.next())];
     for i in 0..24.min(codes.len()) {
         let code = codes[random.below(codes.len())];
@@ -123,7 +114,7 @@ fn agrees(name: &str, index: &HammingIndex, scan: &LinearScan, queries: &[Finger
 
 #[test]
 fn every_configuration_agrees_with_the_scan_on_every_case() {
-    let mut random = SplitMix(2);
+    let mut random = SplitMix64(2);
     for (case, codes) in cases() {
         let entries = entries(&codes);
         let scan = oracle(&entries);
@@ -170,7 +161,7 @@ fn pairs_are_those_of_comparing_all_with_all() {
 #[test]
 fn random_changes_keep_agreeing_with_a_model() {
     for (seed, (name, mut index)) in configurations().into_iter().enumerate() {
-        let mut random = SplitMix(100 + seed as u64);
+        let mut random = SplitMix64(100 + seed as u64);
         let mut model: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
         let centers: Vec<u64> = (0..50).map(|_| random.next()).collect();
         let operations = if index.table_count() > 20 { 3_000 } else { 16_000 };
@@ -221,7 +212,7 @@ fn agrees_with_model(name: &str, index: &HammingIndex, model: &BTreeMap<u64, BTr
 /// That they stay cheap too is measured by the benchmark `hamming`: a clock has no place in a test.
 #[test]
 fn hostile_sets_are_answered_exactly_and_within_bounds() {
-    let mut random = SplitMix(3);
+    let mut random = SplitMix64(3);
     let n = 20_000;
     let honest: Vec<u64> = (0..n).map(|_| random.next()).collect();
     let shared: Vec<u64> = honest.iter().map(|code| code & !0xFFFF | 0xBEEF).collect();

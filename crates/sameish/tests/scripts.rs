@@ -1,22 +1,13 @@
 //! Near-duplicates are found in scripts without spaces as well as in English.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "../src/random.rs"]
+mod random;
+
+use random::SplitMix64;
 use sameish::*;
 
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
+impl SplitMix64 {
     /// A number below `n`, small ones far more often, as words are in any language.
     fn zipf(&mut self, n: usize) -> usize {
         let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
@@ -61,11 +52,11 @@ fn languages() -> Vec<Language> {
 }
 
 impl Language {
-    fn vocabulary(&self, random: &mut SplitMix) -> Vec<String> {
+    fn vocabulary(&self, random: &mut SplitMix64) -> Vec<String> {
         (0..4000).map(|_| self.word(random)).collect()
     }
 
-    fn word(&self, random: &mut SplitMix) -> String {
+    fn word(&self, random: &mut SplitMix64) -> String {
         let (least, most) = self.letters_a_word;
         let mut word = String::new();
         for _ in 0..least + random.below(most - least + 1) {
@@ -78,12 +69,12 @@ impl Language {
     }
 }
 
-fn article(vocabulary: &[String], random: &mut SplitMix) -> Vec<String> {
+fn article(vocabulary: &[String], random: &mut SplitMix64) -> Vec<String> {
     (0..300).map(|_| vocabulary[random.zipf(vocabulary.len())].clone()).collect()
 }
 
 /// One word in twenty replaced.
-fn edited(words: &[String], vocabulary: &[String], random: &mut SplitMix) -> Vec<String> {
+fn edited(words: &[String], vocabulary: &[String], random: &mut SplitMix64) -> Vec<String> {
     let edit = |word: &String| match random.below(20) {
         0 => vocabulary[random.below(vocabulary.len())].clone(),
         _ => word.clone(),
@@ -94,7 +85,7 @@ fn edited(words: &[String], vocabulary: &[String], random: &mut SplitMix) -> Vec
 #[test]
 fn an_edit_costs_about_the_same_in_every_script() {
     let engine = Engine::new(Preset::Copies.config()).unwrap();
-    let mut random = SplitMix(3);
+    let mut random = SplitMix64(3);
     for language in languages() {
         let vocabulary = language.vocabulary(&mut random);
         let text = |words: &[String]| Content::Text(words.join(language.gap));

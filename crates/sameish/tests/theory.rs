@@ -1,18 +1,11 @@
 //! Sketches err as theory says they may, and no more.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "../src/random.rs"]
+mod random;
+
+use random::SplitMix64;
 use sameish::*;
-
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-}
 
 /// What was measured for one size and similarity.
 struct Measured {
@@ -29,7 +22,7 @@ const ROWS: [usize; 3] = [100, 128, 256];
 
 /// A set of `size` features and a subset with the given share of them: their Jaccard similarity is that share, and a row
 /// agrees exactly when the smallest value comes from the subset.
-fn measure(size: usize, share: f64, trials: usize, random: &mut SplitMix) -> Measured {
+fn measure(size: usize, share: f64, trials: usize, random: &mut SplitMix64) -> Measured {
     let common = ((size as f64 * share).round() as usize).clamp(1, size - 1);
     let jaccard = common as f64 / size as f64;
     let hasher = MinHasher::new(256).unwrap();
@@ -60,7 +53,7 @@ fn measure(size: usize, share: f64, trials: usize, random: &mut SplitMix) -> Mea
 /// sqrt(2/T) of it: 1.3 % for 12,000 trials, so 10 % is nearly eight of them.
 #[test]
 fn minhash_has_no_bias_and_the_variance_of_independent_rows() {
-    let mut random = SplitMix(20_261_115);
+    let mut random = SplitMix64(20_261_115);
     let mut worst = (0.0f64, 0.0f64);
     for (size, trials) in [(5, 12_000), (20, 12_000), (100, 12_000), (500, 12_000), (5_000, 12_000)] {
         for tenth in 1..=9 {
@@ -88,7 +81,7 @@ fn minhash_has_no_bias_and_the_variance_of_independent_rows() {
 /// Rows that were independent in pairs only could still fail in bands: 1 - (1 - J^8)^16 must hold too.
 #[test]
 fn bands_meet_as_often_as_theory_says() {
-    let mut random = SplitMix(7);
+    let mut random = SplitMix64(7);
     for size in [5, 20, 500] {
         for tenth in [5, 6, 7, 8, 9] {
             let measured = measure(size, f64::from(tenth) / 10.0, 10_000, &mut random);
@@ -109,7 +102,7 @@ fn bands_meet_as_often_as_theory_says() {
 /// features in common 1/3 of the bits, about 21.3 of 64.
 #[test]
 fn simhash_distance_follows_the_angle() {
-    let mut random = SplitMix(9);
+    let mut random = SplitMix64(9);
     for (common, expected) in
         [(0, 32.0), (250, 64.0 / 3.0), (450, 64.0 * 0.9f64.acos() / std::f64::consts::PI)]
     {

@@ -486,22 +486,12 @@ fn next_in_order<A: Iterator<Item = u64>, B: Iterator<Item = u64>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
     use crate::sketch::MinHasher;
     use std::collections::BTreeMap;
 
-    struct SplitMix(u64);
-
-    impl SplitMix {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
-        }
-    }
-
     /// Signatures over few values, so that bands meet often.
-    fn signature(random: &mut SplitMix, rows: usize) -> Signature {
+    fn signature(random: &mut SplitMix64, rows: usize) -> Signature {
         Signature::from_rows((0..rows).map(|_| (random.next() % 3) as u32).collect::<Vec<_>>()).unwrap()
     }
 
@@ -528,7 +518,7 @@ mod tests {
 
     #[test]
     fn answers_as_a_scan_does_after_any_changes() {
-        let mut random = SplitMix(1);
+        let mut random = SplitMix64(1);
         for bands in [Bands { count: 4, rows: 2 }, Bands { count: 3, rows: 3 }, Bands { count: 10, rows: 1 }]
         {
             let mut index = BandIndex::new(10, bands).unwrap();
@@ -580,10 +570,10 @@ mod tests {
 
     #[test]
     fn tables_stay_within_their_bytes() {
-        let mut random = SplitMix(2);
+        let mut random = SplitMix64(2);
         let bands = Bands { count: 16, rows: 1 };
         let mut index = BandIndex::new(16, bands).unwrap();
-        let rows = |random: &mut SplitMix| {
+        let rows = |random: &mut SplitMix64| {
             Signature::from_rows((0..16).map(|_| random.next() as u32).collect::<Vec<_>>())
         };
         for doc in 0..50_000 {

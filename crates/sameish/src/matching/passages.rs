@@ -354,22 +354,10 @@ fn in_order(from_a: &[Run], from_b: &[Run]) -> Vec<SharedRun> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
 
     /// SplitMix64 (Steele, Lea and Flood, 2014).
-    struct SplitMix64(u64);
-
     impl SplitMix64 {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }
-
-        fn below(&mut self, bound: usize) -> usize {
-            (self.next() % bound as u64) as usize
-        }
-
         fn text(&mut self, max_len: usize, alphabet: usize) -> Vec<u64> {
             (0..self.below(max_len + 1)).map(|_| self.below(alphabet) as u64).collect()
         }

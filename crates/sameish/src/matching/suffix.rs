@@ -234,6 +234,7 @@ fn push_back(sa: &mut [u32], tails: &mut [u32], symbol: u32, position: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
 
     fn naive_suffix_array(text: &[u32]) -> Vec<u32> {
         let mut sa: Vec<u32> = (0..text.len() as u32).collect();
@@ -253,21 +254,6 @@ mod tests {
     }
 
     /// SplitMix64 (Steele, Lea and Flood, 2014).
-    struct SplitMix64(u64);
-
-    impl SplitMix64 {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }
-
-        fn below(&mut self, bound: u64) -> u64 {
-            self.next() % bound
-        }
-    }
-
     #[test]
     fn empty_text_has_no_suffixes() {
         check(&[], 0);
@@ -334,7 +320,7 @@ mod tests {
         for _ in 0..3000 {
             let alphabet = 1 + random.below(6) as u32;
             let len = random.below(200);
-            let text: Vec<u32> = (0..len).map(|_| random.below(u64::from(alphabet)) as u32).collect();
+            let text: Vec<u32> = (0..len).map(|_| random.below(alphabet as usize) as u32).collect();
             check(&text, alphabet);
         }
     }

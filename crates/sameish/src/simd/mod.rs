@@ -242,17 +242,7 @@ pub(crate) fn prefetch<T>(items: &[T], index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct SplitMix(u64);
-
-    impl SplitMix {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
-        }
-    }
+    use crate::random::SplitMix64;
 
     #[test]
     fn classify_agrees_on_every_byte_and_length() {
@@ -272,7 +262,7 @@ mod tests {
 
     #[test]
     fn triples_agree_for_every_length() {
-        let mut random = SplitMix(7);
+        let mut random = SplitMix64(7);
         let words: Vec<u64> = (0..60).map(|_| random.next()).collect();
         for length in 2..words.len() {
             let mut expected = vec![0; length - 2];
@@ -287,7 +277,7 @@ mod tests {
 
     #[test]
     fn edges_agree_with_a_walk_over_the_bits() {
-        let mut random = SplitMix(8);
+        let mut random = SplitMix64(8);
         for round in 0..200 {
             let masks: Vec<u64> = (0..round % 5)
                 .map(|_| match round % 7 {
@@ -309,7 +299,7 @@ mod tests {
 
     #[test]
     fn rows_agree_for_every_group_count() {
-        let mut random = SplitMix(5);
+        let mut random = SplitMix64(5);
         for groups in if cfg!(miri) { vec![1, 3] } else { vec![1, 2, 3, 4, 5, 8, 9, 32] } {
             let multipliers: Vec<u32> = (0..groups * 16).map(|_| random.next() as u32 | 1).collect();
             for length in [0, 1, 2, 3, 7, 64, 65] {
@@ -330,7 +320,7 @@ mod tests {
 
     #[test]
     fn bit_counts_agree_beyond_a_byte() {
-        let mut random = SplitMix(6);
+        let mut random = SplitMix64(6);
         // Miri takes minutes for what a CPU does at once.
         let longest = if cfg!(miri) { 600 } else { 70_000 };
         for length in [0, 1, 7, 8, 63, 127, 254, 255, 256, 257, longest] {
@@ -348,11 +338,11 @@ mod tests {
 
     #[test]
     fn near_codes_agree_for_every_length_and_radius() {
-        let mut random = SplitMix(9);
+        let mut random = SplitMix64(9);
         let query = random.next();
         for length in (0..40).chain([63, 64, 65, 300]) {
             // Codes at distance 0 to 64, most of them small.
-            let code = |i: usize, random: &mut SplitMix| match i % 4 {
+            let code = |i: usize, random: &mut SplitMix64| match i % 4 {
                 0 => random.next(),
                 1 => !query,
                 _ => query ^ (random.next() & random.next() & random.next() & random.next()),

@@ -13,6 +13,7 @@
 //! error and take 1.4 times as long. The constants come from SplitMix64 and never change.
 
 use crate::error::{Error, Result};
+use crate::random::SplitMix64;
 use crate::simd::{self, GROUP, Level};
 use std::sync::LazyLock;
 
@@ -153,13 +154,8 @@ impl RowMinima {
 
 /// The odd constants of the rows: the upper halves of SplitMix64's output from state 0x53616D65697368, "Sameish".
 static MULTIPLIERS: LazyLock<[u32; crate::config::MAX_ROWS as usize / 2]> = LazyLock::new(|| {
-    let mut state = 0x0053_616D_6569_7368u64;
-    std::array::from_fn(|_| {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ z >> 31) >> 32) as u32 | 1
-    })
+    let mut random = SplitMix64(0x0053_616D_6569_7368);
+    std::array::from_fn(|_| (random.next() >> 32) as u32 | 1)
 });
 
 #[cfg(test)]
