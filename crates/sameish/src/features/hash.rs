@@ -149,7 +149,7 @@ fn xxh3_9_to_16(bytes: u128, length: u32) -> u64 {
 
 /// The two halves of a 128-bit product, folded.
 #[inline]
-fn fold(a: u64, b: u64) -> u64 {
+pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }

@@ -11,6 +11,6 @@ mod weight;
 pub use hash::{fnv1a64, hash_token};
 pub(crate) use hash::{hash_occurrence, hash_shingle};
 pub use set::FeatureSet;
-pub(crate) use set::number_occurrences;
+pub(crate) use set::{count_shared, number_occurrences};
 pub(crate) use shingle::Shingler;
 pub use weight::DocumentFrequencies;

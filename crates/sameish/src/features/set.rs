@@ -46,16 +46,7 @@ impl FeatureSet {
 
     /// How many features both have.
     pub fn shared_with(&self, other: &FeatureSet) -> usize {
-        let (mut i, mut j, mut shared) = (0, 0, 0);
-        let (a, b) = (&self.hashes[..], &other.hashes[..]);
-        // Without branches on the outcome of a comparison, which nothing could predict.
-        while i < a.len() && j < b.len() {
-            let (x, y) = (a[i], b[j]);
-            shared += usize::from(x == y);
-            i += usize::from(x <= y);
-            j += usize::from(y <= x);
-        }
-        shared
+        count_shared(&self.hashes, &other.hashes)
     }
 
     /// Shared features over all features, from 0 to 1. Two empty sets share nothing: 0.
@@ -68,6 +59,19 @@ impl FeatureSet {
     pub fn containment_in(&self, other: &FeatureSet) -> f64 {
         ratio(self.shared_with(other), self.len())
     }
+}
+
+/// How many items two ascending lists without repeats have in common.
+pub(crate) fn count_shared<T: Ord>(a: &[T], b: &[T]) -> usize {
+    let (mut i, mut j, mut shared) = (0, 0, 0);
+    // Without branches on the outcome of a comparison, which nothing could predict.
+    while i < a.len() && j < b.len() {
+        let (x, y) = (&a[i], &b[j]);
+        shared += usize::from(x == y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    shared
 }
 
 fn ratio(part: usize, whole: usize) -> f64 {

@@ -14,6 +14,7 @@
 use super::DocNumber;
 use crate::config::Bands;
 use crate::error::{Error, Result};
+use crate::features::hash::fold;
 use crate::sketch::Signature;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -265,10 +266,6 @@ impl BandIndex {
 /// 32 bits of a keyed hash of a band's rows.
 #[inline]
 fn tag_of(key: u64, rows: &[u32]) -> u32 {
-    let fold = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        product as u64 ^ (product >> 64) as u64
-    };
     let pairs = rows.chunks(2).map(|pair| u64::from(pair[0]) | u64::from(*pair.get(1).unwrap_or(&0)) << 32);
     let hash = pairs.fold(key, |hash, pair| fold(hash ^ pair, 0x9E37_79B9_7F4A_7C15) ^ key.rotate_left(32));
     (fold(hash, 0xD6E8_FEB8_6659_FD93) >> 32) as u32

@@ -7,6 +7,7 @@
 use super::Votes;
 use crate::config::{SdrConfig, Tokenizer};
 use crate::error::{Error, Result};
+use crate::features::count_shared;
 use crate::text::{TextScratch, for_each_batch};
 use shake::Shake256;
 use shake::digest::{ExtendableOutput, Update, XofReader};
@@ -56,14 +57,7 @@ impl Sdr {
             let (expected, found) = (self.size as usize, other.size as usize);
             return Err(Error::SizeMismatch { what: "code size", expected, found });
         }
-        let (mut i, mut j, mut shared) = (0, 0, 0);
-        while i < self.active.len() && j < other.active.len() {
-            let (a, b) = (self.active[i], other.active[j]);
-            shared += usize::from(a == b);
-            i += usize::from(a <= b);
-            j += usize::from(b <= a);
-        }
-        Ok(shared)
+        Ok(count_shared(&self.active, &other.active))
     }
 }
 
