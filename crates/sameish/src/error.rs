@@ -116,6 +116,24 @@ pub enum Error {
         /// The largest weight that is taken.
         max: f64,
     },
+    /// Two documents of one input have the same id.
+    #[error("id `{id}` occurs at positions {first} and {second}: give each document an id of its own")]
+    RepeatedId {
+        /// The id.
+        id: String,
+        /// Zero-based position of its first document.
+        first: usize,
+        /// Zero-based position of the next.
+        second: usize,
+    },
+    /// Something is wrong with one document of an input.
+    #[error("document `{id}`: {source}")]
+    InDocument {
+        /// Its id.
+        id: String,
+        /// What is wrong.
+        source: Box<Error>,
+    },
 }
 
 impl Error {

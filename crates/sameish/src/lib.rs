@@ -73,7 +73,7 @@ pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,
     SimHashConfig, TextConfig, TokenHash, Tokenizer, Weighting,
 };
-pub use document::{Content, DocId, Document};
+pub use document::{Content, DocId, Document, Timestamp};
 pub use engine::{Comparison, Engine, Schemes, Scratch, Sketches, Status};
 pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, FeatureSet, fnv1a64, hash_token};
