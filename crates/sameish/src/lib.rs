@@ -68,7 +68,10 @@ pub mod simd;
 mod sketch;
 mod text;
 
-pub use cluster::{Cluster, ClusterId, OnlineClusters, Stars, components, stars};
+pub use cluster::{
+    Article, Cluster, ClusterId, Group, MeasuredCluster, OnlineClusters, Stars, components, greedy,
+    greedy_stars, measured_stars, stars,
+};
 pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,
     SimHashConfig, TextConfig, TokenHash, Tokenizer, Weighting,

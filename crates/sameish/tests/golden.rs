@@ -59,6 +59,32 @@ fn distances_and_match_types_are_the_seeds() {
 }
 
 #[test]
+fn groups_of_wire_are_the_seeds() {
+    for case in cases(&golden("wire_simhash"), "groups") {
+        let field = |article: &Value, key: &str| article[key].as_str().unwrap().to_owned();
+        let articles: Vec<Article> = cases_or_none(&case["articles"])
+            .iter()
+            .map(|article| Article {
+                id: DocId::Text(field(article, "id")),
+                fingerprint: Fingerprint::from_hex(&field(article, "simHash")).unwrap(),
+                published_at: field(article, "publishedAt"),
+            })
+            .collect();
+        let radius = case["threshold"].as_u64().unwrap_or(3) as u32;
+        let expected: Vec<Group> = cases_or_none(&case["out"])
+            .iter()
+            .map(|group| Group {
+                id: field(group, "id"),
+                center: DocId::Text(field(group, "centerArticleId")),
+                members: serde_json::from_value(group["memberIds"].clone()).unwrap(),
+                average_distance: group["averageDistance"].as_f64().unwrap(),
+            })
+            .collect();
+        assert_eq!(greedy(&articles, radius).unwrap(), expected, "{}", case["name"]);
+    }
+}
+
+#[test]
 fn simhash_of_articles_is_the_seeds() {
     for case in cases(&golden("articles"), "simhash") {
         let print = simhash(Preset::Articles, &text(&case["in"]));

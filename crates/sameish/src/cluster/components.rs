@@ -1,8 +1,8 @@
 //! Clusters of whatever is connected.
 
 use super::Cluster;
+use super::places::Places;
 use crate::index::DocNumber;
-use std::collections::HashMap;
 
 /// The connected components of documents under matches, in the order of their first documents, which are their centers.
 ///
@@ -21,52 +21,61 @@ pub fn components(
     order: &[DocNumber],
     matches: impl IntoIterator<Item = (DocNumber, DocNumber)>,
 ) -> Vec<Cluster> {
-    let place: HashMap<DocNumber, usize> = order.iter().enumerate().map(|(i, &doc)| (doc, i)).collect();
+    let places = Places::new(order);
     let mut forest = Forest::new(order.len());
     for (a, b) in matches {
-        if let (Some(&a), Some(&b)) = (place.get(&a), place.get(&b)) {
-            forest.join(a, b);
+        if let (Some(a), Some(b)) = (places.get(a), places.get(b)) {
+            forest.join(a as u32, b as u32);
         }
     }
     let mut clusters: Vec<Cluster> = Vec::new();
-    let mut cluster_of = HashMap::new();
-    for (i, &doc) in order.iter().enumerate() {
-        let at = *cluster_of.entry(forest.root(i)).or_insert(clusters.len());
-        match clusters.get_mut(at) {
-            Some(cluster) => cluster.members.push(doc),
-            None => clusters.push(Cluster { center: doc, members: vec![doc] }),
+    let mut cluster_of = vec![NONE; order.len()];
+    for (place, &doc) in order.iter().enumerate() {
+        if places.get(doc) != Some(place) {
+            continue;
         }
+        let root = forest.root(place as u32) as usize;
+        if cluster_of[root] == NONE {
+            cluster_of[root] = clusters.len() as u32;
+            clusters.push(Cluster { center: doc, members: Vec::with_capacity(forest.size[root] as usize) });
+        }
+        clusters[cluster_of[root] as usize].members.push(doc);
     }
     clusters
 }
 
+const NONE: u32 = u32::MAX;
+
 /// Disjoint sets as trees.
 struct Forest {
-    parent: Vec<usize>,
-    size: Vec<usize>,
+    parent: Vec<u32>,
+    size: Vec<u32>,
 }
 
 impl Forest {
     fn new(len: usize) -> Forest {
-        Forest { parent: (0..len).collect(), size: vec![1; len] }
+        Forest { parent: (0..len as u32).collect(), size: vec![1; len] }
     }
 
-    fn root(&mut self, mut at: usize) -> usize {
-        while self.parent[at] != at {
-            self.parent[at] = self.parent[self.parent[at]];
-            at = self.parent[at];
+    fn root(&mut self, mut at: u32) -> u32 {
+        loop {
+            let parent = self.parent[at as usize];
+            if parent == at {
+                return at;
+            }
+            self.parent[at as usize] = self.parent[parent as usize];
+            at = self.parent[at as usize];
         }
-        at
     }
 
-    fn join(&mut self, a: usize, b: usize) {
+    fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
         if a == b {
             return;
         }
-        let (large, small) = if self.size[a] < self.size[b] { (b, a) } else { (a, b) };
-        self.parent[small] = large;
-        self.size[large] += self.size[small];
+        let (large, small) = if self.size[a as usize] < self.size[b as usize] { (b, a) } else { (a, b) };
+        self.parent[small as usize] = large;
+        self.size[large as usize] += self.size[small as usize];
     }
 }
 

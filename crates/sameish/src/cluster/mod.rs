@@ -1,21 +1,27 @@
 //! Who belongs together?
 //!
-//! Clusters are made of matches, asked for one document at a time, so this room knows no index. Documents are taken in an
-//! order that the caller gives, and everything is decided by it: equal input gives equal clusters.
+//! Clusters are made of matches, asked for one document at a time, so this room knows no index; [`greedy`], which takes
+//! fingerprints, brings its own. Equal input gives equal clusters: order decides everything, and nothing else does.
 //!
-//! - [`stars`]: the first unassigned document is a center and takes every unassigned match of it. In order of age this is
-//!   the grouping of seed 000 (`greedy`); on verified matches it is `cohesive`, in which every member is verified against its
-//!   center and no two centers match.
-//! - [`components`]: whatever is connected, however long the chain.
-//! - [`OnlineClusters`]: each newcomer joins the cluster of its best match (seed 003).
+//! | linkage | who belongs to whom | order of clusters | order of members | center |
+//! |---|---|---|---|---|
+//! | [`greedy`] (seed 000) | each center takes what is near it and free | the newest center first | the newest first; at one time as given | the newest |
+//! | [`stars`] (`cohesive`) | the same, on verified matches | as the centers are given | as given | the first given |
+//! | [`components`] | whatever is connected, however long the chain | as their first documents are given | as given | the first given |
+//! | [`OnlineClusters`] (seed 003) | each newcomer joins the cluster of its best match | by founding | by arrival | the earliest left |
+//!
+//! In `greedy` and `stars` every member matches its center and no two centers match.
 
 mod components;
+mod greedy;
 mod online;
+mod places;
 mod star;
 
 pub use components::components;
+pub use greedy::{Article, Group, greedy, greedy_stars};
 pub use online::{ClusterId, OnlineClusters};
-pub use star::{Stars, stars};
+pub use star::{Stars, measured_stars, stars};
 
 use crate::index::DocNumber;
 
@@ -26,4 +32,13 @@ pub struct Cluster {
     pub center: DocNumber,
     /// All of them, the center first, the others in the order in which they were taken.
     pub members: Vec<DocNumber>,
+}
+
+/// A cluster, and how far its members are from its center.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredCluster {
+    /// The documents.
+    pub cluster: Cluster,
+    /// The mean distance of all members but the center; 0 if there are none.
+    pub average_distance: f64,
 }

@@ -1,8 +1,8 @@
 //! Clusters that hold together: every member matches its center.
 
-use super::Cluster;
-use crate::index::DocNumber;
-use std::collections::HashMap;
+use super::places::Places;
+use super::{Cluster, MeasuredCluster};
+use crate::index::{DocNumber, Hit};
 
 /// Clusters around centers, and how many matches they cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,28 +29,70 @@ pub struct Stars {
 /// assert_eq!(stars.cut, 1);
 /// ```
 pub fn stars(order: &[DocNumber], mut matches: impl FnMut(DocNumber) -> Vec<DocNumber>) -> Stars {
-    let place: HashMap<DocNumber, usize> = order.iter().enumerate().map(|(i, &doc)| (doc, i)).collect();
-    let mut assigned = vec![false; order.len()];
     let mut stars = Stars::default();
-    for (i, &center) in order.iter().enumerate() {
-        if std::mem::replace(&mut assigned[i], true) {
+    stars.cut = gather(
+        order,
+        |center, hits| hits.extend(matches(center).into_iter().map(|doc| Hit { distance: 0, doc })),
+        |cluster, _| stars.clusters.push(cluster),
+    );
+    stars
+}
+
+/// As [`stars`], with distances: `near` adds the documents near a center to the list it is given.
+///
+/// It may leave out documents that it named before: they are assigned. An index from which every hit is removed thus
+/// answers each document once, however many are near each other.
+///
+/// ```
+/// use sameish::{DocNumber, Hit, measured_stars};
+///
+/// let near = |doc: DocNumber, hits: &mut Vec<Hit>| {
+///     hits.extend((0..4).map(|other| Hit { distance: doc.0.abs_diff(other), doc: DocNumber(other) }));
+/// };
+/// let stars = measured_stars(&[0, 1, 2, 3].map(DocNumber), near);
+/// assert_eq!((stars.len(), stars[0].cluster.members.len(), stars[0].average_distance), (1, 4, 2.0));
+/// ```
+pub fn measured_stars(
+    order: &[DocNumber],
+    near: impl FnMut(DocNumber, &mut Vec<Hit>),
+) -> Vec<MeasuredCluster> {
+    let mut clusters = Vec::new();
+    gather(order, near, |cluster, total| {
+        let others = cluster.members.len() - 1;
+        let average_distance = if others == 0 { 0.0 } else { total as f64 / others as f64 };
+        clusters.push(MeasuredCluster { cluster, average_distance });
+    });
+    clusters
+}
+
+/// Gives `sink` each cluster with the sum of its members' distances; tells how many matches were cut.
+fn gather(
+    order: &[DocNumber],
+    mut near: impl FnMut(DocNumber, &mut Vec<Hit>),
+    mut sink: impl FnMut(Cluster, u64),
+) -> usize {
+    let places = Places::new(order);
+    let mut assigned = vec![false; order.len()];
+    let (mut cut, mut hits, mut taken) = (0, Vec::new(), Vec::new());
+    for (place, &center) in order.iter().enumerate() {
+        // A document that stands in the order twice has its first place only.
+        if places.get(center) != Some(place) || std::mem::replace(&mut assigned[place], true) {
             continue;
         }
-        let mut places: Vec<usize> =
-            matches(center).iter().filter_map(|doc| place.get(doc).copied()).collect();
-        places.sort_unstable();
-        places.dedup();
-        let mut members = vec![center];
-        for at in places.into_iter().filter(|&at| at != i) {
-            if std::mem::replace(&mut assigned[at], true) {
-                stars.cut += 1;
-            } else {
-                members.push(order[at]);
-            }
-        }
-        stars.clusters.push(Cluster { center, members });
+        hits.clear();
+        near(center, &mut hits);
+        taken.clear();
+        taken.extend(hits.iter().filter_map(|hit| Some((places.get(hit.doc)?, hit.distance))));
+        taken.sort_unstable();
+        taken.dedup_by_key(|&mut (at, _)| at);
+        taken.retain(|&(at, _)| at != place);
+        let before = taken.len();
+        taken.retain(|&(at, _)| !std::mem::replace(&mut assigned[at], true));
+        cut += before - taken.len();
+        let members = std::iter::once(center).chain(taken.iter().map(|&(at, _)| order[at])).collect();
+        sink(Cluster { center, members }, taken.iter().map(|&(_, distance)| u64::from(distance)).sum());
     }
-    stars
+    cut
 }
 
 #[cfg(test)]
@@ -94,5 +136,11 @@ mod tests {
         let found = stars(&docs(&[1, 2]), |_| docs(&[1, 2, 2, 9]));
         assert_eq!(found.clusters, [Cluster { center: DocNumber(1), members: docs(&[1, 2]) }]);
         assert_eq!(found.cut, 0);
+    }
+
+    #[test]
+    fn a_document_that_stands_in_the_order_twice_counts_once() {
+        let found = stars(&docs(&[1, 2, 1]), |_| Vec::new());
+        assert_eq!(found.clusters.len(), 2);
     }
 }
