@@ -81,8 +81,9 @@ pub use engine::{Comparison, Engine, Schemes, Scratch, Sketches, Status};
 pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, FeatureSet, fnv1a64, hash_token};
 pub use index::{
-    BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandSearch, BlockTables, CurvePoint, DocNumber,
-    HammingIndex, Hit, LinearScan, Pair, Permutation,
+    BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
+    BlockTables, CurvePoint, DocNumber, HammingIndex, Hit, LinearScan, OverlapHit, OverlapIndex, Pair,
+    Permutation,
 };
 pub use matching::{
     Evidence, MatchKind, MatchType, Passage, SharedRun, SharedRuns, distance_to_similarity, shared_runs,

@@ -3,25 +3,24 @@
 //! A signature is cut into bands; documents that agree in all rows of a band are candidates of each other (Indyk and
 //! Motwani 1998; Broder 2000). See [`tuning`](super::tuning) for how often that finds a pair.
 //!
-//! Each band has a table of 8-byte slots: 32 bits of the band's hash, the tag, and a document. The place of a slot is
-//! proportional to its tag, so the table is a sorted list with gaps: a look-up starts where the tag belongs and ends at
-//! the first larger one, growing is one pass over the list, and adding many documents is a merge. At 85 % full, and grown
-//! by a quarter, a band costs 9.4 to 11.8 bytes a document: 150 to 188 for 16 bands.
+//! Each band has a table (`slots.rs`) from 32 bits of its hash, the tag, to documents, of 9.4 to 11.8 bytes a document: 150
+//! to 188 for 16 bands.
 //!
 //! The hash is keyed with a number of this index alone, so that nobody can prepare texts that meet in a table. A tag is
 //! only a hint: a candidate is one whose rows really are equal, so the key and its accidents never show.
 
 use super::DocNumber;
+use super::slots::{DOC, Table, slot};
 use crate::config::Bands;
 use crate::error::{Error, Result};
 use crate::features::hash::fold;
 use crate::sketch::Signature;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Most documents of one bucket that are kept; later ones are counted and can not be found by that band.
-pub const BUCKET_STORED: usize = 10_000;
 /// Most documents of one bucket that a search looks at.
 pub const BUCKET_SCANNED: usize = 2_000;
+/// Documents of one bucket, those of the lowest numbers, that [`BandIndex::pairs`] pairs with all others in it.
+pub const BUCKET_JOINED: usize = 256;
 
 /// Finds documents whose signatures share a band with that of a query.
 ///
@@ -70,6 +69,26 @@ pub struct BandSearch {
     pub candidates: usize,
     /// How many buckets were too large to be looked at as a whole.
     pub capped: usize,
+}
+
+/// Two documents that share a band.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BandPair {
+    /// The document with the smaller number.
+    pub a: DocNumber,
+    /// The document with the larger number.
+    pub b: DocNumber,
+    /// The share of equal rows: an estimate of the similarity.
+    pub estimate: f64,
+}
+
+/// What joining an index with itself took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BandJoin {
+    /// How many distinct pairs were looked at.
+    pub candidates: u64,
+    /// How many buckets were too large for all their pairs.
+    pub capped: u64,
 }
 
 impl BandIndex {
@@ -131,7 +150,8 @@ impl BandIndex {
             .then(|| &self.signatures[at * self.rows..][..self.rows])
     }
 
-    /// Adds a document. Document numbers should be dense: room is kept for every number up to the largest.
+    /// Adds a document, in place of the one that had its number. Document numbers should be dense: room is kept for every
+    /// number up to the largest.
     pub fn insert(&mut self, doc: DocNumber, signature: &Signature) -> Result<()> {
         self.check(doc, signature)?;
         self.remove(doc);
@@ -151,12 +171,12 @@ impl BandIndex {
         let mut added = Vec::new();
         for (doc, signature) in documents {
             self.check(doc, signature)?;
-            if self.remove(doc) {
-                added.retain(|&other| other != doc);
-            }
+            self.remove(doc);
             self.store(doc, signature);
             added.push(doc);
         }
+        added.sort_unstable();
+        added.dedup();
         let height = self.bands.rows as usize;
         let mut entries = Vec::with_capacity(added.len());
         for (band, table) in self.tables.iter_mut().enumerate() {
@@ -190,34 +210,105 @@ impl BandIndex {
     /// All documents that share a band with the signature and whose estimated similarity is at least the threshold.
     pub fn search(&self, signature: &Signature, threshold: f64) -> Result<BandSearch> {
         self.check_rows(signature)?;
+        Ok(self.search_rows(signature.rows(), None, threshold))
+    }
+
+    /// As [`search`](Self::search), for a document of the index, which is not its own neighbor. Nothing if it is not there.
+    pub fn neighbors(&self, doc: DocNumber, threshold: f64) -> Option<BandSearch> {
+        Some(self.search_rows(self.signature(doc)?, Some(doc.0), threshold))
+    }
+
+    /// Gives `sink` all pairs of documents that share a band and whose estimated similarity is at least the threshold,
+    /// each once, in no particular order.
+    ///
+    /// In a bucket of over [`BUCKET_JOINED`] documents that many are paired with all others, and those not with each other;
+    /// such buckets are counted. So a document is in at most that many pairs for each band, on average, whatever the
+    /// documents are. A pair that is left out there is still told by the next band it shares.
+    ///
+    /// ```
+    /// use sameish::{BandIndex, Bands, DocNumber, Signature};
+    ///
+    /// let mut index = BandIndex::new(4, Bands { count: 2, rows: 2 })?;
+    /// for (doc, rows) in [(0, [1, 2, 3, 4]), (1, [1, 2, 3, 4]), (2, [9, 9, 3, 4])] {
+    ///     index.insert(DocNumber(doc), &Signature::from_rows(rows.to_vec())?)?;
+    /// }
+    /// let mut pairs = Vec::new();
+    /// index.pairs(0.8, |pair| pairs.push((pair.a.0, pair.b.0, pair.estimate)));
+    /// assert_eq!(pairs, [(0, 1, 1.0)]);
+    /// # Ok::<(), sameish::Error>(())
+    /// ```
+    pub fn pairs(&self, threshold: f64, mut sink: impl FnMut(BandPair)) -> BandJoin {
+        let mut join = BandJoin::default();
+        let mut told: Vec<Told> = Vec::with_capacity(self.tables.len());
+        for (band, table) in self.tables.iter().enumerate() {
+            let mut here = Told::new(self.present.len());
+            table.each_shared(|docs| {
+                docs.sort_unstable_by(|&a, &b| self.band(a, band).cmp(self.band(b, band)).then(a.cmp(&b)));
+                for bucket in docs.chunk_by(|&a, &b| self.band(a, band) == self.band(b, band)) {
+                    join.capped += u64::from(here.add(bucket));
+                    each_pair(bucket, |a, b| {
+                        if self.is_told(&told, a, b) {
+                            return;
+                        }
+                        join.candidates += 1;
+                        let estimate = self.estimate(self.row(a), b);
+                        if estimate >= threshold {
+                            sink(BandPair { a: DocNumber(a), b: DocNumber(b), estimate });
+                        }
+                    });
+                }
+            });
+            told.push(here);
+        }
+        join
+    }
+
+    /// Whether one of the first bands told of a pair.
+    fn is_told(&self, told: &[Told], a: u32, b: u32) -> bool {
+        let tells = |(band, told): (usize, &Told)| self.band(a, band) == self.band(b, band) && told.has(a, b);
+        told.iter().enumerate().any(tells)
+    }
+
+    fn search_rows(&self, rows: &[u32], own: Option<u32>, threshold: f64) -> BandSearch {
         let mut search = BandSearch::default();
-        let mut docs = self.candidates(signature, &mut search.capped);
+        let mut docs = self.candidates(rows, &mut search.capped);
         docs.sort_unstable();
         docs.dedup();
+        docs.retain(|&doc| Some(doc) != own);
         search.candidates = docs.len();
-        let estimates = docs.into_iter().map(|doc| {
-            let rows = &self.signatures[doc as usize * self.rows..][..self.rows];
-            let equal = rows.iter().zip(signature.rows()).filter(|(a, b)| a == b).count();
-            BandHit { doc: DocNumber(doc), estimate: equal as f64 / self.rows as f64 }
-        });
-        search.hits = estimates.filter(|hit| hit.estimate >= threshold).collect();
+        let hit = |doc| BandHit { doc: DocNumber(doc), estimate: self.estimate(rows, doc) };
+        search.hits = docs.into_iter().map(hit).filter(|hit| hit.estimate >= threshold).collect();
         search.hits.sort_by(|a, b| b.estimate.total_cmp(&a.estimate).then(a.doc.cmp(&b.doc)));
-        Ok(search)
+        search
+    }
+
+    /// The share of rows in which a document has these.
+    fn estimate(&self, rows: &[u32], doc: u32) -> f64 {
+        let equal = self.row(doc).iter().zip(rows).filter(|(a, b)| a == b).count();
+        equal as f64 / self.rows as f64
+    }
+
+    fn row(&self, doc: u32) -> &[u32] {
+        &self.signatures[doc as usize * self.rows..][..self.rows]
+    }
+
+    /// The rows of one band of a document.
+    fn band(&self, doc: u32, band: usize) -> &[u32] {
+        let height = self.bands.rows as usize;
+        &self.signatures[doc as usize * self.rows + band * height..][..height]
     }
 
     /// Documents that share a band, as often as they share one.
-    fn candidates(&self, signature: &Signature, capped: &mut usize) -> Vec<u32> {
+    fn candidates(&self, signature: &[u32], capped: &mut usize) -> Vec<u32> {
         let height = self.bands.rows as usize;
-        let bands = || self.tables.iter().zip(signature.rows().chunks_exact(height));
-        let tags = self.tags(signature.rows());
+        let bands = || self.tables.iter().zip(signature.chunks_exact(height));
+        let tags = self.tags(signature);
         let mut docs = Vec::new();
         for (band, ((table, rows), &tag)) in bands().zip(&tags).enumerate() {
             let mut looked_at = 0;
             table.each(tag, |doc| {
                 looked_at += 1;
-                if looked_at <= BUCKET_SCANNED
-                    && self.signatures[doc as usize * self.rows + band * height..][..height] == *rows
-                {
+                if looked_at <= BUCKET_SCANNED && self.band(doc, band) == rows {
                     docs.push(doc);
                 }
             });
@@ -263,6 +354,41 @@ impl BandIndex {
     }
 }
 
+/// Which pairs of equal rows a band told of.
+struct Told {
+    /// A bit for each document: whether it shares its bucket, and whether it is one of those paired with all others.
+    shares: Vec<u64>,
+    joined: Vec<u64>,
+}
+
+impl Told {
+    fn new(documents: usize) -> Told {
+        let words = vec![0; documents.div_ceil(64)];
+        Told { shares: words.clone(), joined: words }
+    }
+
+    /// Notes a bucket; says whether it is too large for all its pairs.
+    fn add(&mut self, bucket: &[u32]) -> bool {
+        let set = |bits: &mut [u64], doc: &u32| bits[*doc as usize / 64] |= 1 << (doc % 64);
+        bucket.iter().for_each(|doc| set(&mut self.shares, doc));
+        bucket.iter().take(BUCKET_JOINED).for_each(|doc| set(&mut self.joined, doc));
+        bucket.len() > BUCKET_JOINED + 1
+    }
+
+    /// Whether two documents of one bucket were paired. One that was not stored, its bucket being full, was not.
+    fn has(&self, a: u32, b: u32) -> bool {
+        let get = |bits: &[u64], doc: u32| bits[doc as usize / 64] >> (doc % 64) & 1 == 1;
+        get(&self.shares, a) && get(&self.shares, b) && (get(&self.joined, a) || get(&self.joined, b))
+    }
+}
+
+/// Each of the first [`BUCKET_JOINED`] documents with all behind it. They ascend, so the smaller number comes first.
+fn each_pair(bucket: &[u32], mut visit: impl FnMut(u32, u32)) {
+    for (i, &a) in bucket.iter().take(BUCKET_JOINED).enumerate() {
+        bucket[i + 1..].iter().for_each(|&b| visit(a, b));
+    }
+}
+
 /// 32 bits of a keyed hash of a band's rows.
 #[inline]
 fn tag_of(key: u64, rows: &[u32]) -> u32 {
@@ -271,217 +397,9 @@ fn tag_of(key: u64, rows: &[u32]) -> u32 {
     (fold(hash, 0xD6E8_FEB8_6659_FD93) >> 32) as u32
 }
 
-const EMPTY: u64 = u64::MAX;
-/// Marks a slot that stands for a document. One without it stands for a list, and so comes before the documents of its tag.
-const DOC: u32 = 1 << 31;
-/// Documents of one tag that stand in slots of their own; more go into a list, so that no look-up walks past them.
-const INLINE: usize = 8;
-/// Fullest a table gets, in percent.
-const FULL: usize = 85;
-
-fn slot(tag: u32, value: u32) -> u64 {
-    u64::from(tag) << 32 | u64::from(value)
-}
-
-fn tag_in(slot: u64) -> u32 {
-    (slot >> 32) as u32
-}
-
-/// What a slot stands for.
-enum Entry {
-    Doc(u32),
-    List(usize),
-}
-
-fn entry_in(slot: u64) -> Entry {
-    match slot as u32 {
-        value if value & DOC != 0 => Entry::Doc(value & !DOC),
-        list => Entry::List(list as usize),
-    }
-}
-
-/// Slots in ascending order with gaps between them, each at or behind the place its tag belongs to.
-#[derive(Clone, Debug, Default)]
-struct Table {
-    slots: Vec<u64>,
-    /// The part of the slots that tags are spread over; what is behind takes the overflow of the last ones.
-    spread: usize,
-    used: usize,
-    lists: Vec<Vec<u32>>,
-    capped: u64,
-}
-
-impl Table {
-    fn home(&self, tag: u32) -> usize {
-        ((u64::from(tag) * self.spread as u64) >> 32) as usize
-    }
-
-    /// The slot where a tag belongs, whatever is in it.
-    fn peek(&self, tag: u32) -> u64 {
-        self.slots.get(self.home(tag)).copied().unwrap_or(EMPTY)
-    }
-
-    /// The first slot from the tag's home on that is empty or not below it.
-    fn position(&self, tag: u32) -> usize {
-        let least = slot(tag, 0);
-        let from = self.home(tag);
-        self.slots[from..].iter().position(|&slot| slot >= least).map_or(self.slots.len(), |n| from + n)
-    }
-
-    /// How many slots from there on have the tag.
-    fn count(&self, from: usize, tag: u32) -> usize {
-        self.slots[from..].iter().take_while(|&&slot| slot != EMPTY && tag_in(slot) == tag).count()
-    }
-
-    fn each(&self, tag: u32, mut visit: impl FnMut(u32)) {
-        let from = self.position(tag);
-        for &slot in &self.slots[from..from + self.count(from, tag)] {
-            match entry_in(slot) {
-                Entry::Doc(doc) => visit(doc),
-                Entry::List(list) => self.lists[list].iter().for_each(|&doc| visit(doc)),
-            }
-        }
-    }
-
-    fn insert(&mut self, tag: u32, doc: u32) {
-        if (self.used + 1) * 100 > self.spread * FULL {
-            self.merge(&[]);
-        }
-        let from = self.position(tag);
-        let same = self.count(from, tag);
-        match (same, self.slots.get(from).map(|&slot| entry_in(slot))) {
-            (1.., Some(Entry::List(list))) => self.append(list, doc),
-            (INLINE.., _) => self.start_list(from, same, tag, doc),
-            _ => self.place(from, slot(tag, DOC | doc)),
-        }
-    }
-
-    fn append(&mut self, list: usize, doc: u32) {
-        if self.lists[list].len() >= BUCKET_STORED {
-            self.capped += 1;
-        } else {
-            self.lists[list].push(doc);
-        }
-    }
-
-    /// Moves the documents of a tag from their slots to a list.
-    fn start_list(&mut self, from: usize, same: usize, tag: u32, doc: u32) {
-        let mut docs: Vec<u32> =
-            self.slots[from..from + same].iter().map(|&slot| slot as u32 & !DOC).collect();
-        docs.push(doc);
-        for _ in 1..same {
-            self.take(from);
-        }
-        self.slots[from] = slot(tag, self.lists.len() as u32);
-        self.lists.push(docs);
-    }
-
-    /// Puts a slot in its place among those from `from` on, and moves what is in the way.
-    fn place(&mut self, from: usize, new: u64) {
-        let at = from + self.slots[from..].iter().take_while(|&&slot| slot < new).count();
-        let gap = self.slots[at..].iter().position(|&slot| slot == EMPTY).map(|n| at + n);
-        let gap = gap.unwrap_or_else(|| {
-            self.slots.push(EMPTY);
-            self.slots.len() - 1
-        });
-        self.slots.copy_within(at..gap, at + 1);
-        self.slots[at] = new;
-        self.used += 1;
-    }
-
-    /// Takes a slot out and moves those behind it back as far as they may go.
-    fn take(&mut self, at: usize) {
-        let stays = |i: &usize| self.slots[*i] == EMPTY || self.home(tag_in(self.slots[*i])) >= *i;
-        let end = (at + 1..self.slots.len()).find(stays).unwrap_or(self.slots.len());
-        self.slots.copy_within(at + 1..end, at);
-        self.slots[end - 1] = EMPTY;
-        self.used -= 1;
-    }
-
-    fn remove(&mut self, tag: u32, doc: u32) {
-        if self.slots.is_empty() {
-            return;
-        }
-        let from = self.position(tag);
-        for at in from..from + self.count(from, tag) {
-            match entry_in(self.slots[at]) {
-                Entry::Doc(other) if other == doc => return self.take(at),
-                Entry::Doc(_) => {}
-                Entry::List(list) => return self.lists[list].retain(|&other| other != doc),
-            }
-        }
-    }
-
-    /// Rebuilds the table with room to grow, and with new entries, which must be in order.
-    fn merge(&mut self, new: &[u64]) {
-        let old = std::mem::take(&mut self.slots);
-        let mut old = old.into_iter().filter(|&slot| slot != EMPTY).peekable();
-        let mut new = new.iter().copied().peekable();
-        let expected = self.used + new.len();
-        self.spread = (expected + 1) * 125 / FULL + 16;
-        self.slots = Vec::with_capacity(self.spread + 64);
-        self.slots.resize(self.spread, EMPTY);
-        self.used = 0;
-        let mut end = 0;
-        while let Some(next) = next_in_order(&mut old, &mut new) {
-            if !self.joins_others(next, &mut end) {
-                end = end.max(self.home(tag_in(next)));
-                if end >= self.slots.len() {
-                    self.slots.push(EMPTY);
-                }
-                self.slots[end] = next;
-                self.used += 1;
-                end += 1;
-            }
-        }
-    }
-
-    /// Whether the next document of a merge went into a list, because its tag has one or too many stand before it. Slots
-    /// before `end` are done.
-    fn joins_others(&mut self, next: u64, end: &mut usize) -> bool {
-        let (tag, Entry::Doc(doc)) = (tag_in(next), entry_in(next)) else { return false };
-        let before = self.slots[..*end].iter().rev().take(INLINE);
-        let same = before.take_while(|&&slot| slot != EMPTY && tag_in(slot) == tag).count();
-        if same == 0 {
-            return false;
-        }
-        let first = *end - same;
-        match entry_in(self.slots[first]) {
-            Entry::List(list) => self.append(list, doc),
-            Entry::Doc(_) if same < INLINE => return false,
-            Entry::Doc(_) => {
-                let mut docs: Vec<u32> =
-                    self.slots[first..*end].iter().map(|&slot| slot as u32 & !DOC).collect();
-                docs.push(doc);
-                self.slots[first + 1..*end].fill(EMPTY);
-                self.slots[first] = slot(tag, self.lists.len() as u32);
-                self.lists.push(docs);
-                self.used -= same - 1;
-                *end = first + 1;
-            }
-        }
-        true
-    }
-
-    fn bytes(&self) -> usize {
-        let lists: usize = self.lists.iter().map(|list| list.capacity() * 4 + size_of::<Vec<u32>>()).sum();
-        self.slots.capacity() * 8 + lists
-    }
-}
-
-fn next_in_order<A: Iterator<Item = u64>, B: Iterator<Item = u64>>(
-    a: &mut std::iter::Peekable<A>,
-    b: &mut std::iter::Peekable<B>,
-) -> Option<u64> {
-    match (a.peek(), b.peek()) {
-        (Some(x), Some(y)) if x <= y => a.next(),
-        (_, Some(_)) => b.next(),
-        (_, None) => a.next(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::BUCKET_STORED;
     use super::*;
     use crate::random::SplitMix64;
     use crate::sketch::MinHasher;
@@ -542,11 +460,96 @@ mod tests {
                         let query = signature(&mut random, 10);
                         let found = index.search(&query, 0.4).unwrap();
                         assert_eq!(found.hits, scan(&model, &query, bands, 0.4), "{bands:?}, step {step}");
+                        let mut own = model.get(&doc).map(|query| scan(&model, query, bands, 0.4));
+                        own.iter_mut().for_each(|hits| hits.retain(|hit| hit.doc.0 != doc));
+                        assert_eq!(index.neighbors(DocNumber(doc), 0.4).map(|found| found.hits), own);
                     }
                 }
                 assert_eq!(index.len(), model.len());
             }
         }
+    }
+
+    /// All pairs by comparing all with all.
+    fn scanned_pairs(model: &BTreeMap<u32, Signature>, bands: Bands) -> Vec<(u32, u32)> {
+        let hits = |(&a, query)| scan(model, query, bands, 0.0).into_iter().map(move |hit| (a, hit.doc.0));
+        let mut pairs: Vec<(u32, u32)> = model.iter().flat_map(hits).filter(|(a, b)| a < b).collect();
+        pairs.sort_unstable();
+        pairs
+    }
+
+    fn joined_pairs(index: &BandIndex) -> (Vec<(u32, u32)>, BandJoin) {
+        let mut pairs = Vec::new();
+        let join = index.pairs(0.0, |pair| {
+            let rows = index.signature(pair.a).unwrap();
+            assert_eq!(pair.estimate, index.estimate(rows, pair.b.0));
+            pairs.push((pair.a.0, pair.b.0));
+        });
+        pairs.sort_unstable();
+        (pairs, join)
+    }
+
+    #[test]
+    fn pairs_are_those_of_comparing_all_with_all_each_once() {
+        let mut random = SplitMix64(3);
+        for bands in [Bands { count: 4, rows: 2 }, Bands { count: 3, rows: 3 }, Bands { count: 10, rows: 1 }]
+        {
+            for count in [0, 1, 2, 300] {
+                let mut model: BTreeMap<u32, Signature> =
+                    (0..count).map(|doc| (doc, signature(&mut random, 10))).collect();
+                let mut index = BandIndex::new(10, bands).unwrap();
+                index.insert_all(model.iter().map(|(&doc, signature)| (DocNumber(doc), signature))).unwrap();
+                for doc in (0..count).step_by(3) {
+                    assert!(index.remove(DocNumber(doc)) && model.remove(&doc).is_some());
+                }
+                let (pairs, join) = joined_pairs(&index);
+                assert_eq!(pairs, scanned_pairs(&model, bands), "{bands:?}, {count}");
+                assert_eq!(join, BandJoin { candidates: pairs.len() as u64, capped: 0 });
+                let mut alike = 0;
+                index.pairs(0.6, |pair| alike += usize::from(pair.estimate >= 0.6));
+                assert!(alike <= pairs.len());
+            }
+        }
+    }
+
+    /// Forged rows put strangers into one bucket of the first band; true copies among them are found by the second.
+    #[test]
+    fn a_forged_bucket_is_capped_and_hides_no_copies() {
+        let mut random = SplitMix64(4);
+        let count = 3 * BUCKET_STORED as u32 / 2;
+        let mut index = BandIndex::new(16, Bands { count: 2, rows: 8 }).unwrap();
+        let mut last = Vec::new();
+        for doc in 0..count {
+            let copy = doc % 2 == 1;
+            let rows: Vec<u32> = (0..16).map(|row| if row < 8 { 7 } else { random.next() as u32 }).collect();
+            last = if copy { last } else { rows };
+            index.insert(DocNumber(doc), &Signature::from_rows(last.clone()).unwrap()).unwrap();
+        }
+        assert_eq!(index.capped(), u64::from(count) - BUCKET_STORED as u64);
+        let mut copies = 0;
+        let join = index.pairs(1.0, |pair| copies += u32::from(pair.a.0 + 1 == pair.b.0));
+        assert_eq!((copies, join.capped), (count / 2, 1));
+        assert!(join.candidates <= (BUCKET_STORED * BUCKET_JOINED) as u64 + u64::from(count));
+        let found = index.search(&Signature::from_rows(last).unwrap(), 1.0).unwrap();
+        assert_eq!(found.hits.len(), 2);
+        assert!(found.candidates <= BUCKET_SCANNED + 2 && found.capped == 1);
+    }
+
+    #[test]
+    fn a_million_equal_documents_cost_a_bounded_number_of_candidates() {
+        let same = Signature::from_rows(vec![5; 4]).unwrap();
+        let mut index = BandIndex::new(4, Bands { count: 2, rows: 2 }).unwrap();
+        index.insert_all((0..1_000_000).map(|doc| (DocNumber(doc), &same))).unwrap();
+        assert_eq!(index.capped(), 2 * (1_000_000 - BUCKET_STORED as u64));
+        let (stored, joined) = (BUCKET_STORED as u64, BUCKET_JOINED as u64);
+        let mut pairs = 0;
+        let join = index.pairs(0.5, |_| pairs += 1);
+        assert_eq!(join.candidates, joined * stored - joined * (joined + 1) / 2);
+        assert_eq!((pairs, join.capped), (join.candidates, 2));
+        // Replacing them all in one go neither leaves the old ones behind nor compares each with each.
+        let other = Signature::from_rows(vec![6; 4]).unwrap();
+        index.insert_all((0..100).chain(0..100).map(|doc| (DocNumber(doc), &other))).unwrap();
+        assert_eq!((index.len(), index.search(&other, 1.0).unwrap().hits.len()), (1_000_000, 100));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Who is near?
 //!
 //! [`HammingIndex`] finds the fingerprints within a radius without looking at all of them; [`LinearScan`] looks at all
-//! of them, and is what the index must agree with. [`BandIndex`] finds signatures that share a band. An index knows documents by [`DocNumber`]: who owns the documents
-//! maps their ids to numbers.
+//! of them, and is what the index must agree with. [`BandIndex`] finds signatures that share a band, [`OverlapIndex`] sparse codes
+//! that share bits. An index knows documents by [`DocNumber`]: who owns the documents maps their ids to numbers.
 //!
 //! ```text
 //! hamming.rs   HammingIndex: fingerprints and their documents
@@ -13,6 +13,8 @@
 //!   blocks.rs    the explicit cut into blocks of seed 004
 //! linear.rs    LinearScan: the oracle
 //! bands.rs     BandIndex: signatures that share a band
+//!   slots.rs     documents by the hash of a band
+//! overlap.rs   OverlapIndex: sparse codes that share bits
 //! tuning.rs    which bands, from threshold and recall
 //! ```
 
@@ -22,14 +24,18 @@ mod documents;
 mod hamming;
 mod layers;
 mod linear;
+mod overlap;
 mod plan;
+mod slots;
 mod table;
 mod tuning;
 
-pub use bands::{BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandSearch};
+pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, BandPair, BandSearch};
 pub use blocks::{BlockTables, Permutation};
 pub use hamming::HammingIndex;
 pub use linear::LinearScan;
+pub use overlap::{OverlapHit, OverlapIndex};
+pub use slots::BUCKET_STORED;
 pub use tuning::CurvePoint;
 
 /// A document as an index knows it.
