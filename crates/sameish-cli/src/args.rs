@@ -5,9 +5,10 @@ use crate::input::Reading;
 use crate::input::batch::Rules;
 use crate::input::find::{Found, find, known_suffix};
 use crate::input::format::{Fields, Kind};
+use crate::load::OnDupId;
 use crate::output::escape::escaped_name;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sameish::{Config, Engine, Preset, Shingle, TokenHash};
+use sameish::{Config, Engine, Linkage, Preset, Shingle, TokenHash};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -35,6 +36,10 @@ fn presets() -> impl TypedValueParser<Value = Preset> {
 impl EngineArgs {
     /// Makes the engine, or says which setting is wrong.
     pub(crate) fn engine(&self) -> Result<Engine, Failure> {
+        checked(self.config()?)
+    }
+
+    fn config(&self) -> Result<Config, Failure> {
         let mut config = self.preset.unwrap_or_default().config();
         if let Some(path) = &self.config {
             let wrong = |why: String| {
@@ -47,7 +52,55 @@ impl EngineArgs {
         if let Some(shingle) = self.shingle {
             set_shingle(&mut config, shingle)?;
         }
-        Engine::new(config).map_err(|error| Failure::usage(error.to_string()))
+        Ok(config)
+    }
+}
+
+fn checked(config: Config) -> Result<Engine, Failure> {
+    Engine::new(config).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Which documents match.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Matching")]
+pub(crate) struct MatchArgs {
+    /// Least similarity of a match, from 0 to 1 [default: the preset's]
+    #[arg(long, value_name = "SIMILARITY")]
+    threshold: Option<f64>,
+    /// Share of the pairs at the threshold that must be found [default: the preset's]
+    #[arg(long, value_name = "SHARE")]
+    recall: Option<f64>,
+    /// Most bits in which matching fingerprints differ, for presets that make them [default: the preset's]
+    #[arg(long, value_name = "BITS")]
+    radius: Option<u32>,
+    /// Which record counts when an id comes again with another text
+    #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
+    pub(crate) on_dup_id: OnDupId,
+}
+
+impl MatchArgs {
+    /// Makes the engine with these settings on top.
+    pub(crate) fn engine(&self, engine: &EngineArgs, linkage: Option<Linkage>) -> Result<Engine, Failure> {
+        let mut config = engine.config()?;
+        let set = |value: &mut f64, given: Option<f64>| *value = given.unwrap_or(*value);
+        set(&mut config.matching.threshold, self.threshold);
+        set(&mut config.matching.recall, self.recall);
+        if let (Some(minhash), true) = (&mut config.minhash, self.threshold.or(self.recall).is_some()) {
+            // Bands of a preset are for its own threshold; what was asked for decides now.
+            minhash.bands = None;
+        }
+        if let Some(radius) = self.radius {
+            let Some(simhash) = &mut config.simhash else {
+                return Err(Failure::usage(
+                    "`--radius` does nothing here: the settings make no fingerprints",
+                ));
+            };
+            simhash.radius = radius;
+            // Blocks of a preset are for its own radius.
+            simhash.blocks = None;
+        }
+        config.matching.linkage = linkage.unwrap_or(config.matching.linkage);
+        checked(config)
     }
 }
 

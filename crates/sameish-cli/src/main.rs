@@ -9,6 +9,8 @@ mod args;
 mod cmd;
 mod exit;
 mod input;
+mod intake;
+mod load;
 mod output;
 mod pipeline;
 
@@ -27,6 +29,8 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Examples:
   sameish compare draft.txt published.txt
+  sameish pairs articles.jsonl
+  sameish cluster --preset headlines titles.jsonl
   sameish fingerprint articles.jsonl.gz -o sketches.jsonl
 
 `sameish COMMAND --help` says more, with examples.
@@ -36,7 +40,10 @@ Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(cmd::compare::Args),
+    Pairs(cmd::pairs::Args),
+    Cluster(cmd::cluster::Args),
     Fingerprint(cmd::fingerprint::Args),
+    Bench(cmd::bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +55,9 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     choose_simd()?;
     match cli.command {
         Command::Compare(args) => cmd::compare::run(args),
+        Command::Pairs(args) => cmd::pairs::run(args),
+        Command::Cluster(args) => cmd::cluster::run(args),
+        Command::Bench(args) => cmd::bench::run(args),
         Command::Fingerprint(args) => cmd::fingerprint::run(args),
     }
 }

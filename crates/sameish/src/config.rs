@@ -294,6 +294,25 @@ impl Config {
         format!("preset = \"{NO_PRESET}\"\n\n{body}")
     }
 
+    /// The bands of the MinHash lane: those that are set, else the ones that meet threshold and recall.
+    ///
+    /// ```
+    /// use sameish::{Bands, Preset};
+    ///
+    /// let bands = Preset::Copies.config().bands()?.unwrap();
+    /// assert!(bands.probability(0.8) >= 0.99);
+    /// assert_eq!(Preset::Wire.config().bands()?, None);
+    /// # Ok::<(), sameish::Error>(())
+    /// ```
+    pub fn bands(&self) -> Result<Option<Bands>> {
+        let MatchingConfig { threshold, recall, .. } = self.matching;
+        let of = |minhash: &MinHashConfig| match minhash.bands {
+            Some(bands) => Ok(bands),
+            None => Bands::for_target(minhash.rows, threshold, recall),
+        };
+        self.minhash.as_ref().map(of).transpose()
+    }
+
     /// Checks every setting and how they go together.
     pub fn validate(&self) -> Result<()> {
         if let Some(code) = &self.text.stop_words {

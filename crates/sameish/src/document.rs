@@ -158,6 +158,14 @@ pub struct Document {
     pub url: Option<String>,
 }
 
+impl Document {
+    /// A text with an id, and nothing else known of it.
+    pub fn new(id: impl Into<DocId>, text: impl Into<String>) -> Document {
+        let content = Content::Text(text.into());
+        Document { id: id.into(), content, title: None, source: None, published_at: None, url: None }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -69,7 +69,7 @@ mod sketch;
 mod text;
 
 pub use cluster::{
-    Article, Cluster, ClusterId, Group, MeasuredCluster, OnlineClusters, Stars, components, greedy,
+    Article, ArticleGroup, Cluster, ClusterId, MeasuredCluster, OnlineClusters, Stars, components, greedy,
     greedy_stars, measured_stars, stars,
 };
 pub use config::{
@@ -77,16 +77,20 @@ pub use config::{
     SimHashConfig, TextConfig, TokenHash, Tokenizer, Weighting,
 };
 pub use document::{Content, DocId, Document, Timestamp};
-pub use engine::{Comparison, Engine, Schemes, Scratch, Sketches, Status};
+pub use engine::{
+    CANDIDATES_JUDGED, Comparison, Effort, Engine, Group, Groups, Inserted, Match, MatchedPair, Prepared,
+    Schemes, Scratch, Search, SearchOptions, Sketches, Spread, Status,
+};
 pub use error::{Error, Result};
-pub use features::{DocumentFrequencies, FeatureSet, fnv1a64, hash_token};
+pub use features::{DocumentFrequencies, FeatureSet, TextKey, fnv1a64, hash_token};
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
     BlockTables, CurvePoint, DocNumber, HammingIndex, Hit, LinearScan, OverlapHit, OverlapIndex, Pair,
     Permutation,
 };
 pub use matching::{
-    Evidence, MatchKind, MatchType, Passage, SharedRun, SharedRuns, distance_to_similarity, shared_runs,
+    Evidence, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,
+    distance_to_similarity, shared_runs,
 };
 pub use preset::Preset;
 pub use sketch::{

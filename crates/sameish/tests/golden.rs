@@ -71,9 +71,9 @@ fn groups_of_wire_are_the_seeds() {
             })
             .collect();
         let radius = case["threshold"].as_u64().unwrap_or(3) as u32;
-        let expected: Vec<Group> = cases_or_none(&case["out"])
+        let expected: Vec<ArticleGroup> = cases_or_none(&case["out"])
             .iter()
-            .map(|group| Group {
+            .map(|group| ArticleGroup {
                 id: field(group, "id"),
                 center: DocId::Text(field(group, "centerArticleId")),
                 members: serde_json::from_value(group["memberIds"].clone()).unwrap(),

@@ -1,18 +1,16 @@
 //! `sameish fingerprint`: a sketch of each document, in the order of the input.
 
-use crate::args::{EngineArgs, InputArgs, ThreadArgs};
-use crate::exit::{Exit, Failure};
+use crate::args::{EngineArgs, InputArgs};
+use crate::exit::Exit;
 use crate::input::Batches;
 use crate::input::batch::{Batch, Rules};
 use crate::input::reject::{Broken, Reject};
-use crate::output::file::{Output, same_place};
-use crate::output::jsonl::{push_line, push_sketches};
-use crate::output::messages::{Messages, counted, say};
+use crate::intake::{Counts, Intake, RunArgs};
+use crate::output::file::Output;
+use crate::output::jsonl::push_sketches;
 use crate::pipeline::in_order;
 use sameish::{Engine, Scratch, Status};
-use serde::Serialize;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// Make a sketch of each document
@@ -27,42 +25,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     engine: EngineArgs,
     #[command(flatten)]
-    output: OutputArgs,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Output")]
-struct OutputArgs {
-    /// Write to this file, which appears when it is whole, instead of standard output
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<PathBuf>,
-    /// Replace the output if it exists
-    #[arg(long)]
-    force: bool,
-    /// What to do with a record that can not be used
-    #[arg(long, value_enum, default_value_t = OnBad::Reject)]
-    on_bad: OnBad,
-    /// Write each rejected record to this file: where it was, why, and how it begins
-    #[arg(long, value_name = "FILE")]
-    rejects: Option<PathBuf>,
-    #[command(flatten)]
-    threads: ThreadArgs,
-    /// End with a summary for machines on standard error
-    #[arg(long)]
-    json: bool,
-    /// Say nothing but errors
-    #[arg(short, long)]
-    quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum OnBad {
-    /// Leave it out and end with code 0
-    Skip,
-    /// Leave it out and end with code 3
-    Reject,
-    /// Stop at the first with code 3
-    Fail,
+    run: RunArgs,
 }
 
 const AFTER_HELP: &str = "\
@@ -83,29 +46,14 @@ unreadable, 5 a limit hit, 6 output failed, 1 our fault. After 3, 4 and 5 all
 that could be read was used.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { input, engine, output } = args;
+    let Args { input, engine, run } = args;
     let engine = engine.engine()?;
     let sources = input.find()?;
-    let mut reading = input.reading(output.quiet);
+    let mut reading = input.reading(run.quiet);
     reading.rules.lossy |= engine.config().text.lossy;
-    if let (Some(one), Some(other)) = (&output.output, &output.rejects)
-        && same_place(one, other)
-    {
-        return Err(Failure::usage("`--output` and `--rejects` name one file; name two").into());
-    }
-    let mut run = Run {
-        sketches: Output::create(output.output.as_deref(), output.force, &sources)?,
-        rejects: match &output.rejects {
-            Some(path) => Some(Output::create(Some(path), output.force, &sources)?),
-            None => None,
-        },
-        on_bad: output.on_bad,
-        messages: Messages::new(output.quiet, output.output.is_none()),
-        summary: Summary::default(),
-        exit: Exit::Clean,
-        closed: false,
-    };
-    let (rules, threads) = (reading.rules, output.threads.count());
+    let intake = run.intake(&sources)?;
+    let mut end = End { sketches: run.create_output(&sources)?, intake, closed: false };
+    let (rules, threads) = (reading.rules, run.threads.count());
     let line_bytes = longest_line(&engine);
     let scratches: Vec<Mutex<Scratch>> = (0..threads).map(|_| Mutex::default()).collect();
     let work = move |batch: Batch| {
@@ -113,8 +61,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         let mut scratch = scratches[thread].lock().unwrap_or_else(PoisonError::into_inner);
         sketch(&batch, &engine, rules, &mut scratch)
     };
-    in_order(Batches::new(sources, reading), threads, line_bytes, work, |turn| run.take(turn))?;
-    run.finish(&output)
+    in_order(Batches::new(sources, reading), threads, line_bytes, work, |turn| end.take(turn))?;
+    end.finish(&run)
 }
 
 /// About how many bytes a line of the answer has.
@@ -130,18 +78,15 @@ struct Sketched {
     lines: Vec<u8>,
     /// With how much of `lines` comes before each.
     rejects: Vec<(usize, Reject)>,
-    counts: Summary,
+    counts: Counts,
 }
 
 fn sketch(batch: &Batch, engine: &Engine, rules: Rules, scratch: &mut Scratch) -> Sketched {
-    let mut done = Sketched { lines: Vec::new(), rejects: Vec::new(), counts: Summary::default() };
+    let mut done = Sketched { lines: Vec::new(), rejects: Vec::new(), counts: Counts::default() };
     done.counts.bytes = batch.bytes.len() as u64;
     for record in batch.records(rules) {
         match record {
-            Err(reject) => {
-                done.counts.rejected += 1;
-                done.rejects.push((done.lines.len(), reject));
-            }
+            Err(reject) => done.rejects.push((done.lines.len(), reject)),
             Ok(taken) => {
                 let sketches = engine.sketch(&taken.document.content, scratch);
                 done.counts.documents += 1;
@@ -154,122 +99,44 @@ fn sketch(batch: &Batch, engine: &Engine, rules: Rules, scratch: &mut Scratch) -
     done
 }
 
-/// The end of the line, where results come in order.
-struct Run {
+/// Where results come in order.
+struct End {
     sketches: Output,
-    rejects: Option<Output>,
-    on_bad: OnBad,
-    messages: Messages,
-    summary: Summary,
-    exit: Exit,
+    intake: Intake,
     /// Whether the reader of our pipe has gone. It has what it wanted, so that is success and nothing is said.
     closed: bool,
 }
 
-impl Run {
+impl End {
     fn take(&mut self, turn: Result<Sketched, Broken>) -> anyhow::Result<ControlFlow<()>> {
-        match turn {
-            Ok(done) => self.take_sketched(done),
+        let done = match turn {
+            Ok(done) => done,
             Err(broken) => {
-                self.messages.broken(&broken);
-                self.summary.failed_inputs += 1;
-                self.exit = self.exit.or_worse(broken.exit);
-                Ok(ControlFlow::Continue(()))
+                self.intake.broken(&broken);
+                return Ok(ControlFlow::Continue(()));
             }
-        }
-    }
-
-    fn take_sketched(&mut self, done: Sketched) -> anyhow::Result<ControlFlow<()>> {
-        if self.on_bad == OnBad::Fail
-            && let Some((before, reject)) = done.rejects.first()
-        {
-            self.sketches.write(&done.lines[..*before])?;
-            return Err(self.stop_at(reject)?.into());
-        }
-        if !self.sketches.write(&done.lines)? {
+        };
+        let stop = done.rejects.first().filter(|_| self.intake.stops_at_rejects());
+        let upto = stop.map_or(done.lines.len(), |(before, _)| *before);
+        if !self.sketches.write(&done.lines[..upto])? {
             self.closed = true;
             return Ok(ControlFlow::Break(()));
         }
         for (_, reject) in &done.rejects {
-            self.reject(reject)?;
+            self.intake.reject(reject)?;
         }
-        self.summary.add(&done.counts);
-        self.messages.progress(self.summary.documents, self.summary.bytes);
+        self.intake.count(&done.counts);
         Ok(ControlFlow::Continue(()))
     }
 
-    fn reject(&mut self, reject: &Reject) -> Result<(), Failure> {
-        if self.on_bad != OnBad::Skip {
-            self.exit = self.exit.or_worse(Exit::Rejected);
-            self.messages.reject(reject);
-        }
-        let Some(rejects) = &mut self.rejects else { return Ok(()) };
-        let mut line = Vec::new();
-        push_line(&mut line, reject);
-        rejects.write(&line).map(drop)
-    }
-
-    /// The list of rejects is kept: it says why there is no output.
-    fn stop_at(&mut self, reject: &Reject) -> Result<Failure, Failure> {
-        self.messages.clear();
-        self.reject(reject)?;
-        self.rejects.take().map_or(Ok(()), Output::finish)?;
-        Ok(Failure::new(self.exit, format!("stopped at the first bad record: {reject}")))
-    }
-
-    fn finish(mut self, args: &OutputArgs) -> anyhow::Result<Exit> {
-        self.messages.clear();
+    fn finish(self, args: &RunArgs) -> anyhow::Result<Exit> {
         if self.closed {
+            self.intake.messages.clear();
             return Ok(Exit::Clean);
         }
         self.sketches.finish()?;
-        self.rejects.map_or(Ok(()), Output::finish)?;
-        self.summary.seconds = (self.messages.seconds() * 1000.0).round() / 1000.0;
-        if args.json {
-            say(format_args!("{}", serde_json::to_string(&self.summary)?));
-        } else if !args.quiet {
-            say(format_args!("{}", self.summary.in_words()));
-        }
-        Ok(self.exit)
-    }
-}
-
-/// What a run comes to.
-#[derive(Debug, Default, Serialize)]
-struct Summary {
-    documents: u64,
-    too_short: u64,
-    rejected: u64,
-    /// Documents in which bytes that are not UTF-8 were replaced.
-    replaced: u64,
-    failed_inputs: u64,
-    /// Bytes of the records, after decompression.
-    bytes: u64,
-    seconds: f64,
-}
-
-impl Summary {
-    fn add(&mut self, other: &Summary) {
-        self.documents += other.documents;
-        self.too_short += other.too_short;
-        self.rejected += other.rejected;
-        self.replaced += other.replaced;
-        self.bytes += other.bytes;
-    }
-
-    fn in_words(&self) -> String {
-        let mut words = counted(self.documents, "document");
-        let mut add = |count: u64, what: &str| {
-            if count > 0 {
-                words += &format!(", {} {what}", crate::output::messages::grouped(count));
-            }
-        };
-        add(self.too_short, "too short");
-        add(self.replaced, "with bytes replaced");
-        add(self.rejected, "rejected");
-        if self.failed_inputs > 0 {
-            words += &format!(", {} not read, or not to the end", counted(self.failed_inputs, "input"));
-        }
-        format!("{words}; {:.1} MB in {:.2} s", self.bytes as f64 / 1e6, self.seconds)
+        let (counts, exit) = self.intake.finish()?;
+        args.summarize(&counts, || format!("{}; {}", counts.in_words(), counts.effort()))?;
+        Ok(exit)
     }
 }

@@ -1,4 +1,7 @@
 //! The commands: each file holds its `Args`, then its `run`.
 
+pub(crate) mod bench;
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod fingerprint;
+pub(crate) mod pairs;

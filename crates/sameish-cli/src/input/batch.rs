@@ -62,6 +62,12 @@ impl Batch {
         Ok(Taken { document, replaced })
     }
 
+    /// Why a record that could be read is not used all the same.
+    pub(crate) fn reject_record(&self, record: usize, reason: String) -> Reject {
+        let span = &self.spans[record];
+        self.reject(span, &self.bytes[span.start..span.end], Reason::new(reason))
+    }
+
     fn reject(&self, span: &Span, record: &[u8], reason: Reason) -> Reject {
         Reject {
             file: self.source.name.clone(),

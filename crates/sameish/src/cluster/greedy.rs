@@ -21,7 +21,7 @@ pub struct Article {
 
 /// Articles that belong together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+pub struct ArticleGroup {
     /// `cluster-1`, `cluster-2` and so on, in order of the centers.
     pub id: String,
     /// The newest article.
@@ -56,17 +56,18 @@ pub struct Group {
 /// assert_eq!(groups[1].center, "far".into());
 /// # Ok::<(), sameish::Error>(())
 /// ```
-pub fn greedy(articles: &[Article], radius: u32) -> Result<Vec<Group>> {
+pub fn greedy(articles: &[Article], radius: u32) -> Result<Vec<ArticleGroup>> {
     check_ids(articles)?;
     let order = newest_first(articles)?;
     let fingerprints: Vec<Fingerprint> = order.iter().map(|&at| articles[at as usize].fingerprint).collect();
     let id = |doc: DocNumber| articles[order[doc.0 as usize] as usize].id.clone();
-    let group = |(number, MeasuredCluster { cluster, average_distance }): (usize, MeasuredCluster)| Group {
-        id: format!("cluster-{}", number + 1),
-        center: id(cluster.center),
-        members: cluster.members.into_iter().map(id).collect(),
-        average_distance,
-    };
+    let group =
+        |(number, MeasuredCluster { cluster, average_distance }): (usize, MeasuredCluster)| ArticleGroup {
+            id: format!("cluster-{}", number + 1),
+            center: id(cluster.center),
+            members: cluster.members.into_iter().map(id).collect(),
+            average_distance,
+        };
     Ok(greedy_stars(&fingerprints, radius)?.into_iter().enumerate().map(group).collect())
 }
 
@@ -122,7 +123,7 @@ mod tests {
     }
 
     /// The rule of the seed, comparing all with all.
-    fn plain(articles: &[Article], radius: u32) -> Vec<Group> {
+    fn plain(articles: &[Article], radius: u32) -> Vec<ArticleGroup> {
         let mut sorted: Vec<&Article> = articles.iter().collect();
         sorted.sort_by_key(|a| std::cmp::Reverse(Timestamp::parse(&a.published_at).unwrap()));
         let mut groups = Vec::new();
@@ -131,7 +132,7 @@ mod tests {
             let near = |a: &&Article| a.fingerprint.distance(center.fingerprint) <= radius;
             let (members, rest): (Vec<&Article>, Vec<&Article>) = sorted.into_iter().partition(near);
             let total: u32 = members.iter().map(|a| a.fingerprint.distance(center.fingerprint)).sum();
-            groups.push(Group {
+            groups.push(ArticleGroup {
                 id: format!("cluster-{}", groups.len() + 1),
                 center: center.id.clone(),
                 average_distance: f64::from(total) / (members.len() - 1).max(1) as f64,

@@ -19,7 +19,7 @@ mod places;
 mod star;
 
 pub use components::components;
-pub use greedy::{Article, Group, greedy, greedy_stars};
+pub use greedy::{Article, ArticleGroup, greedy, greedy_stars};
 pub use online::{ClusterId, OnlineClusters};
 pub use star::{Stars, measured_stars, stars};
 

@@ -3,10 +3,10 @@
 use super::{Engine, Scratch, Sketches, Status};
 use crate::config::{TokenHash, Tokenizer};
 use crate::document::Content;
-use crate::features::{FeatureSet, hash_token};
+use crate::features::{FeatureSet, TextKey, hash_token};
 use crate::matching::{Evidence, Located, MatchType, Passage, Signs};
 use crate::sketch::{Fingerprint, SimHasher};
-use crate::text::{Span, TextScratch, for_each_batch, normalize};
+use crate::text::{Span, TextScratch, for_each_batch};
 
 /// Everything that can be said of two texts side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,17 +109,9 @@ impl Engine {
     }
 }
 
-/// Whether two documents are the same but for case, style, invisible characters and white space. Blank texts are equal to
-/// nothing.
+/// Whether two documents are the same text. Blank ones are equal to nothing.
 fn equal_text(a: &Content, b: &Content) -> bool {
-    match (a, b) {
-        (Content::Text(a), Content::Text(b)) => {
-            let (a, b) = (normalize(a), normalize(b));
-            !a.trim().is_empty() && a.split_whitespace().eq(b.split_whitespace())
-        }
-        (Content::Tokens(a), Content::Tokens(b)) => !a.is_empty() && a == b,
-        _ => false,
-    }
+    TextKey::of(a).is_some_and(|key| TextKey::of(b) == Some(key))
 }
 
 /// The words of a document and where they stand; given tokens stand as if joined by one blank.

@@ -13,6 +13,8 @@ pub(super) struct Lanes {
     kept: Vec<TokenRange>,
     pub(super) simhash: Option<SimHashLane>,
     pub(super) minhash: Option<MinHashLane>,
+    /// The features that matches are verified on, where they are asked for.
+    pub(super) features: Option<Vec<u64>>,
 }
 
 pub(super) struct SimHashLane {
@@ -44,11 +46,13 @@ impl Lanes {
                 .as_ref()
                 .zip(engine.min_hasher)
                 .map(|(c, m)| MinHashLane::new(c, m)),
+            features: None,
         }
     }
 
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, with_features: bool) {
         self.words = 0;
+        self.features = with_features.then(Vec::new);
         if let Some(lane) = &mut self.simhash {
             lane.shingler.begin();
             lane.votes.clear();
@@ -66,10 +70,12 @@ impl Lanes {
         self.words += tokens.len();
         if let Some(lane) = &mut self.simhash {
             let features = lane.shingler.push_tokens(batch.bytes, tokens);
+            keep(&mut self.features, features, self.minhash.is_none());
             vote(lane.weighting, features, &mut lane.votes, &mut lane.seen, engine.frequencies.as_ref());
         }
         if let Some(lane) = &mut self.minhash {
             let features = lane.shingler.push_tokens(batch.bytes, tokens);
+            keep(&mut self.features, features, true);
             lower(lane.counting, features, &mut lane.minima, &mut lane.seen);
         }
     }
@@ -77,6 +83,7 @@ impl Lanes {
     pub(super) fn finish(&mut self, engine: &Engine) {
         if let Some(lane) = &mut self.simhash {
             let features = lane.shingler.finish();
+            keep(&mut self.features, features, self.minhash.is_none());
             vote(lane.weighting, features, &mut lane.votes, &mut lane.seen, engine.frequencies.as_ref());
             lane.seen.sort_unstable();
             lane.seen.dedup();
@@ -84,6 +91,7 @@ impl Lanes {
         }
         if let Some(lane) = &mut self.minhash {
             let features = lane.shingler.finish();
+            keep(&mut self.features, features, true);
             lower(lane.counting, features, &mut lane.minima, &mut lane.seen);
             features::number_occurrences(&mut lane.seen);
             lane.minima.lower(&lane.seen);
@@ -119,6 +127,13 @@ impl MinHashLane {
             minima: RowMinima::new(hasher),
             seen: Vec::new(),
         }
+    }
+}
+
+/// Keeps features of the lane that matches are verified on.
+fn keep(kept: &mut Option<Vec<u64>>, features: &[u64], verified: bool) {
+    if let (Some(kept), true) = (kept, verified) {
+        kept.extend_from_slice(features);
     }
 }
 

@@ -1,15 +1,31 @@
 //! How do the rooms work together?
 //!
-//! The only place that sees every room. An [`Engine`] is a [`Config`] that has been checked; `lanes.rs` runs a document
-//! through its sketchers, `compare.rs` puts two documents side by side, `schemes.rs` names what determines a sketch.
+//! The only place that sees every room. An [`Engine`] is a [`Config`] that has been checked, and the documents it was given.
+//!
+//! ```text
+//! lanes.rs       runs a document through the sketchers
+//! schemes.rs     names what determines a sketch
+//! compare.rs     puts two documents side by side
+//! collection.rs  holds documents: insert, remove, search
+//!   lookup.rs      the indexes of the lanes
+//!   slots.rs       numbers that are given again
+//! groups.rs      pairs and groups of what is held
+//! ```
 
+mod collection;
 mod compare;
+mod groups;
 mod lanes;
+mod lookup;
 mod schemes;
+mod slots;
 
+pub use collection::{CANDIDATES_JUDGED, Inserted, Match, Prepared, Search, SearchOptions};
 pub use compare::Comparison;
+pub use groups::{Effort, Group, Groups, MatchedPair, Spread};
 pub use schemes::Schemes;
 
+use collection::Collection;
 use lanes::Lanes;
 
 use crate::config::{Config, Counting, Shingle, TokenHash, Weighting};
@@ -19,7 +35,7 @@ use crate::features::{DocumentFrequencies, FeatureSet, Shingler};
 use crate::sketch::{Fingerprint, MinHasher, Sdr, SdrEncoder, Signature};
 use crate::text::{Batch, PADDING, StopWords, TextScratch, TokenRange, for_each_batch};
 
-/// Makes sketches and compares documents, under settings that have been checked.
+/// Makes sketches, compares documents, holds them and finds those that match, under settings that have been checked.
 ///
 /// ```
 /// use sameish::{Content, Engine, Preset, Scratch};
@@ -38,6 +54,7 @@ pub struct Engine {
     sdr: Option<SdrEncoder>,
     frequencies: Option<DocumentFrequencies>,
     schemes: Schemes,
+    collection: Collection,
 }
 
 /// Whether a text was long enough for its preset.
@@ -117,6 +134,7 @@ impl Engine {
             sdr: config.sdr.clone().map(SdrEncoder::new).transpose()?,
             frequencies,
             schemes,
+            collection: Collection::new(&config)?,
             config,
         })
     }
@@ -133,16 +151,27 @@ impl Engine {
 
     /// All sketches of a document.
     pub fn sketch(&self, content: &Content, scratch: &mut Scratch) -> Sketches {
+        self.run(content, false, scratch).0
+    }
+
+    /// Sketches and, if asked for, the features that matches are verified on, in one pass over the text.
+    fn run(
+        &self,
+        content: &Content,
+        with_features: bool,
+        scratch: &mut Scratch,
+    ) -> (Sketches, Option<FeatureSet>) {
         let Scratch { text, lanes } = scratch;
         let lanes = match lanes {
             Some(lanes) if lanes.schemes == self.schemes => lanes,
             _ => lanes.insert(Lanes::new(self)),
         };
-        lanes.begin();
+        lanes.begin(with_features && (self.config.minhash.is_some() || self.config.simhash.is_some()));
         self.tokens(content, text, |batch| lanes.push(self, batch));
         lanes.finish(self);
         let status = self.status(lanes.words, lanes.have_features());
-        Sketches {
+        let features = lanes.features.take().map(|features| self.counted(features));
+        let sketches = Sketches {
             status,
             words: lanes.words,
             simhash: lanes.simhash.as_ref().map(|lane| Fingerprint::from_u64(lane.votes.majority())),
@@ -152,6 +181,15 @@ impl Engine {
                 .filter(|_| status == Status::Ok)
                 .and_then(|lane| lane.minima.signature()),
             sdr: self.sdr.as_ref().map(|encoder| encode_sdr(encoder, content)),
+        };
+        (sketches, features)
+    }
+
+    /// Features as a set, where repeats count or do not.
+    fn counted(&self, features: Vec<u64>) -> FeatureSet {
+        match self.config.minhash.as_ref().map(|minhash| minhash.counting) {
+            Some(Counting::Multiset) => FeatureSet::from_occurrences(features),
+            _ => FeatureSet::from_hashes(features),
         }
     }
 
@@ -163,16 +201,12 @@ impl Engine {
     /// The distinct features on which matches of this engine are verified: those of its MinHash lane, else of its
     /// SimHash lane, else the words.
     pub fn features(&self, content: &Content, scratch: &mut Scratch) -> FeatureSet {
-        let (shingle, hash, counting) = match (&self.config.minhash, &self.config.simhash) {
-            (Some(minhash), _) => (minhash.shingle, TokenHash::Xxh3, minhash.counting),
-            (None, Some(simhash)) => (simhash.shingle, simhash.hash, Counting::Set),
-            (None, None) => (Shingle::Words(1), TokenHash::Xxh3, Counting::Set),
+        let (shingle, hash) = match (&self.config.minhash, &self.config.simhash) {
+            (Some(minhash), _) => (minhash.shingle, TokenHash::Xxh3),
+            (None, Some(simhash)) => (simhash.shingle, simhash.hash),
+            (None, None) => (Shingle::Words(1), TokenHash::Xxh3),
         };
-        let features = self.features_of(content, shingle, hash, scratch);
-        match counting {
-            Counting::Set => FeatureSet::from_hashes(features),
-            Counting::Multiset => FeatureSet::from_occurrences(features),
-        }
+        self.counted(self.features_of(content, shingle, hash, scratch))
     }
 
     /// Counts the document's features that its SimHash lane lets vote, for [`with_frequencies`](Self::with_frequencies).

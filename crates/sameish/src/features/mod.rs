@@ -3,11 +3,13 @@
 //! Tokens become features: hashes of word n-grams, character n-grams, words with their letters, or rolling windows.
 //! Features of a text in order are a multiset; [`FeatureSet`] is the set, on which similarity is exact.
 
+mod exact;
 pub(crate) mod hash;
 mod set;
 mod shingle;
 mod weight;
 
+pub use exact::TextKey;
 pub use hash::{fnv1a64, hash_token};
 pub(crate) use hash::{hash_occurrence, hash_shingle};
 pub use set::FeatureSet;

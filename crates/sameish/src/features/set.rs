@@ -55,6 +55,15 @@ impl FeatureSet {
         ratio(shared, self.len() + other.len() - shared)
     }
 
+    /// The Jaccard similarity, if it is at least `least`. Faster than the whole answer where it is not.
+    pub fn jaccard_at_least(&self, other: &FeatureSet, least: f64) -> Option<f64> {
+        let both = self.len() + other.len();
+        // Of s shared features the similarity is s / (both - s): at least so many are needed, and one less is no harm.
+        let needed = ((least * both as f64 / (1.0 + least)).floor() as usize).saturating_sub(1);
+        let shared = count_shared_at_least(&self.hashes, &other.hashes, needed)?;
+        Some(ratio(shared, both - shared)).filter(|jaccard| *jaccard >= least)
+    }
+
     /// The share of these features that the other set has too. 0 for an empty set.
     pub fn containment_in(&self, other: &FeatureSet) -> f64 {
         ratio(self.shared_with(other), self.len())
@@ -72,6 +81,27 @@ pub(crate) fn count_shared<T: Ord>(a: &[T], b: &[T]) -> usize {
         j += usize::from(y <= x);
     }
     shared
+}
+
+/// The same, but gives up once there can not be `needed` of them any more.
+fn count_shared_at_least(a: &[u64], b: &[u64], needed: usize) -> Option<usize> {
+    /// Steps between two looks at what is still possible.
+    const STRIDE: usize = 64;
+    let (mut i, mut j, mut shared) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        if shared + (a.len() - i).min(b.len() - j) < needed {
+            return None;
+        }
+        let mut steps = STRIDE;
+        while steps > 0 && i < a.len() && j < b.len() {
+            let (x, y) = (a[i], b[j]);
+            shared += usize::from(x == y);
+            i += usize::from(x <= y);
+            j += usize::from(y <= x);
+            steps -= 1;
+        }
+    }
+    (shared >= needed).then_some(shared)
 }
 
 fn ratio(part: usize, whole: usize) -> f64 {
@@ -117,6 +147,20 @@ mod tests {
             assert_eq!(set(&a).shared_with(&set(&b)), shared);
             assert_eq!(set(&b).shared_with(&set(&a)), shared);
             assert_eq!(set(&a).jaccard(&set(&b)), shared as f64 / (a.len() + b.len() - shared) as f64);
+        }
+    }
+
+    #[test]
+    fn giving_up_early_changes_no_answer() {
+        for (n, from) in [(0, 0), (1, 0), (10, 2), (1000, 0), (1000, 100), (1000, 333), (1000, 999), (7, 900)]
+        {
+            let (a, b) = (set(&(0..1000).collect::<Vec<_>>()), set(&(from..from + n).collect::<Vec<_>>()));
+            let exact = a.jaccard(&b);
+            for least in [0.0, 0.1, 0.5, 0.8, 1.0, exact, exact.next_up(), exact.next_down().max(0.0)] {
+                let expected = (exact >= least).then_some(exact);
+                assert_eq!(a.jaccard_at_least(&b, least), expected, "{n} {from} {least}");
+                assert_eq!(b.jaccard_at_least(&a, least), expected, "{n} {from} {least}");
+            }
         }
     }
 

@@ -2,9 +2,11 @@
 //!
 //! A candidate becomes a match when it is judged: how alike, of which kind, and on what evidence.
 
+mod judge;
 mod passages;
 mod suffix;
 
+pub use judge::{Judge, Side, Verdict};
 pub use passages::{SharedRun, SharedRuns, shared_runs};
 
 use crate::text::Span;
@@ -89,13 +91,20 @@ const SIMILAR_DISTANCE: u32 = 10;
 const NEAR_JACCARD: f64 = 0.8;
 const SIMILAR_JACCARD: f64 = 0.5;
 
-impl fmt::Display for MatchKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl MatchKind {
+    /// The word for it, as outputs write it.
+    pub fn name(self) -> &'static str {
+        match self {
             MatchKind::Exact => "exact",
             MatchKind::Near => "near",
             MatchKind::Similar => "similar",
-        })
+        }
+    }
+}
+
+impl fmt::Display for MatchKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -53,12 +53,12 @@ impl Signature {
 
     /// The share of rows in which two signatures agree: an estimate of the Jaccard similarity.
     pub fn estimate(&self, other: &Signature) -> Result<f64> {
-        if self.rows.len() != other.rows.len() {
-            let (expected, found) = (self.rows.len(), other.rows.len());
-            return Err(Error::SizeMismatch { what: "signature rows", expected, found });
-        }
-        let equal = self.rows.iter().zip(&other.rows).filter(|(a, b)| a == b).count();
-        Ok(equal as f64 / self.rows.len() as f64)
+        let (expected, found) = (self.rows.len(), other.rows.len());
+        share_equal(&self.rows, &other.rows).ok_or(Error::SizeMismatch {
+            what: "signature rows",
+            expected,
+            found,
+        })
     }
 
     /// Reads the k x 4 little-endian bytes that are stored.
@@ -86,6 +86,15 @@ impl Signature {
     pub fn to_hex(&self) -> String {
         super::codec::bytes_to_hex(&self.to_bytes())
     }
+}
+
+/// The share of equal rows; nothing where the two have not the same number of rows, or none.
+pub(crate) fn share_equal(a: &[u32], b: &[u32]) -> Option<f64> {
+    if a.len() != b.len() || a.is_empty() {
+        return None;
+    }
+    let equal = a.iter().zip(b).filter(|(a, b)| a == b).count();
+    Some(equal as f64 / a.len() as f64)
 }
 
 /// Makes [`Signature`]s of features that the caller has hashed well.

@@ -14,8 +14,8 @@ mod simhash;
 mod votes;
 
 pub use codec::{Stored, decode_sketch, encode_sketch};
-pub(crate) use minhash::RowMinima;
 pub use minhash::{MinHasher, Signature};
+pub(crate) use minhash::{RowMinima, share_equal};
 pub use sdr::{Sdr, SdrEncoder};
 pub use simhash::{Fingerprint, MAX_WEIGHT, SimHasher};
 pub(crate) use votes::Votes;

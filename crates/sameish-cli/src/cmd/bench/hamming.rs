@@ -1,0 +1,146 @@
+//! `sameish bench hamming`: the table of seed 004.
+
+use crate::exit::{Exit, Failure};
+use crate::output::file::Output;
+use crate::output::jsonl::push_line;
+use crate::output::messages::grouped;
+use sameish::{Blocks, DocNumber, Fingerprint, HammingIndex};
+use serde::Serialize;
+use std::time::Instant;
+
+/// Insert, find and remove random fingerprints
+///
+/// One thread. The fingerprints and half of the queries are random; the other half are fingerprints with up to `--bits`
+/// bits flipped, and all of them must be found.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish bench hamming
+  sameish bench hamming --random 1000000 --blocks 5 --bits 3")]
+pub(crate) struct Args {
+    /// How many fingerprints, and how many queries
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    random: u32,
+    /// Cut the 64 bits into so many blocks, with a table for each choice of equal ones [default: the fastest]
+    #[arg(long, value_name = "N")]
+    blocks: Option<u32>,
+    /// Most bits in which a match differs
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    bits: u32,
+    /// Where the random numbers start
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print an object for machines
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    fingerprints: u32,
+    queries: u32,
+    blocks: Option<u32>,
+    bits: u32,
+    tables: usize,
+    bytes_per_fingerprint: f64,
+    steps: Vec<Step>,
+    /// Share of the planted queries whose fingerprint was found.
+    recall: f64,
+}
+
+#[derive(Serialize)]
+struct Step {
+    name: &'static str,
+    seconds: f64,
+    /// What it found, inserted or removed.
+    count: usize,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
+    let usage = |error: sameish::Error| Failure::usage(error.to_string());
+    let mut index = match args.blocks {
+        Some(total) => HammingIndex::with_blocks(Blocks { total, differing: args.bits }).map_err(usage)?,
+        None => HammingIndex::with_capacity(args.bits, args.random as usize).map_err(usage)?,
+    };
+    let report = measure(&args, &mut index);
+    let mut text = Vec::new();
+    match args.json {
+        true => push_line(&mut text, &report),
+        false => text.extend(in_words(&report).bytes()),
+    }
+    Output::Stdout.write(&text)?;
+    Ok(Exit::Clean)
+}
+
+fn measure(args: &Args, index: &mut HammingIndex) -> Report {
+    let mut random = Random(args.seed);
+    let codes: Vec<u64> = (0..args.random).map(|_| random.next()).collect();
+    let queries: Vec<Fingerprint> =
+        (0..codes.len()).map(|i| query(&codes, i, args.bits, &mut random)).collect();
+    let entries: Vec<(Fingerprint, DocNumber)> =
+        (0u32..).zip(&codes).map(|(i, &code)| (Fingerprint::from_u64(code), DocNumber(i))).collect();
+    let mut steps = Vec::new();
+    let mut time = |name, work: &mut dyn FnMut() -> usize| {
+        let begun = Instant::now();
+        let count = work();
+        steps.push(Step { name, seconds: begun.elapsed().as_secs_f64(), count });
+    };
+    time("Bulk Insertion", &mut || index.insert_all(&entries));
+    let bytes_per_fingerprint = index.memory_bytes() as f64 / f64::from(args.random);
+    time("Bulk Find First", &mut || index.find_first_bulk(&queries).iter().flatten().count());
+    let mut planted = 0;
+    time("Bulk Find All", &mut || {
+        let mut found = 0;
+        index.find_all_bulk(&queries, |i, hits| {
+            found += hits.len();
+            planted += usize::from(i % 2 == 1 && hits.iter().any(|hit| hit.doc.0 as usize == i));
+        });
+        found
+    });
+    time("Bulk Removal", &mut || index.remove_all(&entries));
+    Report {
+        fingerprints: args.random,
+        queries: args.random,
+        blocks: args.blocks,
+        bits: args.bits,
+        tables: index.table_count(),
+        bytes_per_fingerprint,
+        steps,
+        recall: if codes.len() < 2 { 1.0 } else { planted as f64 / (codes.len() / 2) as f64 },
+    }
+}
+
+/// A random query, or every second time a fingerprint with some bits flipped.
+fn query(codes: &[u64], i: usize, bits: u32, random: &mut Random) -> Fingerprint {
+    if i.is_multiple_of(2) {
+        return Fingerprint::from_u64(random.next());
+    }
+    let flips = random.next() % u64::from(bits + 1);
+    Fingerprint::from_u64((0..flips).fold(codes[i], |code, _| code ^ 1 << (random.next() % 64)))
+}
+
+fn in_words(report: &Report) -> String {
+    let Report { fingerprints, tables, bits, .. } = report;
+    let blocks = report.blocks.map_or("blocks chosen by size".into(), |blocks| format!("{blocks} blocks"));
+    let many = grouped(u64::from(*fingerprints));
+    let mut text = format!("{many} fingerprints and queries, {bits} bits, {blocks}, {tables} tables\n\n");
+    text += &format!("{:<18}{:>12}{:>12}{:>14}\n", "", "seconds", "us each", "found or done");
+    for Step { name, seconds, count } in &report.steps {
+        let each = seconds * 1e6 / f64::from(*fingerprints);
+        text += &format!("{name:<18}{seconds:>12.6}{each:>12.3}{:>14}\n", grouped(*count as u64));
+    }
+    let bytes = report.bytes_per_fingerprint;
+    text + &format!("\nrecall of planted matches {:.4}, {bytes:.1} bytes a fingerprint\n", report.recall)
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014): the same numbers everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+}

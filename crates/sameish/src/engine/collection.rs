@@ -1,0 +1,433 @@
+//! Which documents does an engine hold, and which of them match?
+//!
+//! Equal documents (equal normalized text and equal sketches) are one text with several documents. Indexes hold texts, so
+//! a million copies cost what one costs. Documents and texts have numbers, given again when they are free; their order is
+//! that of arrival, a text's that of its first document.
+
+use super::lookup::{Lookup, Seen};
+use super::slots::Slots;
+use super::{Engine, Scratch, Sketches, Status};
+use crate::cluster::{ClusterId, OnlineClusters};
+use crate::config::{Config, Linkage};
+use crate::document::{Content, DocId, Document, Timestamp};
+use crate::error::Result;
+use crate::features::{FeatureSet, TextKey};
+use crate::index::DocNumber;
+use crate::matching::{Judge, MatchKind, Side, Verdict};
+use crate::sketch::Signature;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// All that an engine needs of a document, made without changing the engine: by several threads, if you like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// What indexes look at.
+    pub sketches: Sketches,
+    /// What matches are verified on; empty under settings that do not verify.
+    pub features: FeatureSet,
+    /// Stands for the text as a whole.
+    pub key: Option<TextKey>,
+}
+
+/// What became of a document that was inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inserted {
+    /// Whether the text was long enough.
+    pub status: Status,
+    /// Whether a document of that id was there and has gone.
+    pub replaced: bool,
+    /// The cluster it joined or founded, under online clustering.
+    pub cluster: Option<ClusterId>,
+}
+
+/// A document of the engine that matches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    /// Which document.
+    pub id: DocId,
+    /// From 0 to 1: exact Jaccard similarity where `verified`, else what the sketches say.
+    pub similarity: f64,
+    /// What the two are to each other.
+    pub kind: MatchKind,
+    /// Whether it was judged on the documents' own features.
+    pub verified: bool,
+    /// In how many bits the fingerprints differ, where both have one.
+    pub distance: Option<u32>,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Search {
+    /// The most similar first; equals in the order of arrival.
+    pub matches: Vec<Match>,
+    /// How many distinct candidates were judged.
+    pub candidates: usize,
+    /// How many limits were hit: where it is not 0, matches may be missing.
+    pub capped: usize,
+}
+
+/// How a search may differ from the settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SearchOptions {
+    /// Most matches that are given; the settings' `limit` when absent.
+    pub limit: Option<usize>,
+    /// Least similarity; the settings' threshold when absent. Far below that, the index finds few.
+    pub min_similarity: Option<f64>,
+}
+
+/// The documents of an engine and the indexes over them.
+#[derive(Clone, Debug)]
+pub(super) struct Collection {
+    pub(super) judge: Judge,
+    pub(super) online: Option<OnlineClusters>,
+    lookup: Lookup,
+    numbers: HashMap<DocId, u32>,
+    pub(super) docs: Slots<Doc>,
+    pub(super) texts: Slots<Text>,
+    /// Texts by what is in them; several where equal texts have unequal sketches.
+    by_key: HashMap<TextKey, Vec<u32>>,
+    arrivals: u64,
+}
+
+/// A document as it is held.
+#[derive(Clone, Debug)]
+pub(super) struct Doc {
+    pub(super) id: DocId,
+    pub(super) arrival: u64,
+    pub(super) published: Option<Timestamp>,
+    pub(super) text: u32,
+}
+
+/// A text, and the documents that have it.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    /// Without the signature, which is in the index.
+    prepared: Prepared,
+    /// By arrival.
+    docs: BTreeMap<u64, u32>,
+}
+
+/// A text that matches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Found {
+    pub(super) text: u32,
+    pub(super) verdict: Verdict,
+}
+
+impl Engine {
+    /// All that inserting or searching needs of a document.
+    pub fn prepare(&self, content: &Content, scratch: &mut Scratch) -> Prepared {
+        let (sketches, features) = self.run(content, self.config.matching.verify, scratch);
+        Prepared { sketches, features: features.unwrap_or_default(), key: TextKey::of(content) }
+    }
+
+    /// Adds a document, in place of the one that has its id if there is one.
+    ///
+    /// Its date matters to greedy clustering alone; only there a date that can not be read is an error.
+    ///
+    /// ```
+    /// use sameish::{Content, Document, Engine, Preset, Scratch, SearchOptions};
+    ///
+    /// let mut engine = Engine::new(Preset::Copies.config())?;
+    /// let mut scratch = Scratch::default();
+    /// let text = "The council voted on Monday to close the old bridge over the river for repairs until next spring.";
+    /// engine.insert(&Document::new("bridge", text), &mut scratch)?;
+    /// let query = Content::Text(text.replace("The council", "Councillors"));
+    /// let found = engine.search(&query, SearchOptions::default(), &mut scratch)?;
+    /// assert_eq!(found.matches[0].id, "bridge".into());
+    /// assert!(found.matches[0].verified && found.matches[0].similarity > 0.8);
+    /// assert!(engine.remove(&"bridge".into()));
+    /// # Ok::<(), sameish::Error>(())
+    /// ```
+    pub fn insert(&mut self, document: &Document, scratch: &mut Scratch) -> Result<Inserted> {
+        let prepared = self.prepare(&document.content, scratch);
+        self.insert_prepared(&document.id, document.published_at.as_deref(), prepared)
+    }
+
+    /// Adds a document that was [prepared](Self::prepare) by an engine of the same settings.
+    pub fn insert_prepared(
+        &mut self,
+        id: &DocId,
+        published_at: Option<&str>,
+        prepared: Prepared,
+    ) -> Result<Inserted> {
+        let published = match self.config.matching.linkage {
+            Linkage::Greedy => published_at.map(Timestamp::parse).transpose()?,
+            _ => None,
+        };
+        let replaced = self.remove(id);
+        let status = prepared.sketches.status;
+        let cluster = self.collection.add(id, published, prepared)?;
+        Ok(Inserted { status, replaced, cluster })
+    }
+
+    /// How likely a pair right at the threshold is found, as the bands promise. Settings that find by fingerprints alone
+    /// miss nothing within the radius, and have no such number.
+    pub fn expected_recall(&self) -> Option<f64> {
+        let bands = self.config.bands().ok().flatten()?;
+        Some(bands.probability(self.config.matching.threshold))
+    }
+
+    /// Takes a document out; tells whether it was there.
+    pub fn remove(&mut self, id: &DocId) -> bool {
+        self.collection.remove(id)
+    }
+
+    /// How many documents there are.
+    pub fn len(&self) -> usize {
+        self.collection.numbers.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether there is a document of that id.
+    pub fn contains(&self, id: &DocId) -> bool {
+        self.collection.numbers.contains_key(id)
+    }
+
+    /// What stands for the text of a document; the inner nothing is for a blank one.
+    pub fn text_key(&self, id: &DocId) -> Option<Option<TextKey>> {
+        let doc = *self.collection.numbers.get(id)?;
+        Some(self.collection.texts[self.collection.docs[doc].text].prepared.key)
+    }
+
+    /// The documents that match a text.
+    pub fn search(&self, content: &Content, options: SearchOptions, scratch: &mut Scratch) -> Result<Search> {
+        self.search_prepared(&self.prepare(content, scratch), options)
+    }
+
+    /// The documents that match one that was [prepared](Self::prepare).
+    pub fn search_prepared(&self, prepared: &Prepared, options: SearchOptions) -> Result<Search> {
+        self.collection.search(&Query::of(prepared), None, options, self.limit(options))
+    }
+
+    /// The documents whose sketches match. Without a text nothing can be verified, and no match says that it was.
+    pub fn search_sketches(&self, sketches: &Sketches, options: SearchOptions) -> Result<Search> {
+        let signature = sketches.minhash.as_ref().map(Signature::rows);
+        let query = Query { sketches, signature, features: None, key: None };
+        self.collection.search(&query, None, options, self.limit(options))
+    }
+
+    /// The other documents that match one of the engine's; nothing if it is not there.
+    pub fn search_id(&self, id: &DocId, options: SearchOptions) -> Option<Result<Search>> {
+        let doc = *self.collection.numbers.get(id)?;
+        let query = self.collection.query_of(self.collection.docs[doc].text);
+        Some(self.collection.search(&query, Some(doc), options, self.limit(options)))
+    }
+
+    fn limit(&self, options: SearchOptions) -> usize {
+        options.limit.unwrap_or(self.config.matching.limit as usize)
+    }
+}
+
+/// What a search starts from.
+pub(super) struct Query<'a> {
+    sketches: &'a Sketches,
+    signature: Option<&'a [u32]>,
+    features: Option<&'a FeatureSet>,
+    key: Option<TextKey>,
+}
+
+impl<'a> Query<'a> {
+    fn of(prepared: &'a Prepared) -> Query<'a> {
+        let Prepared { sketches, features, key } = prepared;
+        let signature = sketches.minhash.as_ref().map(Signature::rows);
+        Query { sketches, signature, features: Some(features), key: *key }
+    }
+
+    pub(super) fn side(&self) -> Side<'a> {
+        Side {
+            key: self.key,
+            too_short: self.sketches.status == Status::TooShort,
+            simhash: self.sketches.simhash,
+            minhash: self.signature,
+            sdr: self.sketches.sdr.as_ref(),
+            features: self.features,
+        }
+    }
+
+    fn seen(&self) -> Seen<'a> {
+        Seen { simhash: self.sketches.simhash, minhash: self.signature, sdr: self.sketches.sdr.as_ref() }
+    }
+}
+
+impl Collection {
+    pub(super) fn new(config: &Config) -> Result<Collection> {
+        Ok(Collection {
+            judge: Judge::new(config),
+            online: (config.matching.linkage == Linkage::Online).then(OnlineClusters::default),
+            lookup: Lookup::new(config)?,
+            numbers: HashMap::new(),
+            docs: Slots::default(),
+            texts: Slots::default(),
+            by_key: HashMap::new(),
+            arrivals: 0,
+        })
+    }
+
+    fn add(
+        &mut self,
+        id: &DocId,
+        published: Option<Timestamp>,
+        prepared: Prepared,
+    ) -> Result<Option<ClusterId>> {
+        // Online clusters are for texts that are long enough.
+        let clustered = self.online.is_some() && prepared.sketches.status == Status::Ok;
+        let best = if clustered { self.best_match(&prepared)? } else { None };
+        let text = match self.same_text(&prepared) {
+            Some(text) => text,
+            None => self.add_text(prepared)?,
+        };
+        let arrival = self.arrivals;
+        self.arrivals += 1;
+        let doc = self.docs.add(Doc { id: id.clone(), arrival, published, text });
+        self.texts[text].docs.insert(arrival, doc);
+        self.numbers.insert(id.clone(), doc);
+        let online = self.online.as_mut().filter(|_| clustered);
+        Ok(online.map(|online| online.add(DocNumber(doc), best.map(DocNumber))))
+    }
+
+    fn add_text(&mut self, mut prepared: Prepared) -> Result<u32> {
+        let text = self.texts.next();
+        self.lookup.insert(DocNumber(text), Query::of(&prepared).seen())?;
+        prepared.sketches.minhash = None;
+        if let Some(key) = prepared.key {
+            self.by_key.entry(key).or_default().push(text);
+        }
+        Ok(self.texts.add(Text { prepared, docs: BTreeMap::new() }))
+    }
+
+    /// The text that has the same words and sketches, if equal texts match: those with zero fingerprints may not.
+    fn same_text(&self, prepared: &Prepared) -> Option<u32> {
+        let new = Query::of(prepared);
+        let texts = self.by_key.get(&prepared.key?)?;
+        let text = texts.iter().copied().find(|&text| self.query_of(text).seen() == new.seen())?;
+        self.judge.judge(&new.side(), &new.side()).map(|_| text)
+    }
+
+    fn remove(&mut self, id: &DocId) -> bool {
+        let Some(doc) = self.numbers.remove(id) else { return false };
+        let Doc { arrival, text, .. } = self.docs.take(doc);
+        self.online.iter_mut().for_each(|online| _ = online.remove(DocNumber(doc)));
+        self.texts[text].docs.remove(&arrival);
+        if self.texts[text].docs.is_empty() {
+            self.remove_text(text);
+        }
+        true
+    }
+
+    fn remove_text(&mut self, text: u32) {
+        let Text { prepared, .. } = self.texts.take(text);
+        self.lookup.remove(DocNumber(text), prepared.sketches.simhash);
+        let Some(key) = prepared.key else { return };
+        if let Some(texts) = self.by_key.get_mut(&key) {
+            texts.retain(|&other| other != text);
+            if texts.is_empty() {
+                self.by_key.remove(&key);
+            }
+        }
+    }
+
+    /// The document that a newcomer is most like; of equals the first.
+    fn best_match(&self, prepared: &Prepared) -> Result<Option<u32>> {
+        let found = self.matches(&Query::of(prepared), None, self.judge)?.found;
+        Ok(found.first().map(|best| self.first_of(best.text)))
+    }
+
+    fn search(
+        &self,
+        query: &Query<'_>,
+        except: Option<u32>,
+        options: SearchOptions,
+        limit: usize,
+    ) -> Result<Search> {
+        let judge = options.min_similarity.map_or(self.judge, |least| self.judge.with_threshold(least));
+        let least = options.min_similarity.unwrap_or(0.0);
+        let Matches { found, candidates, capped } = self.matches(query, None, judge)?;
+        let docs = found.iter().filter(|found| found.verdict.similarity >= least).flat_map(|found| {
+            let docs = self.texts[found.text].docs.values();
+            docs.map(move |&doc| (doc, found.verdict))
+        });
+        let matches = docs.filter(|(doc, _)| Some(*doc) != except).take(limit).map(|(doc, verdict)| Match {
+            id: self.docs[doc].id.clone(),
+            similarity: verdict.similarity,
+            kind: verdict.kind,
+            verified: verdict.verified,
+            distance: verdict.distance,
+        });
+        Ok(Search { matches: matches.collect(), candidates, capped })
+    }
+
+    /// The texts that match, the most similar first, then by arrival.
+    fn matches(&self, query: &Query<'_>, except: Option<u32>, judge: Judge) -> Result<Matches> {
+        let equal = query.key.and_then(|key| self.by_key.get(&key));
+        let mut texts: Vec<u32> = equal.into_iter().flatten().copied().collect();
+        let found = self.lookup.candidates(query.seen(), judge.threshold())?;
+        texts.extend(found.docs.iter().map(|text| text.0));
+        texts.retain(|&text| Some(text) != except);
+        let capped =
+            found.capped + keep_most_promising(&mut texts, query.features.is_some() && judge.verifies());
+        let candidates = texts.len();
+        let side = query.side();
+        let judged = texts.into_iter().filter_map(|text| {
+            let verdict = judge.judge(&side, &self.query_of(text).side())?;
+            Some(Found { text, verdict })
+        });
+        let mut found: Vec<Found> = judged.collect();
+        let arrival = |found: &Found| self.arrival_of(found.text);
+        found.sort_by(|a, b| {
+            b.verdict.similarity.total_cmp(&a.verdict.similarity).then_with(|| arrival(a).cmp(&arrival(b)))
+        });
+        Ok(Matches { found, candidates, capped })
+    }
+
+    /// The matches of one of the texts among the others.
+    pub(super) fn matches_of(&self, text: u32) -> Matches {
+        let matches = self.matches(&self.query_of(text), Some(text), self.judge);
+        matches.unwrap_or_else(|error| unreachable!("what is held fits the indexes: {error}"))
+    }
+
+    /// The documents of a text, by arrival.
+    pub(super) fn docs_of(&self, text: u32) -> impl Iterator<Item = u32> {
+        self.texts[text].docs.values().copied()
+    }
+
+    pub(super) fn query_of(&self, text: u32) -> Query<'_> {
+        let signature = self.lookup.signature(DocNumber(text));
+        Query { signature, ..Query::of(&self.texts[text].prepared) }
+    }
+
+    /// The first document of a text.
+    fn first_of(&self, text: u32) -> u32 {
+        let first = self.texts[text].docs.first_key_value();
+        *first.unwrap_or_else(|| unreachable!("a text goes with its last document")).1
+    }
+
+    pub(super) fn arrival_of(&self, text: u32) -> u64 {
+        self.docs[self.first_of(text)].arrival
+    }
+}
+
+/// The texts that match.
+pub(super) struct Matches {
+    pub(super) found: Vec<Found>,
+    pub(super) candidates: usize,
+    pub(super) capped: usize,
+}
+
+/// Most candidates of one query that are judged.
+pub const CANDIDATES_JUDGED: usize = 2_000;
+
+/// Keeps the first candidates, each once; gives 1 if some had to go. Where nothing is verified, judging costs next to
+/// nothing and all may stay.
+fn keep_most_promising(texts: &mut Vec<u32>, verify: bool) -> usize {
+    let mut seen = HashSet::with_capacity(texts.len());
+    texts.retain(|text| seen.insert(*text));
+    let capped = verify && texts.len() > CANDIDATES_JUDGED;
+    if capped {
+        texts.truncate(CANDIDATES_JUDGED);
+    }
+    usize::from(capped)
+}

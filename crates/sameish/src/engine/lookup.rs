@@ -1,0 +1,130 @@
+//! Who may be near, by every lane?
+
+use crate::config::{Config, SimHashConfig};
+use crate::error::Result;
+use crate::index::{BandIndex, DocNumber, HammingIndex, Hit, OverlapIndex};
+use crate::sketch::{Fingerprint, Sdr, Signature, share_equal};
+
+/// The indexes of an engine, one for each lane, over documents by number.
+///
+/// Features and texts are not here: whoever owns the documents judges what this finds.
+#[derive(Clone, Debug)]
+pub(super) struct Lookup {
+    pub(super) hamming: Option<HammingIndex>,
+    pub(super) bands: Option<BandIndex>,
+    pub(super) overlap: Option<Overlap>,
+}
+
+/// Sparse codes, and how large a share of its bits a code must find in another.
+#[derive(Clone, Debug)]
+pub(super) struct Overlap {
+    index: OverlapIndex,
+    share: f64,
+}
+
+/// The sketches that indexes look at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Seen<'a> {
+    pub(super) simhash: Option<Fingerprint>,
+    /// The rows of the signature.
+    pub(super) minhash: Option<&'a [u32]>,
+    pub(super) sdr: Option<&'a Sdr>,
+}
+
+/// Who may be near, the most promising first; some more than once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Candidates {
+    pub(super) docs: Vec<DocNumber>,
+    /// How many limits were hit: buckets not looked at as a whole, and candidates left out.
+    pub(super) capped: usize,
+}
+
+impl Lookup {
+    pub(super) fn new(config: &Config) -> Result<Lookup> {
+        let bands = config.bands()?.zip(config.minhash.as_ref());
+        let share = config.matching.threshold;
+        Ok(Lookup {
+            hamming: config.simhash.as_ref().map(hamming).transpose()?,
+            bands: bands.map(|(bands, minhash)| BandIndex::new(minhash.rows, bands)).transpose()?,
+            overlap: config.sdr.as_ref().map(|sdr| Overlap { index: OverlapIndex::new(sdr.size), share }),
+        })
+    }
+
+    pub(super) fn insert(&mut self, doc: DocNumber, seen: Seen<'_>) -> Result<()> {
+        if let (Some(bands), Some(signature)) = (&mut self.bands, seen.minhash) {
+            bands.insert(doc, &Signature::from_rows(signature)?)?;
+        }
+        if let (Some(overlap), Some(sdr)) = (&mut self.overlap, seen.sdr) {
+            overlap.index.insert(doc, sdr)?;
+        }
+        if let (Some(hamming), Some(print)) = (&mut self.hamming, print_of(seen)) {
+            hamming.insert(print, doc);
+        }
+        Ok(())
+    }
+
+    /// Takes out what [`insert`](Self::insert) was given.
+    pub(super) fn remove(&mut self, doc: DocNumber, simhash: Option<Fingerprint>) {
+        if let (Some(hamming), Some(print)) = (&mut self.hamming, simhash) {
+            hamming.remove(print, doc);
+        }
+        self.bands.iter_mut().for_each(|bands| _ = bands.remove(doc));
+        self.overlap.iter_mut().for_each(|overlap| _ = overlap.index.remove(doc));
+    }
+
+    /// The rows of a document's signature.
+    pub(super) fn signature(&self, doc: DocNumber) -> Option<&[u32]> {
+        self.bands.as_ref()?.signature(doc)
+    }
+
+    /// Who may have a similarity of at least `threshold`. Sketches of another scheme than the indexes' are refused by
+    /// their sizes.
+    ///
+    /// Signatures rule out whoever they put [`MARGIN`] standard errors below the threshold, so that strangers who share a
+    /// band or a fingerprint are not compared feature by feature.
+    pub(super) fn candidates(&self, seen: Seen<'_>, threshold: f64) -> Result<Candidates> {
+        let mut found = Candidates::default();
+        let mut least = 0.0;
+        if let (Some(bands), Some(signature)) = (&self.bands, seen.minhash) {
+            least = threshold - MARGIN * (threshold * (1.0 - threshold) / signature.len() as f64).sqrt();
+            let search = bands.search(&Signature::from_rows(signature)?, least)?;
+            found.capped += search.capped;
+            found.docs.extend(search.hits.iter().map(|hit| hit.doc));
+        }
+        if let (Some(overlap), Some(sdr)) = (&self.overlap, seen.sdr) {
+            found.docs.extend(overlap.search(sdr)?);
+        }
+        if let (Some(hamming), Some(print)) = (&self.hamming, print_of(seen)) {
+            let mut hits: Vec<Hit> = Vec::new();
+            hamming.find_all(print, &mut hits);
+            let ruled_out = |doc| {
+                let rows = seen.minhash.zip(self.signature(doc));
+                rows.and_then(|(a, b)| share_equal(a, b)).is_some_and(|estimate| estimate < least)
+            };
+            found.docs.extend(hits.iter().map(|hit| hit.doc).filter(|&doc| !ruled_out(doc)));
+        }
+        Ok(found)
+    }
+}
+
+/// How far below the threshold an estimate may be, in standard errors: one pair at the threshold in 3 million is lost.
+const MARGIN: f64 = 5.0;
+
+impl Overlap {
+    fn search(&self, sdr: &Sdr) -> Result<Vec<DocNumber>> {
+        let least = (self.share * sdr.active().len() as f64).ceil().max(1.0) as u32;
+        Ok(self.index.at_least(sdr, least)?.iter().map(|hit| hit.doc).collect())
+    }
+}
+
+fn hamming(simhash: &SimHashConfig) -> Result<HammingIndex> {
+    match simhash.blocks {
+        Some(blocks) => HammingIndex::with_blocks(blocks),
+        None => HammingIndex::new(simhash.radius),
+    }
+}
+
+/// The fingerprint of a text that has words; zero stands for none.
+fn print_of(seen: Seen<'_>) -> Option<Fingerprint> {
+    seen.simhash.filter(|print| !print.is_zero())
+}
