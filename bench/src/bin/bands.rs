@@ -67,6 +67,15 @@ fn measure(count: usize) {
         seconds / queries as f64 * 1e6,
         found as f64 / queries as f64
     );
+    let mut told = 0;
+    let mut join = Default::default();
+    let seconds = timed(|| join = index.pairs(0.5, |_| told += 1));
+    println!(
+        "pairs          {:>10.2} us a document, {told} of {} looked at, {} buckets capped",
+        seconds / count as f64 * 1e6,
+        join.candidates,
+        join.capped
+    );
     let seconds = timed(|| planted.iter().for_each(|&(copy, _)| assert!(index.remove(DocNumber(copy as u32)))));
     println!("remove         {:>10.0} documents/s", queries as f64 / seconds);
 }

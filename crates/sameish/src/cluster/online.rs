@@ -9,21 +9,35 @@ pub struct ClusterId(pub u64);
 
 /// Clusters in which each newcomer joins its best match, or founds one of its own (seed 003).
 ///
+/// What was decided stays: a later document moves no earlier one, and a removal takes out that document alone. The others
+/// keep their cluster and its name, even where the one that left was what they had in common, because names of clusters
+/// are stored and shown elsewhere. Every change costs O(log n), in a cluster of any size.
+///
 /// ```
 /// use sameish::{DocNumber, OnlineClusters};
 ///
 /// let mut clusters = OnlineClusters::default();
 /// let first = clusters.add(DocNumber(0), None);
-/// assert_eq!(clusters.add(DocNumber(1), Some(DocNumber(0))), first);
-/// assert_ne!(clusters.add(DocNumber(2), None), first);
+/// assert_eq!(clusters.add_to_best(DocNumber(1), [(DocNumber(0), 0.75)], 0.75), first);
+/// assert_ne!(clusters.add_to_best(DocNumber(2), [(DocNumber(0), 0.74)], 0.75), first);
 /// clusters.remove(DocNumber(0));
-/// assert_eq!(clusters.members(first), [DocNumber(1)]);
+/// assert_eq!(clusters.members(first).collect::<Vec<_>>(), [DocNumber(1)]);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct OnlineClusters {
-    of: HashMap<DocNumber, ClusterId>,
-    members: BTreeMap<ClusterId, Vec<DocNumber>>,
+    of: HashMap<DocNumber, Arrival>,
+    /// All documents, by cluster and then by arrival.
+    members: BTreeMap<Arrival, DocNumber>,
+    sizes: BTreeMap<ClusterId, usize>,
     founded: u64,
+    arrived: u64,
+}
+
+/// Which cluster a document came into, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Arrival {
+    cluster: ClusterId,
+    number: u64,
 }
 
 impl OnlineClusters {
@@ -31,57 +45,91 @@ impl OnlineClusters {
     /// already leaves it first.
     pub fn add(&mut self, doc: DocNumber, best_match: Option<DocNumber>) -> ClusterId {
         self.remove(doc);
-        let joined = best_match.and_then(|other| self.of.get(&other).copied());
+        let joined = best_match.and_then(|other| self.cluster_of(other));
         let cluster = joined.unwrap_or_else(|| {
             self.founded += 1;
             ClusterId(self.founded)
         });
-        self.of.insert(doc, cluster);
-        self.members.entry(cluster).or_default().push(doc);
+        self.arrived += 1;
+        let arrival = Arrival { cluster, number: self.arrived };
+        self.of.insert(doc, arrival);
+        self.members.insert(arrival, doc);
+        *self.sizes.entry(cluster).or_default() += 1;
         cluster
+    }
+
+    /// As [`add`](Self::add), with the rule of seed 003: of the candidates at or above the threshold that are in a cluster,
+    /// the most similar is the best match; of equals the one that came first. Their order does not matter.
+    pub fn add_to_best(
+        &mut self,
+        doc: DocNumber,
+        candidates: impl IntoIterator<Item = (DocNumber, f64)>,
+        threshold: f64,
+    ) -> ClusterId {
+        let eligible =
+            candidates.into_iter().filter(|&(other, similarity)| other != doc && similarity >= threshold);
+        let arrived =
+            eligible.filter_map(|(other, similarity)| Some((self.of.get(&other)?.number, similarity, other)));
+        let best = arrived.min_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        self.add(doc, best.map(|(_, _, other)| other))
     }
 
     /// Takes a document out; a cluster goes with its last one. Tells where it was.
     pub fn remove(&mut self, doc: DocNumber) -> Option<ClusterId> {
-        let cluster = self.of.remove(&doc)?;
-        if let Some(members) = self.members.get_mut(&cluster) {
-            members.retain(|&other| other != doc);
-            if members.is_empty() {
-                self.members.remove(&cluster);
-            }
+        let arrival = self.of.remove(&doc)?;
+        self.members.remove(&arrival);
+        match self.sizes.get_mut(&arrival.cluster) {
+            Some(size) if *size > 1 => *size -= 1,
+            _ => _ = self.sizes.remove(&arrival.cluster),
         }
-        Some(cluster)
+        Some(arrival.cluster)
     }
 
     /// The cluster of a document.
     pub fn cluster_of(&self, doc: DocNumber) -> Option<ClusterId> {
-        self.of.get(&doc).copied()
+        self.of.get(&doc).map(|arrival| arrival.cluster)
+    }
+
+    /// The document that stands for a cluster: of those left the one that came first.
+    pub fn center(&self, cluster: ClusterId) -> Option<DocNumber> {
+        self.members(cluster).next()
     }
 
     /// The documents of a cluster, in the order in which they came.
-    pub fn members(&self, cluster: ClusterId) -> &[DocNumber] {
-        self.members.get(&cluster).map_or(&[], Vec::as_slice)
+    pub fn members(&self, cluster: ClusterId) -> impl Iterator<Item = DocNumber> {
+        let (first, last) = (Arrival { cluster, number: 0 }, Arrival { cluster, number: u64::MAX });
+        self.members.range(first..=last).map(|(_, &doc)| doc)
     }
 
-    /// All clusters with their documents, the oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = (ClusterId, &[DocNumber])> {
-        self.members.iter().map(|(&cluster, members)| (cluster, members.as_slice()))
+    /// How many documents a cluster has.
+    pub fn size(&self, cluster: ClusterId) -> usize {
+        self.sizes.get(&cluster).copied().unwrap_or(0)
+    }
+
+    /// All clusters with how many documents they have, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (ClusterId, usize)> {
+        self.sizes.iter().map(|(&cluster, &size)| (cluster, size))
     }
 
     /// How many clusters there are.
     pub fn len(&self) -> usize {
-        self.members.len()
+        self.sizes.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.sizes.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
+
+    fn members(clusters: &OnlineClusters, cluster: ClusterId) -> Vec<u32> {
+        clusters.members(cluster).map(|doc| doc.0).collect()
+    }
 
     #[test]
     fn numbers_are_never_given_twice() {
@@ -96,9 +144,8 @@ mod tests {
     fn a_match_that_has_gone_founds_a_new_cluster() {
         let mut clusters = OnlineClusters::default();
         let cluster = clusters.add(DocNumber(1), Some(DocNumber(99)));
-        assert_eq!(clusters.members(cluster), [DocNumber(1)]);
+        assert_eq!(members(&clusters, cluster), [1]);
         assert_eq!(clusters.cluster_of(DocNumber(1)), Some(cluster));
-        assert_eq!(clusters.iter().count(), clusters.len());
     }
 
     #[test]
@@ -107,7 +154,63 @@ mod tests {
         let a = clusters.add(DocNumber(1), None);
         let b = clusters.add(DocNumber(2), None);
         assert_eq!(clusters.add(DocNumber(1), Some(DocNumber(2))), b);
-        assert!(clusters.members(a).is_empty());
-        assert_eq!(clusters.members(b), [2, 1].map(DocNumber));
+        assert!(members(&clusters, a).is_empty());
+        assert_eq!(members(&clusters, b), [2, 1]);
+        // Its own cluster goes with it: a document is no match of itself.
+        assert!(clusters.add_to_best(DocNumber(2), [(DocNumber(2), 1.0)], 0.5) > b);
+    }
+
+    #[test]
+    fn the_most_similar_at_or_above_the_threshold_wins_whatever_the_order() {
+        let mut clusters = OnlineClusters::default();
+        let founded: Vec<ClusterId> = [5, 3, 4].map(|doc| clusters.add(DocNumber(doc), None)).into();
+        let mut candidates =
+            [(3, 0.8), (5, 0.9), (4, 0.9), (9, 1.0), (2, f64::NAN)].map(|(doc, s)| (DocNumber(doc), s));
+        for _ in 0..2 {
+            assert_eq!(clusters.add_to_best(DocNumber(6), candidates, 0.9), founded[0]);
+            candidates.reverse();
+        }
+        assert_eq!(clusters.add_to_best(DocNumber(6), [(DocNumber(3), 0.8)], 0.8), founded[1]);
+        assert_eq!(clusters.center(founded[1]), Some(DocNumber(3)));
+        clusters.remove(DocNumber(3));
+        assert_eq!(clusters.center(founded[1]), Some(DocNumber(6)));
+    }
+
+    #[test]
+    fn changes_agree_with_a_plain_model() {
+        let mut random = SplitMix64(1);
+        let mut clusters = OnlineClusters::default();
+        let mut model: Vec<(ClusterId, Vec<u32>)> = Vec::new();
+        for _ in 0..5000 {
+            let doc = random.below(200) as u32;
+            let was = model.iter().position(|(_, docs)| docs.contains(&doc)).map(|at| model[at].0);
+            model.iter_mut().for_each(|(_, docs)| docs.retain(|&other| other != doc));
+            if random.below(3) == 0 {
+                assert_eq!(clusters.remove(DocNumber(doc)), was);
+            } else {
+                let best = random.below(200) as u32;
+                let cluster = clusters.add(DocNumber(doc), Some(DocNumber(best)));
+                match model.iter_mut().find(|(_, docs)| docs.contains(&best)) {
+                    Some((name, docs)) => {
+                        assert_eq!(cluster, *name);
+                        docs.push(doc);
+                    }
+                    None => model.push((cluster, vec![doc])),
+                }
+            }
+            model.retain(|(_, docs)| !docs.is_empty());
+            assert!(clusters.iter().eq(model.iter().map(|(name, docs)| (*name, docs.len()))));
+            assert!(model.iter().all(|(name, docs)| members(&clusters, *name) == *docs));
+        }
+    }
+
+    #[test]
+    fn a_cluster_of_a_million_is_taken_apart() {
+        let mut clusters = OnlineClusters::default();
+        let first = clusters.add(DocNumber(0), None);
+        (1..1_000_000).for_each(|doc| _ = clusters.add(DocNumber(doc), Some(DocNumber(doc - 1))));
+        assert_eq!(clusters.size(first), 1_000_000);
+        (0..999_999).for_each(|doc| _ = clusters.remove(DocNumber(doc)));
+        assert_eq!(members(&clusters, first), [999_999]);
     }
 }

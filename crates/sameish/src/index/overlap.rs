@@ -143,15 +143,15 @@ impl OverlapIndex {
     }
 
     fn count<C: Counter>(&self, query: &Sdr, mut least: u32, mut visit: impl FnMut(DocNumber, u32) -> u32) {
-        let mut counters = vec![C::default(); BLOCK];
+        let mut counters = [C::default(); BLOCK];
         for block in &self.blocks {
-            let counters = &mut counters[..block.docs.len()];
             counters.fill(C::default());
             for places in query.active().iter().filter_map(|bit| block.lists.get(bit)) {
-                places.iter().for_each(|&at| counters[at as usize].increment());
+                // The remainder changes nothing and spares the check of the bound.
+                places.iter().for_each(|&at| counters[at as usize % BLOCK].increment());
             }
             for (counters, docs) in counters.chunks(STRIDE).zip(block.docs.chunks(STRIDE)) {
-                if counters.iter().all(|counter| counter.value() < least) {
+                if counters.iter().fold(C::default(), |most, &counter| most.max(counter)).value() < least {
                     continue;
                 }
                 for (counter, doc) in counters.iter().zip(docs) {
@@ -242,7 +242,7 @@ impl Block {
 }
 
 /// A number that is wide enough for the overlap with a query.
-trait Counter: Copy + Default {
+trait Counter: Copy + Default + Ord {
     fn increment(&mut self);
     fn value(self) -> u32;
 }
