@@ -1,0 +1,275 @@
+//! One table of cases for every index in every configuration, against comparing with everything.
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
+
+#[path = "../src/random.rs"]
+mod random;
+
+use random::SplitMix64;
+use sameish::*;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Documents as 64 bits; each kind of index sees them as its own sketch.
+struct Case {
+    name: &'static str,
+    codes: Vec<u64>,
+    /// Removed again before anything is asked.
+    removed: Vec<u32>,
+}
+
+fn cases() -> Vec<Case> {
+    let mut random = SplitMix64(1);
+    let mut many = |n: usize, make: &dyn Fn(u64, usize) -> u64| -> Vec<u64> {
+        (0..n).map(|i| make(random.next(), i)).collect()
+    };
+    let case = |name, codes: Vec<u64>| Case { name, codes, removed: Vec::new() };
+    let ladder = |from: u64| move |_: u64, i: usize| from ^ if i == 64 { u64::MAX } else { (1u64 << i) - 1 };
+    let mut cases = vec![
+        case("empty", vec![]),
+        case("one", vec![0xABCD]),
+        case("one, zero", vec![0]),
+        case("duplicates", many(400, &|_, i| (i as u64 % 7).wrapping_mul(0x9E37_79B9_7F4A_7C15))),
+        // At distance 0, 1, 2 and so on from the first, so every radius is exactly met and exactly missed.
+        case("every distance", many(65, &ladder(0x0123_4567_89AB_CDEF))),
+        case("all equal", vec![u64::MAX; 500]),
+        case("all sharing one block", many(900, &|r, _| r << 16 | 0xBEEF)),
+        case("all sharing three blocks", many(500, &|r, _| r >> 48 << 48 | 0xDEAD_BEEF_CAFE)),
+        case("consecutive", many(700, &|_, i| i as u64)),
+        case("random", many(700, &|r, _| r)),
+    ];
+    let removals = [("after removing every second", 2), ("after removing all", 1)];
+    for (name, step) in removals {
+        let codes = many(600, &|r, i| if i % 3 == 0 { 42 } else { r & 0xFF });
+        cases.push(Case { name, removed: (0..600).step_by(step).collect(), codes });
+    }
+    cases
+}
+
+impl Case {
+    fn left(&self) -> BTreeMap<u32, u64> {
+        let all = self.codes.iter().zip(0..).map(|(&code, doc)| (doc, code));
+        all.filter(|(doc, _)| !self.removed.contains(doc)).collect()
+    }
+
+    /// Some of the codes, some nearby, and the ends.
+    fn queries(&self) -> Vec<u64> {
+        let mut random = SplitMix64(2);
+        let mut queries = vec![0, u64::MAX, random.next()];
+        for _ in 0..12.min(self.codes.len()) {
+            let code = self.codes[random.below(self.codes.len())];
+            queries.extend([code, code ^ 1 << random.below(64) ^ 1 << random.below(64), code ^ 0xFF00]);
+        }
+        queries
+    }
+}
+
+fn fp(code: u64) -> Fingerprint {
+    Fingerprint::from_u64(code)
+}
+
+fn hamming_indexes() -> Vec<HammingIndex> {
+    let blocks = [(1, 0), (4, 3), (5, 3), (6, 3), (10, 3), (8, 5), (64, 1)];
+    let explicit = blocks.map(|(total, differing)| HammingIndex::with_blocks(Blocks { total, differing }));
+    let radii = [0, 1, 2, 3, 4, 5, 7, 10, 16, 31, 32, 48, 63, 64];
+    let automatic = radii.map(HammingIndex::new);
+    explicit.into_iter().chain(automatic).map(Result::unwrap).collect()
+}
+
+#[test]
+fn hamming_indexes_agree_with_the_scan() {
+    for case in cases() {
+        let mut scan = LinearScan::default();
+        case.left().iter().for_each(|(&doc, &code)| scan.insert(fp(code), DocNumber(doc)));
+        for mut index in hamming_indexes() {
+            let name = format!("{}, radius {}, {} tables", case.name, index.radius(), index.table_count());
+            for (doc, &code) in (0..).zip(&case.codes) {
+                assert!(index.insert(fp(code), DocNumber(doc)), "{name}");
+            }
+            for &doc in &case.removed {
+                assert!(index.remove(fp(case.codes[doc as usize]), DocNumber(doc)), "{name}");
+            }
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            for query in case.queries() {
+                index.find_all(fp(query), &mut found);
+                scan.find_all(fp(query), index.radius(), &mut expected);
+                assert_eq!(found, expected, "{name}, {query:016x}");
+            }
+        }
+    }
+}
+
+/// Eight rows of a byte each.
+fn signature(code: u64) -> Signature {
+    Signature::from_rows(code.to_le_bytes().iter().map(|&byte| u32::from(byte)).collect::<Vec<_>>()).unwrap()
+}
+
+const SHAPES: [Bands; 7] = [
+    Bands { count: 8, rows: 1 },
+    Bands { count: 4, rows: 2 },
+    Bands { count: 2, rows: 4 },
+    Bands { count: 1, rows: 8 },
+    Bands { count: 2, rows: 3 },
+    Bands { count: 1, rows: 1 },
+    Bands { count: 3, rows: 2 },
+];
+
+/// The share of equal rows, if a band is shared.
+fn meets(bands: Bands, a: u64, b: u64) -> Option<f64> {
+    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+    let height = bands.rows as usize;
+    let mut shared = a.chunks_exact(height).zip(b.chunks_exact(height)).take(bands.count as usize);
+    let estimate = a.iter().zip(b).filter(|(a, b)| **a == *b).count() as f64 / 8.0;
+    shared.any(|(a, b)| a == b).then_some(estimate)
+}
+
+fn band_oracle(left: &BTreeMap<u32, u64>, bands: Bands, query: u64, threshold: f64) -> Vec<BandHit> {
+    let hit = |(&doc, &code)| Some(BandHit { doc: DocNumber(doc), estimate: meets(bands, query, code)? });
+    let mut hits: Vec<BandHit> = left.iter().filter_map(hit).collect();
+    hits.retain(|hit| hit.estimate >= threshold);
+    hits.sort_by(|a, b| b.estimate.total_cmp(&a.estimate).then(a.doc.cmp(&b.doc)));
+    hits
+}
+
+#[test]
+fn band_indexes_agree_with_comparing_all() {
+    for case in cases() {
+        let left = case.left();
+        for bands in SHAPES {
+            let name = format!("{}, {bands:?}", case.name);
+            let signatures: Vec<Signature> = case.codes.iter().map(|&code| signature(code)).collect();
+            let mut single = BandIndex::new(8, bands).unwrap();
+            let mut bulk = single.clone();
+            let documents = || (0..).map(DocNumber).zip(&signatures);
+            documents().for_each(|(doc, signature)| single.insert(doc, signature).unwrap());
+            bulk.insert_all(documents()).unwrap();
+            for index in [&mut single, &mut bulk] {
+                assert!(case.removed.iter().all(|&doc| index.remove(DocNumber(doc))), "{name}");
+                assert_eq!(index.len(), left.len(), "{name}");
+                bands_agree(&name, index, &left, &case.queries());
+            }
+        }
+    }
+}
+
+fn bands_agree(name: &str, index: &BandIndex, left: &BTreeMap<u32, u64>, queries: &[u64]) {
+    for &query in queries {
+        for threshold in [0.0, 0.5, 1.0] {
+            let found = index.search(&signature(query), threshold).unwrap();
+            assert_eq!(found.capped, 0);
+            assert_eq!(
+                found.hits,
+                band_oracle(left, index.bands(), query, threshold),
+                "{name}, {query:016x}"
+            );
+        }
+    }
+    let mut found = BTreeMap::new();
+    let join = index.pairs(0.25, |pair| {
+        assert!(found.insert((pair.a.0, pair.b.0), pair.estimate).is_none(), "{name}: told twice");
+    });
+    let ordered = |(&a, &x): (&u32, &u64)| {
+        left.range(a + 1..)
+            .filter_map(move |(&b, &y)| Some(((a, b), meets(index.bands(), x, y)?)))
+            .collect::<Vec<_>>()
+    };
+    let mut expected: BTreeMap<(u32, u32), f64> = left.iter().flat_map(ordered).collect();
+    expected.retain(|_, estimate| *estimate >= 0.25);
+    if join.capped == 0 {
+        assert!(found == expected, "{name}: {} of {} pairs", found.len(), expected.len());
+    } else {
+        // A large bucket leaves pairs out, and never invents one.
+        assert!(found.iter().all(|(pair, estimate)| expected.get(pair) == Some(estimate)), "{name}");
+    }
+}
+
+/// The code's own bits, as they are or spread over a larger size.
+fn sdr(code: u64, size: u32) -> Sdr {
+    let bits = (0..64).filter(|bit| code >> bit & 1 == 1);
+    Sdr::from_active(size, bits.map(|bit| bit * (size / 64)).collect()).unwrap()
+}
+
+fn overlap_oracle(left: &BTreeMap<u32, u64>, query: u64, least: u32) -> Vec<OverlapHit> {
+    let hit = |(&doc, &code): (&u32, &u64)| OverlapHit {
+        doc: DocNumber(doc),
+        overlap: (code & query).count_ones(),
+    };
+    let mut hits: Vec<OverlapHit> = left.iter().map(hit).filter(|hit| hit.overlap >= least.max(1)).collect();
+    hits.sort_by_key(|hit| (Reverse(hit.overlap), hit.doc));
+    hits
+}
+
+#[test]
+fn overlap_indexes_agree_with_comparing_all() {
+    for case in cases() {
+        let left = case.left();
+        for size in [64, 2048, 1 << 31] {
+            let mut index = OverlapIndex::new(size);
+            for (doc, &code) in (0..).zip(&case.codes) {
+                assert!(index.insert(DocNumber(doc), &sdr(code, size)).unwrap(), "{}", case.name);
+            }
+            assert!(case.removed.iter().all(|&doc| index.remove(DocNumber(doc))), "{}", case.name);
+            assert_eq!(index.len(), left.len());
+            for query in case.queries() {
+                overlaps_agree(&format!("{}, {size} bits", case.name), &index, &left, query);
+            }
+        }
+    }
+}
+
+fn overlaps_agree(name: &str, index: &OverlapIndex, left: &BTreeMap<u32, u64>, query: u64) {
+    let code = sdr(query, index.size());
+    for least in [0, 1, 5, 32, 64, 65] {
+        assert_eq!(index.at_least(&code, least).unwrap(), overlap_oracle(left, query, least), "{name}");
+    }
+    for k in [0, 1, 10, 10_000] {
+        let mut expected = overlap_oracle(left, query, 1);
+        expected.truncate(k);
+        assert_eq!(index.top(&code, k).unwrap(), expected, "{name}, top {k}");
+    }
+}
+
+/// A million changes, half to each index, with questions now and then. Few documents and values, so that everything
+/// collides: lists start, fill and empty again, and blocks are compacted.
+#[test]
+fn a_million_random_changes_keep_bands_and_overlaps_agreeing() {
+    let mut random = SplitMix64(3);
+    let mut bands: Vec<BandIndex> =
+        SHAPES[..4].iter().map(|&shape| BandIndex::new(8, shape).unwrap()).collect();
+    let mut overlaps = [OverlapIndex::new(64), OverlapIndex::new(2048)];
+    let mut models: Vec<BTreeMap<u32, u64>> = vec![BTreeMap::new(); bands.len() + overlaps.len()];
+    for step in 0..1_000_000 {
+        let at = random.below(models.len());
+        let doc = random.below(1200) as u32;
+        let grows = step / 100_000 % 2 == 0;
+        let code = random.next() & 0x0303_0303_0303_0303;
+        let removes = random.below(8) < if grows { 2 } else { 6 };
+        let known = if removes { models[at].remove(&doc) } else { models[at].insert(doc, code) }.is_some();
+        match (at.checked_sub(bands.len()), removes) {
+            (None, true) => assert_eq!(bands[at].remove(DocNumber(doc)), known),
+            (None, false) => bands[at].insert(DocNumber(doc), &signature(code)).unwrap(),
+            (Some(i), true) => assert_eq!(overlaps[i].remove(DocNumber(doc)), known),
+            (Some(i), false) => {
+                let code = sdr(code, overlaps[i].size());
+                assert_eq!(overlaps[i].insert(DocNumber(doc), &code).unwrap(), !known);
+            }
+        }
+        if step % 500 == 0 {
+            match at.checked_sub(bands.len()) {
+                None => {
+                    let hits = index_hits(&bands[at], code);
+                    assert_eq!(hits, band_oracle(&models[at], bands[at].bands(), code, 0.5), "step {step}");
+                }
+                Some(i) => overlaps_agree(&format!("step {step}"), &overlaps[i], &models[at], code),
+            }
+        }
+    }
+    for (index, model) in bands.iter().zip(&models) {
+        assert_eq!((index.len(), index.capped()), (model.len(), 0));
+    }
+}
+
+fn index_hits(index: &BandIndex, code: u64) -> Vec<BandHit> {
+    let found = index.search(&signature(code), 0.5).unwrap();
+    assert_eq!(found.capped, 0);
+    found.hits
+}
