@@ -3,7 +3,7 @@
 //! Documents stand in blocks of 16,384. A block has, for each bit, the list of its documents that have it set, as 16-bit
 //! places. A query adds up the lists of its own bits, block by block, with counters that stay in the first cache. With A of
 //! S bits set that is A * A / S additions a document, 0.8 for 40 of 2048; a scan of bit vectors looks at S / 64 words.
-//! Above one bit in five set, a scan would be the faster: such codes are not sparse.
+//! By these counts a scan does less from one bit in eight set on: such codes are not sparse.
 
 use super::DocNumber;
 use crate::error::{Error, Result};
