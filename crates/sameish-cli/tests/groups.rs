@@ -22,7 +22,7 @@ fn write(dir: &Dir, name: &str, records: &[Value]) {
 }
 
 fn news(dir: &Dir) {
-    let near = BRIDGE.replace("stone bridge", "stone crossing").replace("Monday evening", "Monday evening");
+    let near = BRIDGE.replace("stone bridge", "stone crossing");
     write(
         dir,
         "news.jsonl",

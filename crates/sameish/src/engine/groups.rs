@@ -171,8 +171,10 @@ impl Engine {
     }
 
     fn online_groups(&self) -> Groups {
-        let clusters = self.collection.online.iter().flat_map(|online| online.iter());
-        let groups = clusters.map(|(_, docs)| self.group(docs.iter().map(|doc| doc.0).collect()));
+        let online = self.collection.online.iter();
+        let groups = online.flat_map(|online| {
+            online.iter().map(|(id, _)| self.group(online.members(id).map(|doc| doc.0).collect()))
+        });
         Groups { groups: groups.collect(), ..Groups::default() }
     }
 
