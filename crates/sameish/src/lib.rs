@@ -82,7 +82,7 @@ pub use engine::{
     Schemes, Scratch, Search, SearchOptions, Sketches, Spread, Status,
 };
 pub use error::{Error, Result};
-pub use features::{DocumentFrequencies, FeatureSet, TextKey, fnv1a64, hash_token};
+pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequencies, fnv1a64, hash_token};
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
     BlockTables, CurvePoint, DocNumber, HammingIndex, Hit, LinearScan, OverlapHit, OverlapIndex, Pair,
@@ -90,7 +90,7 @@ pub use index::{
 };
 pub use matching::{
     Evidence, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,
-    distance_to_similarity, shared_runs,
+    distance_to_similarity, facts_agreement, is_template, shared_runs,
 };
 pub use preset::Preset;
 pub use sketch::{

@@ -4,12 +4,15 @@
 //! Features of a text in order are a multiset; [`FeatureSet`] is the set, on which similarity is exact.
 
 mod exact;
+mod facts;
 pub(crate) mod hash;
 mod set;
 mod shingle;
 mod weight;
 
 pub use exact::TextKey;
+pub(crate) use facts::Fact;
+pub use facts::{Facts, WordFrequencies};
 pub use hash::{fnv1a64, hash_token};
 pub(crate) use hash::{hash_occurrence, hash_shingle};
 pub use set::FeatureSet;
