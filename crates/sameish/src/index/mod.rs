@@ -15,11 +15,13 @@
 //! bands.rs     BandIndex: signatures that share a band
 //!   slots.rs     documents by the hash of a band
 //! overlap.rs   OverlapIndex: sparse codes that share bits
+//! buckets.rs   Buckets: who shares a band, in a corpus that is all there
 //! tuning.rs    which bands, from threshold and recall
 //! ```
 
 mod bands;
 mod blocks;
+mod buckets;
 mod documents;
 mod hamming;
 mod layers;
@@ -32,6 +34,7 @@ mod tuning;
 
 pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, BandPair, BandSearch};
 pub use blocks::{BlockTables, Permutation};
+pub use buckets::{Buckets, BucketsBuilder};
 pub use hamming::HammingIndex;
 pub use linear::LinearScan;
 pub use overlap::{OverlapHit, OverlapIndex};
