@@ -6,8 +6,11 @@
 //!
 //! ```text
 //! hamming.rs   HammingIndex: fingerprints and their documents
+//!   search.rs    what an index and a view of a stored one have in common
 //!   layers.rs    a set of codes under several tables, each pair found in exactly one of them
 //!     table.rs     codes by key, in buckets that split one at a time
+//!     pages.rs     where the codes of a bucket lie
+//!     part.rs      which share of the keys is here
 //!     plan.rs      which keys, from the number of codes and the radius
 //!   documents.rs the documents of a fingerprint that has several
 //!   blocks.rs    the explicit cut into blocks of seed 004
@@ -22,7 +25,10 @@ mod documents;
 mod hamming;
 mod layers;
 mod linear;
+mod pages;
+mod part;
 mod plan;
+mod search;
 mod table;
 mod tuning;
 
@@ -30,6 +36,7 @@ pub use bands::{BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandSearch};
 pub use blocks::{BlockTables, Permutation};
 pub use hamming::HammingIndex;
 pub use linear::LinearScan;
+pub use part::Part;
 pub use tuning::CurvePoint;
 
 /// A document as an index knows it.
