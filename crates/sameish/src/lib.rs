@@ -79,7 +79,7 @@ pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, FeatureSet, fnv1a64, hash_token};
 pub use index::{
     BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandSearch, BlockTables, CurvePoint, DocNumber,
-    HammingIndex, Hit, LinearScan, Pair, Part, Permutation,
+    HammingIndex, HammingView, Hit, LinearScan, Pair, Part, Permutation,
 };
 pub use matching::{
     Evidence, MatchKind, MatchType, Passage, SharedRun, SharedRuns, distance_to_similarity, shared_runs,

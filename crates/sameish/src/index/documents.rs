@@ -67,6 +67,25 @@ impl Documents {
         self.shards.iter().flat_map(HashMap::values)
     }
 
+    /// Each code with several documents, and those, in rising order.
+    pub(super) fn sorted(&self) -> Vec<(u64, &BTreeSet<u32>)> {
+        let mut sets: Vec<_> = self.shards.iter().flatten().map(|(&code, set)| (code, set)).collect();
+        sets.sort_unstable_by_key(|&(code, _)| code);
+        sets
+    }
+
+    /// Makes these the documents of a code.
+    pub(super) fn put(&mut self, code: u64, docs: &[u32]) {
+        self.shard_mut(code).insert(code, docs.iter().copied().collect());
+    }
+
+    /// How many documents a code with this value has.
+    pub(super) fn count(&self, code: u64, value: u32) -> usize {
+        let mut count = 0;
+        self.each(code, value, &mut |_| count += 1);
+        count
+    }
+
     /// About how many bytes this takes: what the maps reserve, and tree nodes two thirds full.
     pub(super) fn memory_bytes(&self) -> usize {
         let slot = size_of::<(u64, BTreeSet<u32>)>() + 1;

@@ -2,11 +2,13 @@
 
 use super::blocks::BlockTables;
 use super::documents::{DocumentSets, Documents, SEVERAL};
+use super::file::{self, Header};
 use super::layers::Layers;
 use super::pages::Pages;
 use super::part::Part;
 use super::plan::{self, Key, Spec};
 use super::search::Search;
+use super::view::HammingView;
 use super::{DocNumber, Hit, Pair};
 use crate::config::Blocks;
 use crate::error::{Error, Result};
@@ -211,6 +213,48 @@ impl HammingIndex {
                 self.documents.each(y, of_y, &mut |b| sink(Pair::new(a, b, distance)));
             });
         });
+    }
+
+    /// The index as bytes of one file, which [`from_bytes`](Self::from_bytes) and [`HammingView`] read.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        // Writing to memory does not fail.
+        let _ = self.write_into(&mut bytes);
+        bytes
+    }
+
+    /// Writes the index, as [`to_bytes`](Self::to_bytes) gives it.
+    pub fn write_into(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
+        let blocks = self.tables.as_ref().map(BlockTables::blocks);
+        let header = Header { radius: self.radius, blocks, part: self.part(), len: self.len as u64 };
+        file::write(out, &header, &self.layers, &self.documents)
+    }
+
+    /// Reads a stored index. Everything is checked.
+    pub fn from_bytes(bytes: &[u8]) -> Result<HammingIndex> {
+        HammingView::from_bytes(bytes)?.to_index()
+    }
+
+    /// An index of codes with values, and the documents of codes that have several.
+    pub(super) fn from_stored<'a>(
+        header: &Header,
+        tables: Option<BlockTables>,
+        specs: Vec<Spec>,
+        mut entries: Vec<(u64, u32)>,
+        sets: impl Iterator<Item = (u64, &'a [u32])>,
+    ) -> HammingIndex {
+        let Header { radius, part, .. } = *header;
+        let mut documents = Documents::default();
+        sets.for_each(|(code, docs)| documents.put(code, docs));
+        entries.sort_unstable();
+        entries.dedup_by_key(|entry| entry.0);
+        let len = entries.iter().map(|&(code, value)| documents.count(code, value)).sum();
+        let (codes, values): (Vec<u64>, Vec<u32>) = entries.into_iter().unzip();
+        let layers = match part.is_partial() {
+            true => Layers::build_part(specs, radius, part, &codes, &values),
+            false => Layers::build(specs, radius, true, 0, &codes, &values),
+        };
+        HammingIndex { radius, tables, layers, documents, len }
     }
 
     fn build(&mut self, entries: &[(Fingerprint, DocNumber)]) {

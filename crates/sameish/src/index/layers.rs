@@ -170,10 +170,6 @@ impl<S: Buckets> Layers<S> {
         self.part
     }
 
-    pub(super) fn radius(&self) -> u32 {
-        self.radius
-    }
-
     pub(super) fn specs(&self) -> Vec<Spec> {
         self.tables.iter().map(|table| *table.spec()).collect()
     }

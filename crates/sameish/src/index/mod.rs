@@ -6,6 +6,8 @@
 //!
 //! ```text
 //! hamming.rs   HammingIndex: fingerprints and their documents
+//! view.rs      HammingView: the same, read where it lies
+//!   file.rs      how an index is stored
 //!   search.rs    what an index and a view of a stored one have in common
 //!   layers.rs    a set of codes under several tables, each pair found in exactly one of them
 //!     table.rs     codes by key, in buckets that split one at a time
@@ -22,6 +24,7 @@
 mod bands;
 mod blocks;
 mod documents;
+mod file;
 mod hamming;
 mod layers;
 mod linear;
@@ -31,6 +34,7 @@ mod plan;
 mod search;
 mod table;
 mod tuning;
+mod view;
 
 pub use bands::{BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandSearch};
 pub use blocks::{BlockTables, Permutation};
@@ -38,6 +42,7 @@ pub use hamming::HammingIndex;
 pub use linear::LinearScan;
 pub use part::Part;
 pub use tuning::CurvePoint;
+pub use view::HammingView;
 
 /// A document as an index knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -233,14 +233,15 @@ impl Page {
     fn swap_remove(&mut self, slot: usize, at: usize, mut values: Option<&mut Vec<u32>>) {
         let range = self.range(slot);
         self.copy(range.end - 1, range.start + at, values.as_deref_mut());
-        self.widen(slot, 1, values);
+        let most = range.len() + 16;
+        self.widen(slot, 1, most, values);
     }
 
-    /// Gives the last codes of a slot to its gap, and gives memory back where gaps got wide.
-    fn widen(&mut self, slot: usize, count: usize, values: Option<&mut Vec<u32>>) {
+    /// Gives the last codes of a slot to its gap, and gives memory back where the gap is more than `most`.
+    fn widen(&mut self, slot: usize, count: usize, most: usize, values: Option<&mut Vec<u32>>) {
         let left = self.range(slot).len() - count;
         let gap = usize::from(self.gaps[slot]) + count;
-        if gap <= (left + 16).min(MAX_GAP) {
+        if gap <= most.min(MAX_GAP) {
             self.gaps[slot] = gap as u8;
             return;
         }
@@ -277,7 +278,9 @@ impl Page {
                 at += 1;
             }
         }
-        self.widen(slot, taken.codes.len(), values);
+        // Buckets are divided in turn: the last of a page gives back what all of them no longer need.
+        let most = if slot == PAGE - 1 { 0 } else { MAX_GAP };
+        self.widen(slot, taken.codes.len(), most, values);
         taken
     }
 

@@ -97,6 +97,11 @@ fn table_cost(spec: &Spec, n: usize) -> f64 {
     probes * (PROBE + bucket * CODE)
 }
 
+/// Whether the list of near keys of a table with so many bits is one that a plan of ours could have.
+pub(super) fn bearable(spec: &Spec, bits: u32) -> bool {
+    spec.flips <= 64 && (spec.key == Key::Hashed || ball(bits, spec.flips) <= 4.0 * MAX_PROBES)
+}
+
 /// How many words of `bits` bits differ from one in at most `flips`.
 fn ball(bits: u32, flips: u32) -> f64 {
     let terms = (0..flips.min(bits)).scan(1.0, |term, i| {

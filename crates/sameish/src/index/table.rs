@@ -40,7 +40,7 @@ pub(super) struct Table<S> {
     pub(super) shape: Shape,
     pub(super) store: S,
     pub(super) len: usize,
-    with_values: bool,
+    pub(super) with_values: bool,
     radius: u32,
     depth: u32,
     /// What to flip in a key of `bits` bits to get all keys within the flips of the spec, fewest flips first.
