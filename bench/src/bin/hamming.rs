@@ -13,7 +13,7 @@
 //! Codes and queries are those of gen_hashes.py (SplitMix64): `uniform` has nothing within 3 bits, every second query
 //! of `planted` is a stored code with 0 to 3 bits flipped.
 
-use cpu_time::ProcessTime;
+use cpu_time::{ProcessTime, ThreadTime};
 use sameish::*;
 use sameish_bench::time;
 use sameish_store::MappedIndex;
@@ -107,7 +107,12 @@ fn scan(radius: u32, work: &Work) {
     let queries = &work.uniform[..2048];
     let timing = time(3, || scan.find_all_bulk(queries, radius, |_, hits| _ = black_box(hits.len())));
     let rate = (work.entries.len() * queries.len()) as f64 / timing.best / 1e9;
-    line(&format!("## tiled scan, radius {radius}"), timing.best, queries.len(), &format!("{rate:.1} billion comparisons/s"));
+    line(
+        &format!("## tiled scan, radius {radius}"),
+        timing.best,
+        queries.len(),
+        &format!("{rate:.1} billion comparisons/s"),
+    );
 }
 
 fn ours(radius: u32, work: &Work) {
@@ -304,13 +309,13 @@ fn self_join(work: &Work) {
     );
 }
 
-/// The longest single insert while an index grows. Wall time, so other work on the machine shows too.
+/// The longest single insert while an index grows. CPU time: on a busy machine wall time shows the scheduler.
 fn pauses(n: usize) {
     let codes = splitmix(5, n);
     let mut index = HammingIndex::with_capacity(3, n).unwrap();
     let mut longest: Vec<f64> = Vec::new();
     for (i, &code) in codes.iter().enumerate() {
-        let start = std::time::Instant::now();
+        let start = ThreadTime::now();
         index.insert(Fingerprint::from_u64(code), DocNumber(i as u32));
         let seconds = start.elapsed().as_secs_f64();
         if seconds > 100e-6 {
