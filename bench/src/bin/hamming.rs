@@ -1,36 +1,58 @@
-//! Hamming search beside mih-rs, one thread, CPU time, best of 3. `cargo run --release --bin hamming -- [N]`
+//! Hamming search beside mih-rs and the tiled scan, one thread, CPU time, best of 3.
+//!
+//! ```text
+//! hamming [N] [RADII]     queries and changes at N codes (1,000,000) for each radius (3,6,8,12)
+//! hamming changes [N]     inserts and removals only
+//! hamming growth [N]      N, 4 N and 16 N codes (250,000), radius 3
+//! hamming hostile [N]     codes that share bits, against random ones
+//! hamming pairs           all pairs of 1,874,887 codes
+//! hamming pauses [N]      the longest single inserts (10,000,000)
+//! hamming stored [N]      write, map and ask a file of N codes (100,000,000) in the folder for temporary files
+//! ```
 //!
 //! Codes and queries are those of gen_hashes.py (SplitMix64): `uniform` has nothing within 3 bits, every second query
 //! of `planted` is a stored code with 0 to 3 bits flipped.
 
-use cpu_time::ProcessTime;
+use cpu_time::{ProcessTime, ThreadTime};
 use sameish::*;
 use sameish_bench::time;
+use sameish_store::MappedIndex;
 use std::hint::black_box;
+use std::time::Instant;
 
 fn main() {
-    let n: usize = std::env::args().nth(1).map_or(1_000_000, |n| n.parse().unwrap());
-    let radii: Vec<u32> = match std::env::args().nth(2) {
-        Some(list) => list.split(',').map(|r| r.parse().unwrap()).collect(),
-        None => vec![3, 6, 8, 12],
-    };
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, or: usize| args.get(at).map_or(or, |n| n.parse().unwrap());
+    println!("# {:?}, one thread, CPU time, best of 3", simd::Level::current());
+    match args.first().map(String::as_str) {
+        Some("changes") => changes(3, &Work::new(number(1, 1_000_000))),
+        Some("growth") => (0..3).for_each(|i| grown(number(1, 250_000) << (2 * i))),
+        Some("hostile") => hostile(number(1, 1_000_000)),
+        Some("pairs") => self_join(&Work::new(1_000_000)),
+        Some("pauses") => pauses(number(1, 10_000_000)),
+        Some("stored") => stored(number(1, 100_000_000)),
+        _ => all(number(0, 1_000_000), args.get(1).map_or("3,6,8,12", |radii| radii)),
+    }
+}
+
+fn all(n: usize, radii: &str) {
     let work = Work::new(n);
-    println!(
-        "# {n} codes, {} queries, {:?}, one thread, CPU time, best of 3",
-        work.uniform.len(),
-        simd::Level::current()
-    );
-    scan(&work);
-    for radius in radii {
+    println!("# {n} codes");
+    for radius in radii.split(',').map(|radius| radius.parse().unwrap()) {
+        scan(radius, &work);
         ours(radius, &work);
         rival(radius, &work);
     }
-    if n <= 2_000_000 && std::env::args().len() < 4 {
+    if n <= 2_000_000 && radii.contains('3') {
         explicit(&work);
-        hostile(n);
-        self_join(&work);
     }
-    pauses(n);
+}
+
+/// Time and memory as the number of codes grows.
+fn grown(n: usize) {
+    println!("# {n} codes");
+    let work = Work::new(n);
+    ours(3, &work);
 }
 
 struct Work {
@@ -79,13 +101,18 @@ fn line(name: &str, seconds: f64, count: usize, note: &str) {
     println!("{name:<44} {seconds:>8.3} s  {:>9.1} ns each  {note}", seconds / count as f64 * 1e9);
 }
 
-fn scan(work: &Work) {
+fn scan(radius: u32, work: &Work) {
     let mut scan = LinearScan::default();
     work.entries.iter().for_each(|&(code, doc)| scan.insert(code, doc));
     let queries = &work.uniform[..2048];
-    let timing = time(3, || scan.find_all_bulk(queries, 3, |_, hits| _ = black_box(hits.len())));
+    let timing = time(3, || scan.find_all_bulk(queries, radius, |_, hits| _ = black_box(hits.len())));
     let rate = (work.entries.len() * queries.len()) as f64 / timing.best / 1e9;
-    line("tiled scan", timing.best, queries.len(), &format!("{rate:.1} billion comparisons/s"));
+    line(
+        &format!("## tiled scan, radius {radius}"),
+        timing.best,
+        queries.len(),
+        &format!("{rate:.1} billion comparisons/s"),
+    );
 }
 
 fn ours(radius: u32, work: &Work) {
@@ -218,7 +245,8 @@ fn explicit(work: &Work) {
 
 /// Codes that share one or two blocks, or all.
 fn hostile(n: usize) {
-    println!("## sameish, radius 3, hostile sets");
+    println!("## sameish, radius 3, {n} codes, hostile sets");
+    let mut honest = f64::MAX;
     for (name, mask) in [
         ("honest", 0),
         ("16 shared bits", 0xFFFF),
@@ -237,11 +265,16 @@ fn hostile(n: usize) {
         let mut hits = 0;
         let timing = time(3, || index.find_all_bulk(&queries, |_, found| hits += found.len()));
         let bytes = index.memory_bytes() as f64 / n as f64;
+        honest = honest.min(if mask == 0 { timing.best } else { honest });
         line(
             name,
             timing.best,
             queries.len(),
-            &format!("{} hits, insert {insert:.0} ns, {bytes:.1} bytes", hits / 3),
+            &format!(
+                "{:.1} x honest, {} hits, insert {insert:.0} ns, {bytes:.1} bytes",
+                timing.best / honest,
+                hits / 3
+            ),
         );
     }
     let mut index = HammingIndex::with_capacity(3, n).unwrap();
@@ -276,13 +309,13 @@ fn self_join(work: &Work) {
     );
 }
 
-/// The longest single insert while an index grows. Wall time, so other work on the machine shows too.
+/// The longest single insert while an index grows. CPU time: on a busy machine wall time shows the scheduler.
 fn pauses(n: usize) {
     let codes = splitmix(5, n);
     let mut index = HammingIndex::with_capacity(3, n).unwrap();
     let mut longest: Vec<f64> = Vec::new();
     for (i, &code) in codes.iter().enumerate() {
-        let start = std::time::Instant::now();
+        let start = ThreadTime::now();
         index.insert(Fingerprint::from_u64(code), DocNumber(i as u32));
         let seconds = start.elapsed().as_secs_f64();
         if seconds > 100e-6 {
@@ -292,4 +325,35 @@ fn pauses(n: usize) {
     longest.sort_by(|a, b| b.total_cmp(a));
     let top: Vec<String> = longest.iter().take(5).map(|s| format!("{:.2}", s * 1e3)).collect();
     println!("longest of {n} inserts, ms: {}; over 0.1 ms: {}", top.join(", "), longest.len());
+}
+
+/// Writes an index to a file, and asks it there. Wall time.
+fn stored(n: usize) {
+    let work = Work::new(n);
+    let mut index = HammingIndex::with_capacity(3, n).unwrap();
+    let start = Instant::now();
+    index.insert_all(&work.entries);
+    println!("build of {n}: {:.2} s", start.elapsed().as_secs_f64());
+    let path = std::env::temp_dir().join("sameish-bench-index");
+    let start = Instant::now();
+    index.write_into(&mut std::fs::File::create(&path).unwrap()).unwrap();
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    println!("write of {bytes} bytes: {:.2} s", start.elapsed().as_secs_f64());
+    drop(index);
+    let start = Instant::now();
+    let mapped = MappedIndex::open(&path).unwrap();
+    let view = mapped.view().unwrap();
+    println!("open: {:.6} s", start.elapsed().as_secs_f64());
+    let queries = &work.planted[..work.take(3)];
+    let mut hits = 0;
+    let timing = time(3, || {
+        hits = 0;
+        view.find_all_bulk(queries, |_, found| hits += found.len());
+    });
+    line("find_all_bulk in the mapped file, planted", timing.best, queries.len(), &format!("{hits} hits"));
+    let start = Instant::now();
+    view.verify().unwrap();
+    println!("verify: {:.2} s", start.elapsed().as_secs_f64());
+    drop(mapped);
+    std::fs::remove_file(path).unwrap();
 }

@@ -11,7 +11,12 @@ fn main() {
     let texts = read_texts(&path, limit);
     let bytes: usize = texts.iter().map(String::len).sum();
     let contents: Vec<Content> = texts.iter().cloned().map(Content::Text).collect();
-    println!("# {} documents, {:.1} MB of text, {:?}", texts.len(), bytes as f64 / 1e6, simd::Level::current());
+    println!(
+        "# {} documents, {:.1} MB of text, {:?}",
+        texts.len(),
+        bytes as f64 / 1e6,
+        simd::Level::current()
+    );
 
     for &level in simd::Level::available() {
         let name = format!("{level:?}").to_lowercase();
@@ -82,7 +87,9 @@ fn error(contents: &[Content]) {
     }
     let mut pairs: Vec<(usize, usize)> = holders
         .values()
-        .flat_map(|ids| ids.iter().flat_map(move |&a| ids.iter().filter(move |&&b| a < b).map(move |&b| (a, b))))
+        .flat_map(|ids| {
+            ids.iter().flat_map(move |&a| ids.iter().filter(move |&&b| a < b).map(move |&b| (a, b)))
+        })
         .collect();
     pairs.sort_unstable();
     pairs.dedup();
@@ -153,12 +160,17 @@ fn passages(texts: &[String]) {
     let edited = words.iter().enumerate().map(|(i, &word)| if i % 100 == 99 { "edited" } else { word });
     let edited = edited.collect::<Vec<_>>().join(" ");
     let repeated = "word ".repeat(200_000);
-    for (name, a, b) in [("an edited copy", words.join(" "), edited), ("one repeated word", repeated.clone(), repeated)] {
+    for (name, a, b) in
+        [("an edited copy", words.join(" "), edited), ("one repeated word", repeated.clone(), repeated)]
+    {
         let bytes = a.len();
         let [a, b] = [a, b].map(Content::Text);
         let mut found = 0;
         let timing = time(3, || found = black_box(engine.compare(&a, &b, 5)).passages.len());
         let seconds = timing.best;
-        println!("## compare, two texts of {:.1} MB, {name}: {seconds:.3} s, {found} passages", bytes as f64 / 1e6);
+        println!(
+            "## compare, two texts of {:.1} MB, {name}: {seconds:.3} s, {found} passages",
+            bytes as f64 / 1e6
+        );
     }
 }

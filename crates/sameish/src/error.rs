@@ -98,6 +98,14 @@ pub enum Error {
         /// Where.
         offset: usize,
     },
+    /// Stored bytes are not one of our indexes, or were damaged.
+    #[error("not a stored index: {reason} at byte {offset}")]
+    CorruptIndex {
+        /// What is wrong.
+        reason: &'static str,
+        /// Where.
+        offset: usize,
+    },
     /// Stored bytes come from a newer version of this crate.
     #[error("sketch has format version {found}, this build reads up to {supported}: update sameish")]
     Version {

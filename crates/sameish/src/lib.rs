@@ -85,8 +85,8 @@ pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequencies, fnv1a64, hash_token};
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
-    BlockTables, Buckets, BucketsBuilder, CurvePoint, DocNumber, HammingIndex, Hit, LinearScan, OverlapHit,
-    OverlapIndex, Pair, Permutation,
+    BlockTables, Buckets, BucketsBuilder, CurvePoint, DocNumber, HammingIndex, HammingView, Hit, LinearScan,
+    OverlapHit, OverlapIndex, Pair, Part, Permutation,
 };
 pub use matching::{
     Evidence, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,

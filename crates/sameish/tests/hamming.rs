@@ -84,8 +84,45 @@ fn oracle(entries: &[(Fingerprint, DocNumber)]) -> LinearScan {
     scan
 }
 
+/// What an index and a view of a stored one can both be asked.
+trait Asked {
+    fn radius(&self) -> u32;
+    fn len(&self) -> usize;
+    fn find_first(&self, query: Fingerprint) -> Option<Hit>;
+    fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>);
+    fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>>;
+    fn find_all_bulk(&self, queries: &[Fingerprint], sink: impl FnMut(usize, &[Hit]));
+}
+
+macro_rules! asked {
+    ($type:ty) => {
+        impl Asked for $type {
+            fn radius(&self) -> u32 {
+                self.radius()
+            }
+            fn len(&self) -> usize {
+                self.len()
+            }
+            fn find_first(&self, query: Fingerprint) -> Option<Hit> {
+                self.find_first(query)
+            }
+            fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>) {
+                self.find_all(query, hits);
+            }
+            fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>> {
+                self.find_first_bulk(queries)
+            }
+            fn find_all_bulk(&self, queries: &[Fingerprint], sink: impl FnMut(usize, &[Hit])) {
+                self.find_all_bulk(queries, sink);
+            }
+        }
+    };
+}
+asked!(HammingIndex);
+asked!(HammingView<'_>);
+
 /// All doors of the index give what the scan gives.
-fn agrees(name: &str, index: &HammingIndex, scan: &LinearScan, queries: &[Fingerprint]) {
+fn agrees(name: &str, index: &impl Asked, scan: &LinearScan, queries: &[Fingerprint]) {
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     let mut wanted = Vec::new();
     assert_eq!(index.len(), scan.len(), "{name}");
@@ -157,14 +194,14 @@ fn pairs_are_those_of_comparing_all_with_all() {
     }
 }
 
-/// A model of sets, and half a million changes in all.
+/// A model of sets, and a million changes in all.
 #[test]
 fn random_changes_keep_agreeing_with_a_model() {
     for (seed, (name, mut index)) in configurations().into_iter().enumerate() {
         let mut random = SplitMix64(100 + seed as u64);
         let mut model: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
         let centers: Vec<u64> = (0..50).map(|_| random.next()).collect();
-        let operations = if index.table_count() > 20 { 3_000 } else { 16_000 };
+        let operations = if index.table_count() > 20 { 3_000 } else { 30_000 };
         for step in 0..operations {
             let center = centers[random.below(50)];
             let code = match random.below(4) {
@@ -234,6 +271,189 @@ fn hostile_sets_are_answered_exactly_and_within_bounds() {
         assert_eq!(found, expected, "{name}");
         assert!(index.memory_bytes() < 120 * n, "{name}: {} bytes", index.memory_bytes());
     }
+}
+
+#[test]
+fn stored_indexes_answer_as_they_did() {
+    let mut random = SplitMix64(4);
+    for (case, mut codes) in cases() {
+        codes.truncate(1600);
+        let entries = entries(&codes);
+        let (scan, queries) = (oracle(&entries), queries(&codes, &mut random));
+        for (name, mut index) in configurations() {
+            let name = format!("{case}, {name}, stored");
+            entries.iter().for_each(|&(code, doc)| _ = index.insert(code, doc));
+            let bytes = index.to_bytes();
+            let view = HammingView::from_bytes(&bytes).unwrap();
+            view.verify().unwrap();
+            agrees(&name, &view, &scan, &queries);
+            let mut read = HammingIndex::from_bytes(&bytes).unwrap();
+            agrees(&name, &read, &scan, &queries);
+            assert_eq!(read.block_tables(), index.block_tables());
+            assert_eq!(read.remove_all(&entries), entries.len(), "{name}");
+        }
+    }
+}
+
+/// An index with everything a file can have: crowded buckets, and fingerprints with several documents.
+fn crowded_index(radius: u32) -> HammingIndex {
+    let mut random = SplitMix64(5);
+    let mut index = HammingIndex::new(radius).unwrap();
+    for i in 0..3000 {
+        let code = random.next() & !0xFFFF;
+        index.insert(fp(code), DocNumber(i));
+        if i % 10 == 0 {
+            index.insert(fp(code), DocNumber(i + 10_000));
+        }
+    }
+    index
+}
+
+/// Asks a view of damaged bytes everything: answers may be wrong, but there must be some.
+fn ask(view: &HammingView, random: &mut SplitMix64) {
+    let queries: Vec<Fingerprint> = (0..8).map(|i| fp(random.next() & !(0xFFFF * (i & 1)))).collect();
+    view.find_all_bulk(&queries, |_, hits| _ = hits.len());
+    view.find_first_bulk(&queries);
+    queries.iter().for_each(|&query| view.find_all(query, &mut Vec::new()));
+}
+
+#[test]
+fn damaged_bytes_are_refused_and_never_panic() {
+    let mut random = SplitMix64(6);
+    for radius in [3, 6] {
+        let bytes = crowded_index(radius).to_bytes();
+        assert!(HammingIndex::from_bytes(&bytes).is_ok());
+        for _ in 0..400 {
+            let mut damaged = bytes.clone();
+            damaged[random.below(bytes.len())] ^= 1 << random.below(8);
+            assert!(HammingIndex::from_bytes(&damaged).is_err());
+            if let Ok(view) = HammingView::from_bytes(&damaged) {
+                assert!(view.verify().is_err());
+                ask(&view, &mut random);
+            }
+            damaged.truncate(random.below(bytes.len()));
+            assert!(HammingView::from_bytes(&damaged).is_err());
+            damaged.clear();
+            damaged.extend((0..random.below(300)).map(|_| random.next() as u8));
+            assert!(HammingView::from_bytes(&damaged).is_err());
+        }
+        let longer: Vec<u8> = bytes.iter().copied().chain([0; 64]).collect();
+        assert!(HammingView::from_bytes(&longer).is_err());
+    }
+}
+
+/// Someone who makes the checksums right can make answers wrong, and nothing worse.
+#[test]
+fn forged_heads_neither_panic_nor_take_memory() {
+    let mut random = SplitMix64(7);
+    let bytes = crowded_index(3).to_bytes();
+    for _ in 0..3000 {
+        let mut forged = bytes.clone();
+        let head = 128 * random.below(3);
+        let field = head + 4 * random.below(16);
+        let value = match random.below(4) {
+            0 => u32::MAX,
+            1 => random.next() as u32,
+            2 => random.below(70) as u32,
+            _ => 1 << random.below(32),
+        };
+        forged[field..field + 4].copy_from_slice(&value.to_le_bytes());
+        let sum = xxhash_rust::xxh3::xxh3_64(&forged[head..head + 120]);
+        forged[head + 120..head + 128].copy_from_slice(&sum.to_le_bytes());
+        if let Ok(view) = HammingView::from_bytes(&forged) {
+            ask(&view, &mut random);
+        }
+        if let Ok(mut index) = HammingIndex::from_bytes(&forged) {
+            index.insert(fp(7), DocNumber(7));
+            index.remove(fp(7), DocNumber(7));
+        }
+    }
+}
+
+/// All parts of one index, empty.
+fn parts_of(index: &HammingIndex, of: u32) -> Vec<HammingIndex> {
+    (0..of).map(|part| index.clone().into_part(Part { index: part, of }).unwrap()).collect()
+}
+
+/// The answers of all parts together, and of those that have to be asked.
+fn from_parts(parts: &[HammingIndex], query: Fingerprint) -> (Vec<Hit>, Vec<Hit>) {
+    let ask = |asked: &mut dyn Iterator<Item = &HammingIndex>| {
+        let (mut all, mut hits) = (Vec::new(), Vec::new());
+        for part in asked {
+            part.find_all(query, &mut hits);
+            all.extend_from_slice(&hits);
+        }
+        all.sort_unstable();
+        all
+    };
+    let needed = parts[0].parts_for(query);
+    (ask(&mut parts.iter()), ask(&mut needed.iter().map(|&i| &parts[i as usize])))
+}
+
+#[test]
+fn parts_together_answer_as_the_whole_each_match_once() {
+    let mut random = SplitMix64(8);
+    let (_, mut codes) = cases().into_iter().find(|(name, _)| *name == "families").unwrap();
+    codes.extend((0..1500).map(|i| random.next() & if i % 2 == 0 { !0xFFFF } else { u64::MAX }));
+    codes.extend_from_within(..200);
+    let entries = entries(&codes);
+    let queries = queries(&codes, &mut random);
+    let mut wholes: Vec<HammingIndex> = BLOCKS[..3]
+        .iter()
+        .map(|&(total, differing)| HammingIndex::with_blocks(Blocks { total, differing }).unwrap())
+        .collect();
+    wholes.extend([3, 6, 20].map(|radius| HammingIndex::new(radius).unwrap()));
+    for whole in wholes {
+        for of in [2, 16, 256] {
+            let mut parts = parts_of(&whole, of);
+            // Half of the parts are built, half grow.
+            for (i, part) in parts.iter_mut().enumerate() {
+                if i % 2 == 0 {
+                    part.insert_all(&entries);
+                } else {
+                    entries.iter().for_each(|&(code, doc)| _ = part.insert(code, doc));
+                }
+            }
+            let mut left = entries.clone();
+            for round in 0..2 {
+                let scan = oracle(&left);
+                for &query in &queries {
+                    let mut expected = Vec::new();
+                    scan.find_all(query, whole.radius(), &mut expected);
+                    let (all, needed) = from_parts(&parts, query);
+                    assert!(all == expected && needed == expected, "{of} parts, round {round}, {query}");
+                }
+                let gone = left.split_off(left.len() / 2);
+                parts.iter_mut().for_each(|part| _ = part.remove_all(&gone));
+            }
+            let stored = HammingIndex::from_bytes(&parts[1].to_bytes()).unwrap();
+            assert_eq!((stored.len(), stored.part()), (parts[1].len(), parts[1].part()));
+            parts.iter_mut().for_each(|part| _ = part.remove_all(&left));
+            assert!(parts.iter().all(HammingIndex::is_empty));
+        }
+    }
+    assert!(HammingIndex::new(3).unwrap().into_part(Part { index: 3, of: 3 }).is_err());
+}
+
+#[test]
+fn exact_blocks_ask_few_parts() {
+    let parts = parts_of(&HammingIndex::new(3).unwrap(), 256);
+    assert!(parts[0].parts_for(fp(0x0123_4567_89AB_CDEF)).len() <= 4);
+}
+
+#[test]
+fn blocks_with_a_smaller_radius_find_what_is_within_it() {
+    let (_, codes) = cases().into_iter().find(|(name, _)| *name == "families").unwrap();
+    let entries = entries(&codes);
+    let (scan, queries) = (oracle(&entries), queries(&codes, &mut SplitMix64(9)));
+    for radius in 0..=3 {
+        let blocks = Blocks { total: 6, differing: 3 };
+        let mut index = HammingIndex::with_blocks_and_radius(blocks, radius).unwrap();
+        index.insert_all(&entries);
+        agrees(&format!("radius {radius} of blocks 6, 3"), &index, &scan, &queries);
+    }
+    let message = HammingIndex::with_blocks_and_radius(Blocks { total: 6, differing: 3 }, 4).unwrap_err();
+    assert_eq!(message.to_string(), "`radius` is 4: must be 0 to 3");
 }
 
 #[test]

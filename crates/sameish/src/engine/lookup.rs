@@ -119,7 +119,7 @@ impl Overlap {
 
 fn hamming(simhash: &SimHashConfig) -> Result<HammingIndex> {
     match simhash.blocks {
-        Some(blocks) => HammingIndex::with_blocks(blocks),
+        Some(blocks) => HammingIndex::with_blocks_and_radius(blocks, simhash.radius),
         None => HammingIndex::new(simhash.radius),
     }
 }

@@ -8,10 +8,26 @@ pub(super) const SEVERAL: u32 = u32::MAX;
 /// Maps that grow one at a time, so that no insert waits for all of them to be rehashed.
 const SHARDS: usize = 256;
 
+/// The documents of a code that has a value.
+pub(super) trait DocumentSets {
+    /// Calls `each` with the documents, in rising order.
+    fn each(&self, code: u64, value: u32, each: &mut dyn FnMut(u32));
+}
+
 /// The documents of the fingerprints that have several. One alone is stored beside its code.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Documents {
     shards: Vec<HashMap<u64, BTreeSet<u32>>>,
+}
+
+impl DocumentSets for Documents {
+    fn each(&self, code: u64, value: u32, each: &mut dyn FnMut(u32)) {
+        if value != SEVERAL {
+            return each(value);
+        }
+        let set = self.shards.get(shard(code)).and_then(|shard| shard.get(&code));
+        set.into_iter().flatten().for_each(|&doc| each(doc));
+    }
 }
 
 impl Documents {
@@ -46,18 +62,28 @@ impl Documents {
         Some(left)
     }
 
-    /// Calls `each` with the documents of a code that has `value`, in rising order.
-    pub(super) fn each(&self, code: u64, value: u32, mut each: impl FnMut(u32)) {
-        if value != SEVERAL {
-            return each(value);
-        }
-        let set = self.shards.get(shard(code)).and_then(|shard| shard.get(&code));
-        set.into_iter().flatten().for_each(|&doc| each(doc));
-    }
-
     /// Each set of documents that share a fingerprint.
     pub(super) fn sets(&self) -> impl Iterator<Item = &BTreeSet<u32>> {
         self.shards.iter().flat_map(HashMap::values)
+    }
+
+    /// Each code with several documents, and those, in rising order.
+    pub(super) fn sorted(&self) -> Vec<(u64, &BTreeSet<u32>)> {
+        let mut sets: Vec<_> = self.shards.iter().flatten().map(|(&code, set)| (code, set)).collect();
+        sets.sort_unstable_by_key(|&(code, _)| code);
+        sets
+    }
+
+    /// Makes these the documents of a code.
+    pub(super) fn put(&mut self, code: u64, docs: &[u32]) {
+        self.shard_mut(code).insert(code, docs.iter().copied().collect());
+    }
+
+    /// How many documents a code with this value has.
+    pub(super) fn count(&self, code: u64, value: u32) -> usize {
+        let mut count = 0;
+        self.each(code, value, &mut |_| count += 1);
+        count
     }
 
     /// About how many bytes this takes: what the maps reserve, and tree nodes two thirds full.

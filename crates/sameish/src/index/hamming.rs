@@ -1,9 +1,14 @@
 //! Who is near in 64 bits?
 
 use super::blocks::BlockTables;
-use super::documents::{Documents, SEVERAL};
+use super::documents::{DocumentSets, Documents, SEVERAL};
+use super::file::{self, Header};
 use super::layers::Layers;
+use super::pages::Pages;
+use super::part::Part;
 use super::plan::{self, Key, Spec};
+use super::search::Search;
+use super::view::HammingView;
 use super::{DocNumber, Hit, Pair};
 use crate::config::Blocks;
 use crate::error::{Error, Result};
@@ -11,16 +16,6 @@ use crate::sketch::Fingerprint;
 
 /// Codes that a new index is planned for when nothing is said.
 const EXPECTED: usize = 1_000_000;
-
-/// Codes whose documents are fetched together.
-const PENDING: usize = 64;
-
-/// A code that was found, before its documents are.
-struct Found {
-    query: usize,
-    code: u64,
-    value: Option<u32>,
-}
 
 /// Finds documents whose fingerprints differ in at most `radius` bits. Exact: no match is missed, each is told once.
 ///
@@ -53,7 +48,7 @@ struct Found {
 pub struct HammingIndex {
     radius: u32,
     tables: Option<BlockTables>,
-    layers: Layers,
+    layers: Layers<Pages>,
     documents: Documents,
     len: usize,
 }
@@ -74,10 +69,39 @@ impl HammingIndex {
 
     /// An index with one table for each choice of agreeing blocks, for a radius of `blocks.differing` bits.
     pub fn with_blocks(blocks: Blocks) -> Result<HammingIndex> {
+        HammingIndex::with_blocks_and_radius(blocks, blocks.differing)
+    }
+
+    /// The same for a radius of at most `blocks.differing` bits: the tables find more than is asked for.
+    pub fn with_blocks_and_radius(blocks: Blocks, radius: u32) -> Result<HammingIndex> {
         let tables = BlockTables::new(blocks)?;
-        let radius = blocks.differing;
+        check_radius(radius, blocks.differing)?;
         let layers = Layers::build(explicit(&tables), radius, true, 0, &[], &[]);
         Ok(HammingIndex { radius, tables: Some(tables), layers, documents: Documents::default(), len: 0 })
+    }
+
+    /// Makes an empty index one part of several. All parts must be made from equal indexes: the tables are not chosen
+    /// anew for what a part gets.
+    pub fn into_part(self, part: Part) -> Result<HammingIndex> {
+        part.check()?;
+        if !self.is_empty() {
+            return Err(Error::field("index", format!("{} documents", self.len), "empty to become a part"));
+        }
+        let layers = match part.is_partial() {
+            true => Layers::build_part(self.layers.specs(), self.radius, part, &[], &[]),
+            false => self.layers,
+        };
+        Ok(HammingIndex { layers, ..self })
+    }
+
+    /// Which part of the whole this is.
+    pub fn part(&self) -> Part {
+        self.layers.part()
+    }
+
+    /// The parts that have to be asked about a query, in rising order. The others have nothing near it.
+    pub fn parts_for(&self, query: Fingerprint) -> Vec<u32> {
+        self.layers.parts_for(query.as_u64())
     }
 
     /// The most bits in which a hit may differ.
@@ -102,7 +126,7 @@ impl HammingIndex {
 
     /// How many tables there are.
     pub fn table_count(&self) -> usize {
-        self.layers.specs().count()
+        self.layers.tables().len()
     }
 
     /// Bytes on the heap. Counts every bucket: not for hot paths.
@@ -110,122 +134,72 @@ impl HammingIndex {
         self.layers.memory_bytes() + self.documents.memory_bytes()
     }
 
-    /// Adds a document, and tells whether it was new. A fingerprint may have many documents.
+    /// Adds a document, and tells whether it was new. A fingerprint may have many documents. A part takes no notice of
+    /// fingerprints that none of its tables has room for.
     pub fn insert(&mut self, fingerprint: Fingerprint, doc: DocNumber) -> bool {
-        self.layers.prefetch_headers(fingerprint.as_u64());
-        self.insert_with(fingerprint, doc, Layers::insert)
+        let code = fingerprint.as_u64();
+        self.layers.prefetch_headers(code);
+        self.layers.prefetch_insert(code);
+        self.add(code, doc.0)
     }
 
     /// Removes a document, and tells whether it was there.
     pub fn remove(&mut self, fingerprint: Fingerprint, doc: DocNumber) -> bool {
-        self.layers.prefetch_headers(fingerprint.as_u64());
-        self.layers.prefetch_codes(fingerprint.as_u64());
-        self.remove_with(fingerprint, doc, Layers::remove)
+        let code = fingerprint.as_u64();
+        self.layers.prefetch_headers(code);
+        self.layers.prefetch_codes(code);
+        self.take(code, doc.0)
     }
 
     /// Adds many documents, and tells how many were new. Into an empty index this also chooses the tables anew, for as
-    /// many as there are, and builds each in one go.
+    /// many as there are, and builds each in one go; a part keeps its tables.
     pub fn insert_all(&mut self, entries: &[(Fingerprint, DocNumber)]) -> usize {
         let before = self.len;
         if self.is_empty() {
             self.build(entries);
             return self.len;
         }
-        let mut added = Vec::new();
-        for i in self.order(entries) {
-            let (fingerprint, doc) = entries[i as usize];
-            self.insert_with(fingerprint, doc, |layers, code, value| {
-                layers.insert_first(code, value);
-                added.push(code);
-            });
-        }
-        self.layers.insert_rest(&added);
+        let codes: Vec<u64> = entries.iter().map(|(fingerprint, _)| fingerprint.as_u64()).collect();
+        let change = |index: &mut HammingIndex, i: usize| _ = index.add(codes[i], entries[i].1.0);
+        Layers::ahead_of(self, &codes, |index| &index.layers, Layers::prefetch_insert, change);
         self.len - before
     }
 
     /// Removes many documents, and tells how many were there.
     pub fn remove_all(&mut self, entries: &[(Fingerprint, DocNumber)]) -> usize {
         let before = self.len;
-        let mut removed = Vec::new();
-        for i in self.order(entries) {
-            let (fingerprint, doc) = entries[i as usize];
-            self.remove_with(fingerprint, doc, |layers, code| {
-                layers.remove_first(code);
-                removed.push(code);
-            });
-        }
-        self.layers.remove_rest(&removed);
+        let codes: Vec<u64> = entries.iter().map(|(fingerprint, _)| fingerprint.as_u64()).collect();
+        let change = |index: &mut HammingIndex, i: usize| _ = index.take(codes[i], entries[i].1.0);
+        Layers::ahead_of(self, &codes, |index| &index.layers, Layers::prefetch_codes, change);
         before - self.len
     }
 
     /// Some document within the radius, not always the nearest.
     pub fn find_first(&self, query: Fingerprint) -> Option<Hit> {
-        let mut first = None;
-        self.layers.find(query.as_u64(), &mut |code, value| {
-            first = self.first_of(query.as_u64(), code, value);
-            true
-        });
-        first
+        self.search().find_first(query)
     }
 
     /// Replaces `hits` by every document within the radius, the nearest first, then by number.
     pub fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>) {
-        hits.clear();
-        self.layers.find(query.as_u64(), &mut |code, value| {
-            self.push_hits(query.as_u64(), code, value, hits);
-            false
-        });
-        hits.sort_unstable();
+        self.search().find_all(query, hits);
     }
 
     /// For each query, as [`find_first`](Self::find_first) gives it.
     pub fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>> {
-        let codes: Vec<u64> = queries.iter().map(|query| query.as_u64()).collect();
-        let mut firsts = vec![None; queries.len()];
-        self.layers.find_bulk(&codes, &mut |query, code, value| {
-            firsts[query] = self.first_of(codes[query], code, value);
-            true
-        });
-        firsts
+        self.search().find_first_bulk(queries)
     }
 
     /// Gives `sink` the position of each query and its hits, as [`find_all`](Self::find_all) does, in order. Much
     /// faster than a loop, because memory is asked for what the next queries need while one is answered.
-    pub fn find_all_bulk(&self, queries: &[Fingerprint], mut sink: impl FnMut(usize, &[Hit])) {
-        let codes: Vec<u64> = queries.iter().map(|query| query.as_u64()).collect();
-        let (mut next, mut hits, mut pending) = (0, Vec::new(), Vec::with_capacity(PENDING));
-        let mut tell = |hits: &mut Vec<Hit>, upto: usize| {
-            while next < upto {
-                hits.sort_unstable();
-                sink(next, hits);
-                hits.clear();
-                next += 1;
-            }
-        };
-        let mut settle = |pending: &mut Vec<Found>| {
-            pending.iter().for_each(|found| self.layers.prefetch_first(found.code));
-            pending.iter().for_each(|found| self.layers.prefetch_value(found.code));
-            for Found { query, code, value } in pending.drain(..) {
-                tell(&mut hits, query);
-                self.push_hits(codes[query], code, value, &mut hits);
-            }
-        };
-        self.layers.find_bulk(&codes, &mut |query, code, value| {
-            self.layers.prefetch_first_header(code);
-            pending.push(Found { query, code, value });
-            if pending.len() == PENDING {
-                settle(&mut pending);
-            }
-            false
-        });
-        settle(&mut pending);
-        tell(&mut hits, queries.len());
+    pub fn find_all_bulk(&self, queries: &[Fingerprint], sink: impl FnMut(usize, &[Hit])) {
+        self.search().find_all_bulk(queries, sink);
     }
 
     /// Gives `sink` all pairs of documents within the radius, each once, in no particular order.
     ///
     /// A bucket is compared with itself only, so this is far from comparing all with all. Documents that share a
-    /// fingerprint are a pair each with each: nothing can be faster than telling them.
+    /// fingerprint are a pair each with each: nothing can be faster than telling them. A part tells no pair that needs
+    /// another part: ask all parts with [`find_all_bulk`](Self::find_all_bulk) instead.
     pub fn pairs(&self, mut sink: impl FnMut(Pair)) {
         for set in self.documents.sets() {
             for (i, &a) in set.iter().enumerate() {
@@ -235,14 +209,59 @@ impl HammingIndex {
         self.layers.pairs(&mut |x, y| {
             let distance = (x ^ y).count_ones();
             let (Some(of_x), Some(of_y)) = (self.layers.get(x), self.layers.get(y)) else { return };
-            self.documents.each(x, of_x, |a| {
-                self.documents.each(y, of_y, |b| sink(Pair::new(a, b, distance)));
+            self.documents.each(x, of_x, &mut |a| {
+                self.documents.each(y, of_y, &mut |b| sink(Pair::new(a, b, distance)));
             });
         });
     }
 
+    /// The index as bytes of one file, which [`from_bytes`](Self::from_bytes) and [`HammingView`] read.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        // Writing to memory does not fail.
+        let _ = self.write_into(&mut bytes);
+        bytes
+    }
+
+    /// Writes the index, as [`to_bytes`](Self::to_bytes) gives it.
+    pub fn write_into(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
+        let blocks = self.tables.as_ref().map(BlockTables::blocks);
+        let header = Header { radius: self.radius, blocks, part: self.part(), len: self.len as u64 };
+        file::write(out, &header, &self.layers, &self.documents)
+    }
+
+    /// Reads a stored index. Everything is checked.
+    pub fn from_bytes(bytes: &[u8]) -> Result<HammingIndex> {
+        HammingView::from_bytes(bytes)?.to_index()
+    }
+
+    /// An index of codes with values, and the documents of codes that have several.
+    pub(super) fn from_stored<'a>(
+        header: &Header,
+        tables: Option<BlockTables>,
+        specs: Vec<Spec>,
+        mut entries: Vec<(u64, u32)>,
+        sets: impl Iterator<Item = (u64, &'a [u32])>,
+    ) -> HammingIndex {
+        let Header { radius, part, .. } = *header;
+        let mut documents = Documents::default();
+        sets.for_each(|(code, docs)| documents.put(code, docs));
+        entries.sort_unstable();
+        entries.dedup_by_key(|entry| entry.0);
+        let len = entries.iter().map(|&(code, value)| documents.count(code, value)).sum();
+        let (codes, values): (Vec<u64>, Vec<u32>) = entries.into_iter().unzip();
+        let layers = match part.is_partial() {
+            true => Layers::build_part(specs, radius, part, &codes, &values),
+            false => Layers::build(specs, radius, true, 0, &codes, &values),
+        };
+        HammingIndex { radius, tables, layers, documents, len }
+    }
+
     fn build(&mut self, entries: &[(Fingerprint, DocNumber)]) {
         let mut sorted: Vec<(u64, u32)> = entries.iter().map(|(fp, doc)| (fp.as_u64(), doc.0)).collect();
+        if self.layers.part().is_partial() {
+            sorted.retain(|&(code, _)| self.layers.owns(code));
+        }
         sorted.sort_unstable();
         sorted.dedup();
         self.len = sorted.len();
@@ -253,30 +272,33 @@ impl HammingIndex {
             codes.push(code);
             values.push(value.unwrap_or(SEVERAL));
         }
+        self.layers = self.built(&codes, &values);
+    }
+
+    fn built(&self, codes: &[u64], values: &[u32]) -> Layers<Pages> {
+        let part = self.layers.part();
+        if part.is_partial() {
+            return Layers::build_part(self.layers.specs(), self.radius, part, codes, values);
+        }
         let plan = match &self.tables {
             Some(tables) => explicit(tables),
             None => plan::choose(self.radius, codes.len().max(EXPECTED)),
         };
-        self.layers = Layers::build(plan, self.radius, true, 0, &codes, &values);
+        Layers::build(plan, self.radius, true, 0, codes, values)
     }
 
-    /// The order in which a bulk change walks through memory once.
-    fn order(&self, entries: &[(Fingerprint, DocNumber)]) -> Vec<u32> {
-        let codes: Vec<u64> = entries.iter().map(|(fingerprint, _)| fingerprint.as_u64()).collect();
-        self.layers.order(&codes)
+    fn search(&self) -> Search<'_, Pages, Documents> {
+        Search { layers: &self.layers, documents: &self.documents }
     }
 
-    fn insert_with(
-        &mut self,
-        fingerprint: Fingerprint,
-        doc: DocNumber,
-        add: impl FnOnce(&mut Layers, u64, u32),
-    ) -> bool {
-        let code = fingerprint.as_u64();
+    fn add(&mut self, code: u64, doc: u32) -> bool {
+        if !self.layers.owns(code) {
+            return false;
+        }
         let known = self.layers.get(code);
-        let Some(value) = self.documents.add(code, known, doc.0) else { return false };
+        let Some(value) = self.documents.add(code, known, doc) else { return false };
         match known {
-            None => add(&mut self.layers, code, value),
+            None => self.layers.insert(code, value),
             Some(old) if old != value => self.layers.set(code, value),
             Some(_) => {}
         }
@@ -284,34 +306,16 @@ impl HammingIndex {
         true
     }
 
-    fn remove_with(
-        &mut self,
-        fingerprint: Fingerprint,
-        doc: DocNumber,
-        take: impl FnOnce(&mut Layers, u64),
-    ) -> bool {
-        let code = fingerprint.as_u64();
+    fn take(&mut self, code: u64, doc: u32) -> bool {
         let Some(value) = self.layers.get(code) else { return false };
-        match self.documents.take(code, value, doc.0) {
+        match self.documents.take(code, value, doc) {
             None => return false,
-            Some(None) => take(&mut self.layers, code),
+            Some(None) => self.layers.remove(code),
             Some(Some(left)) if left != value => self.layers.set(code, left),
             Some(Some(_)) => {}
         }
         self.len -= 1;
         true
-    }
-
-    fn push_hits(&self, query: u64, code: u64, value: Option<u32>, hits: &mut Vec<Hit>) {
-        let distance = (query ^ code).count_ones();
-        let Some(value) = value.or_else(|| self.layers.get(code)) else { return };
-        self.documents.each(code, value, |doc| hits.push(Hit { distance, doc: DocNumber(doc) }));
-    }
-
-    fn first_of(&self, query: u64, code: u64, value: Option<u32>) -> Option<Hit> {
-        let mut hits = Vec::new();
-        self.push_hits(query, code, value, &mut hits);
-        hits.first().copied()
     }
 }
 

@@ -3,8 +3,10 @@
 //! Every pair within the radius is found by at least one table of the plan, and by how it differs one can tell which
 //! tables those are. Only the first of them reports it.
 
+use super::pages::{Buckets, Pages};
+use super::part::Part;
 use super::plan::{self, Key, Spec};
-use super::table::Table;
+use super::table::{Nested, Shape, Table};
 use crate::simd::{self, Level};
 
 /// How many probes ahead the header of a bucket, and then its codes, are fetched.
@@ -12,12 +14,16 @@ const HEADER_AHEAD: usize = 64;
 const CODES_AHEAD: usize = 32;
 /// Probes that are listed before they are walked: the list stays in the cache.
 const LISTED: usize = 4096;
+/// The same in queries, or changes, where each looks into one bucket a table.
+const QUERY_HEADER_AHEAD: usize = 16;
+const QUERY_CODES_AHEAD: usize = 8;
 
-/// Distinct codes under the tables of a plan. The first table has the values, if there are any.
+/// Distinct codes under the tables of a plan. The first table has the values, if there are any; in a part all have.
 #[derive(Clone, Debug)]
-pub(super) struct Layers {
+pub(super) struct Layers<S> {
     radius: u32,
-    tables: Vec<Table>,
+    part: Part,
+    tables: Vec<Table<S>>,
     len: usize,
     /// Whether a scan of the first table is cheaper than the plan.
     scans: bool,
@@ -26,6 +32,9 @@ pub(super) struct Layers {
 /// What is done with a code that was found: its code, and its value where that is at hand. Says whether to stop.
 pub(super) type Emit<'a> = dyn FnMut(u64, Option<u32>) -> bool + 'a;
 
+/// The same for many queries, with the position of the query first.
+pub(super) type EmitBulk<'a> = dyn FnMut(usize, u64, Option<u32>) -> bool + 'a;
+
 /// One look into a bucket.
 struct Probe {
     query: u32,
@@ -33,7 +42,7 @@ struct Probe {
     bucket: u32,
 }
 
-impl Layers {
+impl Layers<Pages> {
     /// Tables with these codes, which are distinct.
     pub(super) fn build(
         plan: Vec<Spec>,
@@ -42,101 +51,168 @@ impl Layers {
         depth: u32,
         codes: &[u64],
         values: &[u32],
-    ) -> Layers {
-        let whole = plan.len() == 1 && plan[0] == Spec::whole(radius) && radius > 0;
-        let load = if whole { plan::SCAN_LOAD } else { plan::LOAD };
+    ) -> Layers<Pages> {
+        let load = plan::load(&plan, radius);
         let table = |(i, spec)| {
-            let table = Table::new(spec, load, with_values && i == 0, radius, depth, codes.len());
-            table.build(codes, values)
+            let (shape, values) = (Shape::new(spec, load, codes.len()), if i == 0 { values } else { &[] });
+            Table::build(shape, with_values && i == 0, radius, depth, codes, values)
         };
         let tables = plan.into_iter().enumerate().map(table).collect();
-        let mut layers = Layers { radius, tables, len: codes.len(), scans: false };
-        layers.decide();
-        layers
+        Layers::over(radius, Part::WHOLE, tables, codes.len())
     }
 
-    pub(super) fn get(&self, code: u64) -> Option<u32> {
-        self.tables[0].get(code)
+    /// Tables with those of these codes, which are distinct, that the part owns.
+    pub(super) fn build_part(
+        plan: Vec<Spec>,
+        radius: u32,
+        part: Part,
+        codes: &[u64],
+        values: &[u32],
+    ) -> Layers<Pages> {
+        let load = plan::load(&plan, radius);
+        let table = |spec: &Spec| {
+            let owned = (0..codes.len()).filter(|&i| part.owns(spec, codes[i]));
+            let (codes, values): (Vec<u64>, Vec<u32>) = owned.map(|i| (codes[i], values[i])).unzip();
+            Table::build(Shape::new(*spec, load, codes.len()), true, radius, 0, &codes, &values)
+        };
+        let tables = plan.iter().map(table).collect();
+        let owned = |code: &&u64| plan.iter().any(|spec| part.owns(spec, **code));
+        Layers::over(radius, part, tables, codes.iter().filter(owned).count())
     }
 
     pub(super) fn set(&mut self, code: u64, value: u32) {
-        self.tables[0].set(code, value);
+        if !self.part.is_partial() {
+            return self.tables[0].set(code, value);
+        }
+        self.owning_mut(code).for_each(|table| table.set(code, value));
     }
 
-    /// Adds a code that is not here yet.
+    /// Adds a code that is not here yet and that this part owns.
     pub(super) fn insert(&mut self, code: u64, value: u32) {
-        self.insert_first(code, value);
-        self.tables[1..].iter_mut().for_each(|table| table.insert(code, value));
-    }
-
-    /// Adds a code that is not here yet to the first table only: [`insert_rest`](Self::insert_rest) has to follow.
-    pub(super) fn insert_first(&mut self, code: u64, value: u32) {
-        self.tables[0].insert(code, value);
+        self.owning_mut(code).for_each(|table| table.insert(code, value));
         self.len += 1;
         if self.len.is_power_of_two() {
             self.decide();
         }
     }
 
-    /// Adds codes to all tables but the first, each table in its own order.
-    pub(super) fn insert_rest(&mut self, codes: &[u64]) {
-        for table in &mut self.tables[1..] {
-            let order = table.order(codes);
-            order.into_iter().for_each(|i| table.insert(codes[i as usize], 0));
-        }
-    }
-
     /// Removes a code that is here.
     pub(super) fn remove(&mut self, code: u64) {
-        self.remove_first(code);
-        self.tables[1..].iter_mut().for_each(|table| table.remove(code));
-    }
-
-    /// Removes a code that is here from the first table only: [`remove_rest`](Self::remove_rest) has to follow.
-    pub(super) fn remove_first(&mut self, code: u64) {
-        self.tables[0].remove(code);
+        self.owning_mut(code).for_each(|table| table.remove(code));
         self.len -= 1;
         if self.len.is_power_of_two() {
             self.decide();
         }
     }
 
-    /// Removes codes from all tables but the first, each table in its own order.
-    pub(super) fn remove_rest(&mut self, codes: &[u64]) {
-        for table in &mut self.tables[1..] {
-            let order = table.order(codes);
-            order.into_iter().for_each(|i| table.remove(codes[i as usize]));
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.tables.iter().map(|table| size_of::<Table<Pages>>() + table.memory_bytes()).sum()
+    }
+
+    /// Fetches what an insert of the code reads and writes, after [`prefetch_headers`](Self::prefetch_headers).
+    pub(super) fn prefetch_insert(&self, code: u64) {
+        let first = &self.tables[0];
+        first.store.prefetch_codes(first.bucket(code));
+        self.tables.iter().for_each(|table| table.prefetch_end(code));
+    }
+
+    /// Calls `change` with each code and its position, and fetches memory for those that come later.
+    pub(super) fn ahead_of<T>(
+        host: &mut T,
+        codes: &[u64],
+        layers: impl Fn(&T) -> &Layers<Pages>,
+        prefetch: impl Fn(&Layers<Pages>, u64),
+        mut change: impl FnMut(&mut T, usize),
+    ) {
+        for i in 0..codes.len() {
+            if let Some(&code) = codes.get(i + QUERY_HEADER_AHEAD) {
+                layers(host).prefetch_headers(code);
+            }
+            if let Some(&code) = codes.get(i + QUERY_CODES_AHEAD) {
+                prefetch(layers(host), code);
+            }
+            change(host, i);
         }
     }
 
-    /// The positions of codes in the order of the first table.
-    pub(super) fn order(&self, codes: &[u64]) -> Vec<u32> {
-        self.tables[0].order(codes)
+    fn owning_mut(&mut self, code: u64) -> impl Iterator<Item = &mut Table<Pages>> {
+        let part = self.part;
+        self.tables.iter_mut().filter(move |table| part.owns(table.spec(), code))
+    }
+}
+
+impl<S: Buckets> Layers<S> {
+    /// Layers of tables that are there.
+    pub(super) fn over(radius: u32, part: Part, tables: Vec<Table<S>>, len: usize) -> Layers<S> {
+        let mut layers = Layers { radius, part, tables, len, scans: false };
+        layers.decide();
+        layers
     }
 
-    pub(super) fn specs(&self) -> impl Iterator<Item = &Spec> {
-        self.tables.iter().map(|table| &table.spec)
+    /// The value of a code, if it is here.
+    pub(super) fn get(&self, code: u64) -> Option<u32> {
+        if !self.part.is_partial() {
+            return self.tables[0].get(code);
+        }
+        self.tables.iter().find(|table| self.part.owns(table.spec(), code))?.get(code)
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.tables.iter().map(|table| size_of::<Table>() + table.memory_bytes()).sum()
+    pub(super) fn tables(&self) -> &[Table<S>] {
+        &self.tables
+    }
+
+    /// How many distinct codes there are.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn part(&self) -> Part {
+        self.part
+    }
+
+    pub(super) fn specs(&self) -> Vec<Spec> {
+        self.tables.iter().map(|table| *table.spec()).collect()
+    }
+
+    /// Whether some table of this part has the code.
+    pub(super) fn owns(&self, code: u64) -> bool {
+        self.tables.iter().any(|table| self.part.owns(table.spec(), code))
+    }
+
+    /// The parts that can have codes near the query, in rising order.
+    pub(super) fn parts_for(&self, query: u64) -> Vec<u32> {
+        let mut marked = vec![false; self.part.of as usize];
+        for table in &self.tables {
+            match table.spec() {
+                Spec { key: Key::Hashed, flips: 1.., .. } => marked.fill(true),
+                spec => self.part.mark(spec, query, &mut marked),
+            }
+        }
+        (0..self.part.of).filter(|&part| marked[part as usize]).collect()
     }
 
     /// Fetches the headers of the buckets of a code.
+    #[inline]
     pub(super) fn prefetch_headers(&self, code: u64) {
-        self.tables.iter().for_each(|table| table.prefetch_header(table.bucket(code)));
+        self.tables.iter().for_each(|table| table.store.prefetch_header(table.bucket(code)));
+    }
+
+    /// Fetches the codes of the buckets of a code.
+    #[inline]
+    pub(super) fn prefetch_codes(&self, code: u64) {
+        self.tables.iter().for_each(|table| table.store.prefetch_codes(table.bucket(code)));
     }
 
     /// Fetches the header of the bucket of a code in the first table: the first of three steps to its value.
     pub(super) fn prefetch_first_header(&self, code: u64) {
-        let bucket = self.tables[0].bucket(code);
-        self.tables[0].prefetch_header(bucket);
-        self.tables[0].prefetch_values_header(bucket);
+        let table = &self.tables[0];
+        table.store.prefetch_header(table.bucket(code));
     }
 
     /// Fetches the bucket of a code in the first table: the second step.
     pub(super) fn prefetch_first(&self, code: u64) {
-        self.tables[0].prefetch_codes(self.tables[0].bucket(code));
+        let table = &self.tables[0];
+        table.store.prefetch_codes(table.bucket(code));
     }
 
     /// Fetches the value of a code: the third step.
@@ -144,9 +220,9 @@ impl Layers {
         self.tables[0].prefetch_value(code);
     }
 
-    /// Fetches the codes of the buckets of a code.
-    pub(super) fn prefetch_codes(&self, code: u64) {
-        self.tables.iter().for_each(|table| table.prefetch_codes(table.bucket(code)));
+    /// Calls `each` with every code of the first table and its value, if it has one.
+    pub(super) fn each(&self, each: &mut dyn FnMut(u64, Option<u32>)) {
+        self.tables[0].each(each);
     }
 
     /// Emits each code within the radius once.
@@ -156,7 +232,7 @@ impl Layers {
         if self.scans {
             return self.scan(level, query, &mut positions, emit);
         }
-        if self.tables.iter().any(|table| table.spec.flips > 0) {
+        if self.flips() {
             let mut stopped = false;
             self.find_bulk(&[query], &mut |_, code, value| {
                 stopped |= emit(code, value);
@@ -173,9 +249,12 @@ impl Layers {
 
     /// Emits the position of a query and each code within the radius of it, query after query. Whoever says stop hears
     /// no more of that query.
-    pub(super) fn find_bulk(&self, queries: &[u64], emit: &mut dyn FnMut(usize, u64, Option<u32>) -> bool) {
+    pub(super) fn find_bulk(&self, queries: &[u64], emit: &mut EmitBulk) {
         if self.scans {
             return self.scan_bulk(queries, emit);
+        }
+        if !self.flips() {
+            return self.sweep(queries, emit);
         }
         let mut probes: Vec<Probe> = Vec::with_capacity(LISTED.min(queries.len() * self.tables.len()));
         for (query, &code) in queries.iter().enumerate() {
@@ -192,12 +271,35 @@ impl Layers {
         self.walk(queries, &probes, emit);
     }
 
+    /// As [`find_bulk`](Self::find_bulk), where a query looks into one bucket a table.
+    fn sweep(&self, queries: &[u64], emit: &mut EmitBulk) {
+        let level = Level::current();
+        let mut positions = Vec::new();
+        queries.iter().take(QUERY_HEADER_AHEAD).for_each(|&code| self.prefetch_headers(code));
+        queries.iter().take(QUERY_CODES_AHEAD).for_each(|&code| self.prefetch_codes(code));
+        for (i, &query) in queries.iter().enumerate() {
+            if let Some(&next) = queries.get(i + QUERY_HEADER_AHEAD) {
+                self.prefetch_headers(next);
+            }
+            if let Some(&next) = queries.get(i + QUERY_CODES_AHEAD) {
+                self.prefetch_codes(next);
+            }
+            for t in 0..self.tables.len() {
+                let bucket = self.tables[t].bucket(query);
+                if self.look(level, query, t, bucket, &mut positions, &mut |code, value| emit(i, code, value))
+                {
+                    break;
+                }
+            }
+        }
+    }
+
     /// Emits each pair of codes within the radius once.
     pub(super) fn pairs(&self, emit: &mut dyn FnMut(u64, u64)) {
         let level = Level::current();
         let mut positions = Vec::new();
         if self.scans {
-            return self.each_code(&mut |code| {
+            return self.each(&mut |code, _| {
                 self.scan(level, code, &mut positions, &mut |other, _| {
                     if code < other {
                         emit(code, other);
@@ -207,7 +309,7 @@ impl Layers {
             });
         }
         for (i, table) in self.tables.iter().enumerate() {
-            if table.spec.flips == 0 {
+            if table.spec().flips == 0 {
                 self.pairs_in_buckets(level, i, emit);
             } else {
                 self.pairs_by_probing(level, i, emit);
@@ -215,44 +317,42 @@ impl Layers {
         }
     }
 
-    /// Calls `each` with every code, in the order of the first table.
-    pub(super) fn each_code(&self, each: &mut dyn FnMut(u64)) {
-        let table = &self.tables[0];
-        for bucket in 0..table.buckets() as u32 {
-            table.codes(bucket).iter().for_each(|&code| each(code));
-        }
-        table.all_nested().iter().for_each(|nested| nested.each_code(each));
+    fn decide(&mut self) {
+        let specs = self.specs();
+        let probed = specs.iter().all(|spec| spec.flips == 0 || spec.key != Key::Hashed);
+        // A part that scanned would tell what another part tells by its tables.
+        let scans = !self.part.is_partial() && plan::cost(&specs, self.len) > plan::scan_cost(self.len);
+        self.scans = !probed || scans;
     }
 
-    fn decide(&mut self) {
-        let specs: Vec<Spec> = self.specs().copied().collect();
-        let probed = specs.iter().all(|spec| spec.flips == 0 || spec.key != Key::Hashed);
-        self.scans = !probed || plan::cost(&specs, self.len) > plan::scan_cost(self.len);
+    /// Whether queries look for keys other than their own.
+    fn flips(&self) -> bool {
+        self.tables.iter().any(|table| table.spec().flips > 0)
     }
 
     /// The first table that finds a pair that differs in these bits.
     #[inline]
     fn finder(&self, differing: u64) -> Option<usize> {
-        self.tables.iter().position(|table| table.spec.finds(differing))
+        self.tables.iter().position(|table| table.spec().finds(differing))
     }
 
     /// Walks a list of probes, fetching what comes later.
-    fn walk(&self, queries: &[u64], probes: &[Probe], emit: &mut dyn FnMut(usize, u64, Option<u32>) -> bool) {
+    fn walk(&self, queries: &[u64], probes: &[Probe], emit: &mut EmitBulk) {
         let level = Level::current();
         let mut positions = Vec::new();
         let mut done = u32::MAX;
         for probe in probes.iter().take(HEADER_AHEAD) {
-            self.tables[probe.table as usize].prefetch_header(probe.bucket);
+            self.tables[probe.table as usize].store.prefetch_header(probe.bucket);
         }
         for probe in probes.iter().take(CODES_AHEAD) {
-            self.tables[probe.table as usize].prefetch_codes(probe.bucket);
+            self.tables[probe.table as usize].store.prefetch_codes(probe.bucket);
         }
         for (i, probe) in probes.iter().enumerate() {
             if let Some(next) = probes.get(i + HEADER_AHEAD) {
-                self.tables[next.table as usize].prefetch_header(next.bucket);
+                self.tables[next.table as usize].store.prefetch_header(next.bucket);
             }
             if let Some(next) = probes.get(i + CODES_AHEAD) {
-                self.tables[next.table as usize].prefetch_codes(next.bucket);
+                self.tables[next.table as usize].store.prefetch_codes(next.bucket);
             }
             let query = probe.query as usize;
             if probe.query == done {
@@ -280,8 +380,7 @@ impl Layers {
         let table = &self.tables[i];
         let codes = table.codes(bucket);
         if codes.is_empty() {
-            let mut once = |code: u64, value| self.finder(code ^ query) == Some(i) && emit(code, value);
-            return table.nested(bucket).is_some_and(|nested| nested.find(query, &mut once));
+            return table.nested(bucket).is_some_and(|nested| self.look_within(query, i, nested, emit));
         }
         simd::near(level, codes, query, self.radius, positions);
         if positions.is_empty() {
@@ -298,6 +397,19 @@ impl Layers {
         stopped
     }
 
+    /// As [`look`](Self::look), in the index of a crowded bucket.
+    fn look_within(&self, query: u64, i: usize, nested: &Nested<S>, emit: &mut Emit) -> bool {
+        let differing = (query ^ nested.code) & nested.shared;
+        // Where all codes agree on the key of an earlier table, and with the query, that table tells them.
+        let told = |table: &Table<S>| table.spec().mask & (differing | !nested.shared) == 0;
+        if self.tables[..i].iter().any(told) {
+            return false;
+        }
+        nested
+            .layers
+            .find(query, &mut |code, value| self.finder(code ^ query) == Some(i) && emit(code, value))
+    }
+
     /// Emits what is near, by looking at every code of the first table.
     fn scan(&self, level: Level, query: u64, positions: &mut Vec<u32>, emit: &mut Emit) -> bool {
         let table = &self.tables[0];
@@ -311,12 +423,12 @@ impl Layers {
                 return true;
             }
         }
-        table.all_nested().iter().any(|nested| nested.scan(level, query, positions, emit))
+        table.all_nested().iter().any(|nested| nested.layers.scan(level, query, positions, emit))
     }
 
     /// As [`scan`](Self::scan), many queries a bucket. What is found waits until all buckets were seen, so few queries
     /// are taken together where many are near.
-    fn scan_bulk(&self, queries: &[u64], emit: &mut dyn FnMut(usize, u64, Option<u32>) -> bool) {
+    fn scan_bulk(&self, queries: &[u64], emit: &mut EmitBulk) {
         let level = Level::current();
         let (mut positions, mut found) = (Vec::new(), Vec::new());
         let together = if self.radius <= 16 { 256 } else { 16 };
@@ -348,7 +460,10 @@ impl Layers {
                 found.extend(positions.drain(..).map(hit));
             }
         }
-        table.all_nested().iter().for_each(|nested| nested.scan_chunk(level, queries, positions, found));
+        table
+            .all_nested()
+            .iter()
+            .for_each(|nested| nested.layers.scan_chunk(level, queries, positions, found));
     }
 
     /// The pairs of a table without flips stand in one bucket.
@@ -368,13 +483,13 @@ impl Layers {
                 codes = rest;
             }
         }
-        table.all_nested().iter().for_each(|nested| nested.pairs(&mut once));
+        table.all_nested().iter().for_each(|nested| nested.layers.pairs(&mut once));
     }
 
     fn pairs_by_probing(&self, level: Level, i: usize, emit: &mut dyn FnMut(u64, u64)) {
         let mut positions = Vec::new();
         let mut buckets = Vec::new();
-        self.each_code(&mut |code| {
+        self.tables[i].each(&mut |code, _| {
             self.tables[i].probe(code, |bucket| buckets.push(bucket));
             for bucket in buckets.drain(..) {
                 self.look(level, code, i, bucket, &mut positions, &mut |other, _| {

@@ -6,8 +6,13 @@
 //!
 //! ```text
 //! hamming.rs   HammingIndex: fingerprints and their documents
+//! view.rs      HammingView: the same, read where it lies
+//!   file.rs      how an index is stored
+//!   search.rs    what an index and a view of a stored one have in common
 //!   layers.rs    a set of codes under several tables, each pair found in exactly one of them
 //!     table.rs     codes by key, in buckets that split one at a time
+//!     pages.rs     where the codes of a bucket lie
+//!     part.rs      which share of the keys is here
 //!     plan.rs      which keys, from the number of codes and the radius
 //!   documents.rs the documents of a fingerprint that has several
 //!   blocks.rs    the explicit cut into blocks of seed 004
@@ -23,14 +28,19 @@ mod bands;
 mod blocks;
 mod buckets;
 mod documents;
+mod file;
 mod hamming;
 mod layers;
 mod linear;
 mod overlap;
+mod pages;
+mod part;
 mod plan;
+mod search;
 mod slots;
 mod table;
 mod tuning;
+mod view;
 
 pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, BandPair, BandSearch};
 pub use blocks::{BlockTables, Permutation};
@@ -38,8 +48,10 @@ pub use buckets::{Buckets, BucketsBuilder};
 pub use hamming::HammingIndex;
 pub use linear::LinearScan;
 pub use overlap::{OverlapHit, OverlapIndex};
+pub use part::Part;
 pub use slots::BUCKET_STORED;
 pub use tuning::CurvePoint;
+pub use view::HammingView;
 
 /// A document as an index knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -38,9 +38,9 @@ impl Spec {
 }
 
 /// Codes a bucket holds on average before tables grow. Fewer cost memory, more cost time.
-pub(super) const LOAD: usize = 21;
+const LOAD: usize = 15;
 /// The same for a table that is scanned as a whole.
-pub(super) const SCAN_LOAD: usize = 1024;
+const SCAN_LOAD: usize = 1024;
 /// Most tables of the automatic choice, so that a fingerprint stays under 48 bytes.
 const MAX_TABLES: u32 = 4;
 /// Most buckets of one table that a query may read.
@@ -51,6 +51,11 @@ const MAX_PROBES: f64 = 65536.0;
 const PROBE: f64 = 12.0;
 const CODE: f64 = 0.25;
 const SCAN: f64 = 0.1;
+
+/// How many codes buckets of a plan hold on average before tables grow.
+pub(super) fn load(plan: &[Spec], radius: u32) -> usize {
+    if radius > 0 && plan == [Spec::whole(radius)] { SCAN_LOAD } else { LOAD }
+}
 
 /// The tables for about `n` codes of 64 bits; one [`Spec::whole`] where nothing is cheaper than the scan.
 pub(super) fn choose(radius: u32, n: usize) -> Vec<Spec> {
@@ -90,6 +95,11 @@ fn table_cost(spec: &Spec, n: usize) -> f64 {
     }
     let bucket = n as f64 / f64::from(split).exp2();
     probes * (PROBE + bucket * CODE)
+}
+
+/// Whether the list of near keys of a table with so many bits is one that a plan of ours could have.
+pub(super) fn bearable(spec: &Spec, bits: u32) -> bool {
+    spec.flips <= 64 && (spec.key == Key::Hashed || ball(bits, spec.flips) <= 4.0 * MAX_PROBES)
 }
 
 /// How many words of `bits` bits differ from one in at most `flips`.
@@ -161,8 +171,8 @@ mod tests {
 
     #[test]
     fn nested_blocks_share_the_varying_bits() {
-        let plan = choose_nested(3, 0xFFFF_0000_FFFF_FFFF, 600).unwrap();
-        assert_eq!(plan.iter().fold(0, |all, spec| all | spec.mask), 0xFFFF_0000_FFFF_FFFF);
+        let plan = choose_nested(3, 0xFFF0_0000_FFFF_FFFF, 600).unwrap();
+        assert_eq!(plan.iter().fold(0, |all, spec| all | spec.mask), 0xFFF0_0000_FFFF_FFFF);
         assert!(plan.iter().map(|spec| spec.flips + 1).sum::<u32>() > 3);
         assert!(plan.iter().any(|spec| spec.key == Key::Gathered));
         assert!(choose_nested(3, 0xFF, 600).is_none());

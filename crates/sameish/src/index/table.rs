@@ -5,78 +5,17 @@
 //! a rehash: the most that one insert moves is a bucket or two.
 
 use super::layers::Layers;
+use super::pages::{Buckets, Pages, Taken};
+use super::part::gather;
 use super::plan::{self, Key, Spec};
-use crate::simd;
+use crate::simd::{self, Level};
 use std::collections::HashMap;
 
 /// A bucket beyond this many codes, and beyond [`CROWD_FACTOR`] times the average, gets an index of its own.
 const CROWD: usize = 512;
 const CROWD_FACTOR: usize = 4;
 /// Indexes within indexes: more would cost memory without end.
-const MAX_DEPTH: u32 = 4;
-/// Bucket headers that are allocated together.
-const SEGMENT: usize = 4096;
-
-/// Runs of items, one a bucket, with headers in segments so that adding a bucket moves none of the others.
-#[derive(Clone, Debug)]
-pub(super) struct Runs<T> {
-    segments: Vec<Vec<Vec<T>>>,
-}
-
-impl<T: Copy> Runs<T> {
-    fn new() -> Runs<T> {
-        Runs { segments: Vec::new() }
-    }
-
-    #[inline]
-    pub(super) fn get(&self, bucket: u32) -> &Vec<T> {
-        &self.segments[bucket as usize / SEGMENT][bucket as usize % SEGMENT]
-    }
-
-    #[inline]
-    fn get_mut(&mut self, bucket: u32) -> &mut Vec<T> {
-        &mut self.segments[bucket as usize / SEGMENT][bucket as usize % SEGMENT]
-    }
-
-    #[inline]
-    fn prefetch_header(&self, bucket: u32) {
-        simd::prefetch(&self.segments[bucket as usize / SEGMENT], bucket as usize % SEGMENT);
-    }
-
-    fn add(&mut self, run: Vec<T>) {
-        match self.segments.last_mut() {
-            Some(segment) if segment.len() < SEGMENT => segment.push(run),
-            _ => self.segments.push(vec![run]),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Vec<T>> {
-        self.segments.iter().flatten()
-    }
-
-    /// Items and headers, with the 16 bytes that an allocator keeps for each run.
-    fn memory_bytes(&self) -> usize {
-        let headers: usize =
-            self.segments.iter().map(|segment| segment.capacity() * size_of::<Vec<T>>()).sum();
-        let held = self.iter().filter(|run| run.capacity() > 0);
-        headers + held.map(|run| run.capacity() * size_of::<T>() + 16).sum::<usize>()
-    }
-}
-
-/// Appends with little slack: an eighth, where `Vec` would double.
-fn push<T>(run: &mut Vec<T>, item: T) {
-    if run.len() == run.capacity() {
-        run.reserve_exact((run.len() / 8).max(3));
-    }
-    run.push(item);
-}
-
-fn swap_remove<T>(run: &mut Vec<T>, at: usize) {
-    run.swap_remove(at);
-    if run.capacity() > 2 * run.len() + 16 {
-        run.shrink_to(run.len() + 4);
-    }
-}
+pub(super) const MAX_DEPTH: u32 = 4;
 
 /// Where a code is.
 enum Place {
@@ -84,89 +23,54 @@ enum Place {
     Nested(usize),
 }
 
+/// How a table names its buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) spec: Spec,
+    /// Codes a bucket has on average before the next is split.
+    pub(super) load: usize,
+    /// Buckets are named by `bits` bits of the key, those before `split` by one more.
+    pub(super) bits: u32,
+    pub(super) split: u32,
+}
+
 /// Distinct codes by key, with a value beside each code if asked for.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
-    pub(super) spec: Spec,
-    codes: Runs<u64>,
-    values: Option<Runs<u32>>,
-    len: usize,
-    load: usize,
+pub(super) struct Table<S> {
+    pub(super) shape: Shape,
+    pub(super) store: S,
+    pub(super) len: usize,
+    pub(super) with_values: bool,
     radius: u32,
     depth: u32,
-    /// Buckets are named by `bits` bits of the key, those before `split` by one more.
-    bits: u32,
-    split: u32,
     /// What to flip in a key of `bits` bits to get all keys within the flips of the spec, fewest flips first.
     ball: Vec<u32>,
     /// How many of those leave a flip for the next bit.
     inner: usize,
     /// Crowded buckets. When one is split both halves share the index, because dividing it would take long.
     nested_at: HashMap<u32, usize>,
-    nested: Vec<Layers>,
+    nested: Vec<Nested<S>>,
 }
 
-impl Table {
-    /// A table with room for `n` codes.
-    pub(super) fn new(
-        spec: Spec,
-        load: usize,
-        with_values: bool,
-        radius: u32,
-        depth: u32,
-        n: usize,
-    ) -> Table {
-        let values = with_values.then(Runs::new);
-        let mut table = Table {
-            spec,
-            codes: Runs::new(),
-            values,
-            len: 0,
-            load,
-            radius,
-            depth,
-            bits: 0,
-            split: 0,
-            ball: Vec::new(),
-            inner: 0,
-            nested_at: HashMap::new(),
-            nested: Vec::new(),
-        };
-        let wanted = n.div_ceil(load).max(1);
-        table.bits = wanted.ilog2().min(table.max_bits());
-        if table.bits < table.max_bits() {
-            table.split = (wanted - (1 << table.bits)) as u32;
-        }
-        for _ in 0..table.buckets() {
-            table.codes.add(Vec::new());
-            table.values.iter_mut().for_each(|values| values.add(Vec::new()));
-        }
-        table.list_ball();
-        table
-    }
+/// The index of a crowded bucket.
+#[derive(Clone, Debug)]
+pub(super) struct Nested<S> {
+    pub(super) layers: Layers<S>,
+    /// One of its codes, and the bits in which all agree with it.
+    pub(super) code: u64,
+    pub(super) shared: u64,
+}
 
-    /// A table of these codes, by counting first, so that every bucket is allocated once.
-    pub(super) fn build(mut self, codes: &[u64], values: &[u32]) -> Table {
-        let mut counts = vec![0u32; self.buckets()];
-        codes.iter().for_each(|&code| counts[self.bucket(code) as usize] += 1);
-        for (bucket, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            self.codes.get_mut(bucket as u32).reserve_exact(count as usize);
-            if let Some(values) = &mut self.values {
-                values.get_mut(bucket as u32).reserve_exact(count as usize);
-            }
+impl Shape {
+    /// Buckets for `n` codes.
+    pub(super) fn new(spec: Spec, load: usize, n: usize) -> Shape {
+        let mut shape = Shape { spec, load, bits: 0, split: 0 };
+        let wanted = n.div_ceil(load).max(1);
+        shape.bits = wanted.ilog2().min(shape.max_bits());
+        if shape.bits < shape.max_bits() {
+            shape.split = (wanted - (1 << shape.bits)) as u32;
         }
-        for (i, &code) in codes.iter().enumerate() {
-            let bucket = self.bucket(code);
-            self.codes.get_mut(bucket).push(code);
-            if let Some(runs) = &mut self.values {
-                runs.get_mut(bucket).push(values[i]);
-            }
-        }
-        self.len = codes.len();
-        for bucket in 0..self.buckets() as u32 {
-            self.nest_if_crowded(bucket);
-        }
-        self
+        shape
     }
 
     pub(super) fn buckets(&self) -> usize {
@@ -185,7 +89,7 @@ impl Table {
     fn key(&self, code: u64) -> u32 {
         match self.spec.key {
             Key::Field { shift } => ((code & self.spec.mask) >> shift) as u32,
-            Key::Gathered => gather(code, self.spec.mask),
+            Key::Gathered => gather(code, self.spec.mask) as u32,
             Key::Hashed => {
                 let bits = code & self.spec.mask;
                 ((bits ^ bits >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
@@ -194,19 +98,71 @@ impl Table {
     }
 
     /// Names can not be longer than the key. Beyond 2^28 buckets there is nothing to gain.
-    fn max_bits(&self) -> u32 {
+    pub(super) fn max_bits(&self) -> u32 {
         self.spec.mask.count_ones().min(28)
+    }
+
+    /// The bits that codes of a bucket share when tables are large, and that a nested index has no use for.
+    fn hidden(&self) -> u64 {
+        if self.spec.flips == 0 { self.spec.mask } else { 0 }
+    }
+}
+
+impl<S: Buckets> Table<S> {
+    /// A table over buckets that are there.
+    pub(super) fn over(
+        shape: Shape,
+        store: S,
+        len: usize,
+        with_values: bool,
+        radius: u32,
+        depth: u32,
+    ) -> Table<S> {
+        let (ball, nested_at) = (Vec::new(), HashMap::new());
+        let mut table = Table {
+            shape,
+            store,
+            len,
+            with_values,
+            radius,
+            depth,
+            ball,
+            inner: 0,
+            nested_at,
+            nested: Vec::new(),
+        };
+        table.list_ball();
+        table
+    }
+
+    /// Makes `nested` the index of the buckets that have its number.
+    pub(super) fn nest(&mut self, buckets: impl Iterator<Item = (u32, usize)>, nested: Vec<Nested<S>>) {
+        self.nested_at = buckets.collect();
+        self.nested = nested;
+    }
+
+    pub(super) fn spec(&self) -> &Spec {
+        &self.shape.spec
+    }
+
+    #[inline]
+    pub(super) fn bucket(&self, code: u64) -> u32 {
+        self.shape.bucket(code)
+    }
+
+    pub(super) fn buckets(&self) -> usize {
+        self.shape.buckets()
     }
 
     /// Calls `each` with every bucket that can hold codes near `code`, each once.
     pub(super) fn probe(&self, code: u64, mut each: impl FnMut(u32)) {
-        if self.spec.flips == 0 {
+        if self.spec().flips == 0 {
             return each(self.bucket(code));
         }
         let mut seen = Vec::new();
         let mut each = |bucket: u32| {
             // Buckets that share a nested index must not have it searched twice.
-            match self.nested_at.get(&bucket) {
+            match self.nested_index(bucket) {
                 Some(&nested) if seen.contains(&nested) => {}
                 Some(&nested) => {
                     seen.push(nested);
@@ -215,18 +171,19 @@ impl Table {
                 None => each(bucket),
             }
         };
-        let key = self.key(code);
-        let low = key & ((1 << self.bits) - 1);
-        let high = key & (1 << self.bits);
+        let Shape { bits, split, .. } = self.shape;
+        let key = self.shape.key(code);
+        let low = key & ((1 << bits) - 1);
+        let high = key & (1 << bits);
         for (i, flipped) in self.ball.iter().enumerate() {
             let near = low ^ flipped;
-            if near >= self.split {
+            if near >= split {
                 each(near);
                 continue;
             }
             each(near | high);
             if i < self.inner {
-                each(near | (high ^ 1 << self.bits));
+                each(near | (high ^ 1 << bits));
             }
         }
     }
@@ -234,130 +191,59 @@ impl Table {
     /// The codes of a bucket; none if it is crowded and has an index of its own.
     #[inline]
     pub(super) fn codes(&self, bucket: u32) -> &[u64] {
-        self.codes.get(bucket)
+        self.store.codes(bucket)
     }
 
     /// The value at a place of a bucket, if this table has values.
+    #[inline]
     pub(super) fn value(&self, bucket: u32, at: usize) -> Option<u32> {
-        self.values.as_ref().map(|values| values.get(bucket)[at])
+        self.store.values(bucket)?.get(at).copied()
     }
 
     /// The index of a crowded bucket.
     #[inline]
-    pub(super) fn nested(&self, bucket: u32) -> Option<&Layers> {
-        if self.nested.is_empty() {
-            return None;
-        }
-        self.nested_at.get(&bucket).map(|&i| &self.nested[i])
+    pub(super) fn nested(&self, bucket: u32) -> Option<&Nested<S>> {
+        self.nested_index(bucket).map(|&i| &self.nested[i])
     }
 
     /// All indexes of crowded buckets.
-    pub(super) fn all_nested(&self) -> &[Layers] {
+    pub(super) fn all_nested(&self) -> &[Nested<S>] {
         &self.nested
     }
 
-    #[inline]
-    pub(super) fn prefetch_header(&self, bucket: u32) {
-        self.codes.prefetch_header(bucket);
-    }
-
-    /// Fetches the header of the values of a bucket.
-    pub(super) fn prefetch_values_header(&self, bucket: u32) {
-        self.values.iter().for_each(|values| values.prefetch_header(bucket));
+    /// Crowded buckets, with the numbers of their indexes, in rising order.
+    pub(super) fn crowded(&self) -> Vec<(u32, usize)> {
+        let mut crowded: Vec<(u32, usize)> = self.nested_at.iter().map(|(&b, &i)| (b, i)).collect();
+        crowded.sort_unstable();
+        crowded
     }
 
     /// Fetches the value of a code.
     pub(super) fn prefetch_value(&self, code: u64) {
-        if let (Some(Place::Bucket(bucket, at)), Some(values)) = (self.place(code), &self.values) {
-            simd::prefetch(values.get(bucket), at);
+        if let Some(Place::Bucket(bucket, at)) = self.place(code) {
+            self.store.values(bucket).iter().for_each(|values| simd::prefetch(values, at));
         }
-    }
-
-    /// Fetches the first lines of a bucket; the CPU follows a longer run by itself.
-    #[inline]
-    pub(super) fn prefetch_codes(&self, bucket: u32) {
-        let codes = self.codes.get(bucket);
-        for line in 0..codes.len().div_ceil(8).min(PREFETCHED_LINES) {
-            simd::prefetch(codes, line * 8);
-        }
-        // Runs do not begin with a line, so the last code may be on one more.
-        simd::prefetch(codes, codes.len().saturating_sub(1));
-    }
-
-    /// The positions of codes in the order of their buckets, so that a bulk change walks through memory once.
-    pub(super) fn order(&self, codes: &[u64]) -> Vec<u32> {
-        let mut ends = vec![0u32; self.buckets() + 1];
-        codes.iter().for_each(|&code| ends[self.bucket(code) as usize + 1] += 1);
-        (1..ends.len()).for_each(|i| ends[i] += ends[i - 1]);
-        let mut order = vec![0; codes.len()];
-        for (i, &code) in codes.iter().enumerate() {
-            let next = &mut ends[self.bucket(code) as usize];
-            order[*next as usize] = i as u32;
-            *next += 1;
-        }
-        order
     }
 
     /// The value of a code, if it is here.
     pub(super) fn get(&self, code: u64) -> Option<u32> {
         match self.place(code)? {
             Place::Bucket(bucket, at) => self.value(bucket, at).or(Some(0)),
-            Place::Nested(i) => self.nested[i].get(code),
+            Place::Nested(i) => self.nested[i].layers.get(code),
         }
     }
 
-    /// Replaces the value of a code that is here.
-    pub(super) fn set(&mut self, code: u64, value: u32) {
-        match (self.place(code), &mut self.values) {
-            (Some(Place::Bucket(bucket, at)), Some(values)) => values.get_mut(bucket)[at] = value,
-            (Some(Place::Nested(i)), _) => self.nested[i].set(code, value),
-            _ => {}
-        }
-    }
-
-    /// Adds a code that is not here yet.
-    pub(super) fn insert(&mut self, code: u64, value: u32) {
-        self.len += 1;
-        let bucket = self.bucket(code);
-        if let Some(&i) = self.nested_index(bucket) {
-            self.nested[i].insert(code, value);
-        } else {
-            push(self.codes.get_mut(bucket), code);
-            if let Some(values) = &mut self.values {
-                push(values.get_mut(bucket), value);
+    /// Calls `each` with every code and its value, if it has one.
+    pub(super) fn each(&self, each: &mut dyn FnMut(u64, Option<u32>)) {
+        for bucket in 0..self.buckets() as u32 {
+            for (at, &code) in self.codes(bucket).iter().enumerate() {
+                each(code, self.value(bucket, at));
             }
-            self.nest_if_crowded(bucket);
         }
-        if self.len > self.load * self.buckets() && self.bits < self.max_bits() {
-            self.split_next();
-        }
+        self.nested.iter().for_each(|nested| nested.layers.each(each));
     }
 
-    /// Removes a code that is here.
-    pub(super) fn remove(&mut self, code: u64) {
-        match self.place(code) {
-            Some(Place::Bucket(bucket, at)) => {
-                swap_remove(self.codes.get_mut(bucket), at);
-                if let Some(values) = &mut self.values {
-                    swap_remove(values.get_mut(bucket), at);
-                }
-            }
-            Some(Place::Nested(i)) => self.nested[i].remove(code),
-            None => return,
-        }
-        self.len -= 1;
-    }
-
-    pub(super) fn memory_bytes(&self) -> usize {
-        let values = self.values.as_ref().map_or(0, Runs::memory_bytes);
-        let nested: usize = self.nested.iter().map(Layers::memory_bytes).sum();
-        self.codes.memory_bytes()
-            + values
-            + nested
-            + self.nested_at.capacity() * 24
-            + self.ball.capacity() * 4
-    }
-
+    #[inline]
     fn nested_index(&self, bucket: u32) -> Option<&usize> {
         if self.nested.is_empty() { None } else { self.nested_at.get(&bucket) }
     }
@@ -367,69 +253,15 @@ impl Table {
         if let Some(&i) = self.nested_index(bucket) {
             return Some(Place::Nested(i));
         }
-        position(self.codes.get(bucket), code).map(|at| Place::Bucket(bucket, at))
-    }
-
-    /// Divides the next bucket in turn by one bit more.
-    fn split_next(&mut self) {
-        let (old, new) = (self.split, self.split + (1 << self.bits));
-        self.codes.add(Vec::new());
-        self.values.iter_mut().for_each(|values| values.add(Vec::new()));
-        self.split += 1;
-        if let Some(&i) = self.nested_index(old) {
-            self.nested_at.insert(new, i);
-        } else {
-            self.divide(old, new);
-        }
-        if self.split == 1 << self.bits {
-            (self.bits, self.split) = (self.bits + 1, 0);
-            self.list_ball();
-        }
-    }
-
-    fn divide(&mut self, old: u32, new: u32) {
-        let codes = std::mem::take(self.codes.get_mut(old));
-        let moves: Vec<bool> = codes.iter().map(|&code| self.bucket(code) == new).collect();
-        let (kept, moved) = divided(&codes, &moves);
-        (*self.codes.get_mut(old), *self.codes.get_mut(new)) = (kept, moved);
-        if let Some(values) = &mut self.values {
-            let (kept, moved) = divided(values.get(old), &moves);
-            (*values.get_mut(old), *values.get_mut(new)) = (kept, moved);
-        }
-    }
-
-    /// Gives a bucket with far too many codes an index over the bits in which they differ.
-    fn nest_if_crowded(&mut self, bucket: u32) {
-        let len = self.codes.get(bucket).len();
-        if len <= CROWD || self.depth == MAX_DEPTH || len <= CROWD_FACTOR * self.load {
-            return;
-        }
-        // Where the scan is the plan, crowded buckets are what is wanted; checked last because it divides.
-        if len <= CROWD_FACTOR * self.len / self.buckets() {
-            return;
-        }
-        let codes = self.codes.get(bucket);
-        let varying = codes.iter().fold(0, |bits, code| bits | (code ^ codes[0])) & !self.hidden();
-        let Some(plan) = plan::choose_nested(self.radius, varying, len) else { return };
-        let codes = std::mem::take(self.codes.get_mut(bucket));
-        let values = self.values.as_mut().map(|values| std::mem::take(values.get_mut(bucket)));
-        let with_values = values.is_some();
-        let values = values.unwrap_or_default();
-        let nested = Layers::build(plan, self.radius, with_values, self.depth + 1, &codes, &values);
-        self.nested_at.insert(bucket, self.nested.len());
-        self.nested.push(nested);
-    }
-
-    /// The bits that codes of a bucket share when tables are large, and that a nested index has no use for.
-    fn hidden(&self) -> u64 {
-        if self.spec.flips == 0 { self.spec.mask } else { 0 }
+        let at = simd::position(Level::current(), self.codes(bucket), code)?;
+        Some(Place::Bucket(bucket, at))
     }
 
     fn list_ball(&mut self) {
         self.ball.clear();
-        let flips = self.spec.flips;
+        let flips = self.spec().flips;
         // A table that is scanned as a whole has no use for a list, which would be long.
-        if flips == 0 || matches!(self.spec.key, Key::Hashed) {
+        if flips == 0 || matches!(self.spec().key, Key::Hashed) {
             return;
         }
         self.ball.push(0);
@@ -440,44 +272,126 @@ impl Table {
             for at in from..upto {
                 let word = self.ball[at];
                 let above = if flip == 1 { 0 } else { 32 - word.leading_zeros() };
-                (above..self.bits).for_each(|bit| self.ball.push(word | 1 << bit));
+                (above..self.shape.bits).for_each(|bit| self.ball.push(word | 1 << bit));
             }
             from = upto;
         }
     }
 }
 
-/// The bits under the mask, moved together.
-fn gather(code: u64, mask: u64) -> u32 {
-    let (mut rest, mut key, mut at) = (mask, 0, 0);
-    while rest != 0 && at < 32 {
-        key |= (code >> rest.trailing_zeros() & 1) << at;
-        rest &= rest - 1;
-        at += 1;
+impl Table<Pages> {
+    /// A table of these codes, by counting first, so that every page is allocated once.
+    pub(super) fn build(
+        shape: Shape,
+        with_values: bool,
+        radius: u32,
+        depth: u32,
+        codes: &[u64],
+        values: &[u32],
+    ) -> Table<Pages> {
+        let mut counts = vec![0u32; shape.buckets()];
+        codes.iter().for_each(|&code| counts[shape.bucket(code) as usize] += 1);
+        let mut store = Pages::with_sizes(&counts, with_values);
+        for (i, &code) in codes.iter().enumerate() {
+            let bucket = shape.bucket(code);
+            let left = &mut counts[bucket as usize];
+            *left -= 1;
+            store.put(bucket, *left as usize, code, values.get(i).copied());
+        }
+        let mut table = Table::over(shape, store, codes.len(), with_values, radius, depth);
+        for bucket in 0..table.buckets() as u32 {
+            table.nest_if_crowded(bucket);
+        }
+        table
     }
-    key as u32
-}
 
-/// Lines that are fetched ahead for each bucket.
-const PREFETCHED_LINES: usize = 8;
-
-/// Where a code is, eight at a time: the compiler makes vector code of the inner loop.
-fn position(codes: &[u64], code: u64) -> Option<usize> {
-    let (eights, rest) = codes.as_chunks::<8>();
-    let found = eights.iter().position(|eight| eight.iter().fold(false, |any, &c| any | (c == code)));
-    match found {
-        Some(i) => eights[i].iter().position(|&c| c == code).map(|at| 8 * i + at),
-        None => rest.iter().position(|&c| c == code).map(|at| 8 * eights.len() + at),
+    /// Fetches what an insert of the code writes to.
+    pub(super) fn prefetch_end(&self, code: u64) {
+        let bucket = self.bucket(code);
+        self.store.prefetch_end(bucket);
+        self.store.prefetch_value_end(bucket);
     }
-}
 
-/// What stays and what moves, each with a little room.
-fn divided<T: Copy>(items: &[T], moves: &[bool]) -> (Vec<T>, Vec<T>) {
-    let moving = moves.iter().filter(|&&moves| moves).count();
-    let mut kept = Vec::with_capacity(items.len() - moving + 2);
-    let mut moved = Vec::with_capacity(moving + 2);
-    for (&item, &moves) in items.iter().zip(moves) {
-        if moves { moved.push(item) } else { kept.push(item) }
+    /// Replaces the value of a code that is here.
+    pub(super) fn set(&mut self, code: u64, value: u32) {
+        match self.place(code) {
+            Some(Place::Bucket(bucket, at)) => self.store.set_value(bucket, at, value),
+            Some(Place::Nested(i)) => self.nested[i].layers.set(code, value),
+            None => {}
+        }
     }
-    (kept, moved)
+
+    /// Adds a code that is not here yet.
+    pub(super) fn insert(&mut self, code: u64, value: u32) {
+        self.len += 1;
+        let bucket = self.bucket(code);
+        if let Some(&i) = self.nested_index(bucket) {
+            let nested = &mut self.nested[i];
+            nested.shared &= !(nested.code ^ code);
+            nested.layers.insert(code, value);
+        } else {
+            self.store.push(bucket, code, value);
+            let len = self.codes(bucket).len();
+            // A look at all codes of a bucket pays if it is taken seldom.
+            if len > CROWD && (len == CROWD + 1 || len.is_power_of_two()) {
+                self.nest_if_crowded(bucket);
+            }
+        }
+        if self.len > self.shape.load * self.buckets() && self.shape.bits < self.shape.max_bits() {
+            self.split_next();
+        }
+    }
+
+    /// Removes a code that is here.
+    pub(super) fn remove(&mut self, code: u64) {
+        match self.place(code) {
+            Some(Place::Bucket(bucket, at)) => self.store.swap_remove(bucket, at),
+            Some(Place::Nested(i)) => self.nested[i].layers.remove(code),
+            None => return,
+        }
+        self.len -= 1;
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let nested: usize = self.nested.iter().map(|nested| nested.layers.memory_bytes()).sum();
+        self.store.memory_bytes() + nested + self.nested_at.capacity() * 24 + self.ball.capacity() * 4
+    }
+
+    /// Divides the next bucket in turn by one bit more.
+    fn split_next(&mut self) {
+        let (old, new) = (self.shape.split, self.shape.split + (1 << self.shape.bits));
+        self.store.add_bucket(self.shape.load);
+        self.shape.split += 1;
+        if let Some(&i) = self.nested_index(old) {
+            self.nested_at.insert(new, i);
+        } else {
+            let shape = self.shape;
+            self.store.divide(old, new, |code| shape.bucket(code) == new);
+        }
+        if self.shape.split == 1 << self.shape.bits {
+            (self.shape.bits, self.shape.split) = (self.shape.bits + 1, 0);
+            self.list_ball();
+        }
+    }
+
+    /// Gives a bucket with far too many codes an index over the bits in which they differ.
+    fn nest_if_crowded(&mut self, bucket: u32) {
+        let len = self.codes(bucket).len();
+        if len <= CROWD || self.depth == MAX_DEPTH || len <= CROWD_FACTOR * self.shape.load {
+            return;
+        }
+        // Where the scan is the plan, crowded buckets are what is wanted; checked last because it divides.
+        if len <= CROWD_FACTOR * self.len / self.buckets() {
+            return;
+        }
+        let codes = self.codes(bucket);
+        let (code, hidden) = (codes[0], self.shape.hidden());
+        let varying = codes.iter().fold(0, |bits, other| bits | (code ^ other));
+        let Some(plan) = plan::choose_nested(self.radius, varying & !hidden, len) else { return };
+        let Taken { codes, values } = self.store.take(bucket, |_| true);
+        let depth = self.depth + 1;
+        let layers = Layers::build(plan, self.radius, self.with_values, depth, &codes, &values);
+        self.nested_at.insert(bucket, self.nested.len());
+        self.nested.push(Nested { layers, code, shared: !varying });
+    }
 }

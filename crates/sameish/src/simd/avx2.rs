@@ -191,3 +191,18 @@ pub(super) fn near(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u
         }
     }
 }
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn position(codes: &[u64], code: u64) -> Option<usize> {
+    let wanted = _mm256_set1_epi64x(code as i64);
+    let (fours, rest) = codes.as_chunks::<4>();
+    for (i, four) in fours.iter().enumerate() {
+        // SAFETY: four codes are 32 bytes.
+        let equal = _mm256_cmpeq_epi64(unsafe { _mm256_loadu_si256(four.as_ptr().cast()) }, wanted);
+        let hits = _mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u32;
+        if hits != 0 {
+            return Some(4 * i + hits.trailing_zeros() as usize);
+        }
+    }
+    Some(4 * fours.len() + super::scalar::position(rest, code)?)
+}

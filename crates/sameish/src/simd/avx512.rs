@@ -410,6 +410,21 @@ pub(super) fn near_by_bytes(codes: &[u64], query: u64, radius: u32, positions: &
     near_by!(count, codes, query, radius, positions);
 }
 
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn position(codes: &[u64], code: u64) -> Option<usize> {
+    let wanted = _mm512_set1_epi64(code as i64);
+    for (i, piece) in codes.chunks(8).enumerate() {
+        let live = 0xFFu8 >> (8 - piece.len());
+        // SAFETY: only the codes of the piece are read, the others are masked out.
+        let x = unsafe { _mm512_maskz_loadu_epi64(live, piece.as_ptr().cast()) };
+        let hits = _mm512_mask_cmpeq_epi64_mask(live, x, wanted);
+        if hits != 0 {
+            return Some(8 * i + hits.trailing_zeros() as usize);
+        }
+    }
+    None
+}
+
 /// Hits are rare: kept out of the loop.
 #[cold]
 fn push_positions(base: u32, mut hits: u32, positions: &mut Vec<u32>) {

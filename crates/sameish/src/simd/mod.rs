@@ -226,6 +226,12 @@ pub(crate) fn near(level: Level, codes: &[u64], query: u64, radius: u32, positio
     dispatch!(level, near(codes, query, radius, positions));
 }
 
+/// The first position of a code.
+#[inline]
+pub(crate) fn position(level: Level, codes: &[u64], code: u64) -> Option<usize> {
+    dispatch!(level, position(codes, code))
+}
+
 /// Asks the CPU to bring the cache line of `items[index]` closer. Does nothing where that is not known how.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
@@ -364,6 +370,21 @@ mod tests {
                     assert_eq!(found, expected, "without VPOPCNTDQ, {length} codes, radius {radius}");
                 }
                 prefetch(&codes, length);
+            }
+        }
+    }
+
+    #[test]
+    fn positions_agree_for_every_length() {
+        let mut random = SplitMix64(10);
+        for length in 0..40 {
+            let mut codes: Vec<u64> = (0..length).map(|_| random.next()).collect();
+            codes.extend_from_within(..length / 2);
+            for &code in codes.iter().chain(&[0, 7]) {
+                let expected = codes.iter().position(|&other| other == code);
+                for &level in Level::available() {
+                    assert_eq!(position(level, &codes, code), expected, "{level:?}, {length} codes");
+                }
             }
         }
     }

@@ -123,3 +123,7 @@ pub(super) fn near(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u
         }
     }
 }
+
+pub(super) fn position(codes: &[u64], code: u64) -> Option<usize> {
+    codes.iter().position(|&other| other == code)
+}

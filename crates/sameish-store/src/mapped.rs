@@ -1,0 +1,90 @@
+//! How is a stored index opened without reading it?
+
+use memmap2::Mmap;
+use sameish::HammingView;
+use std::fs::File;
+use std::path::Path;
+
+/// Why a stored index can not be opened.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file can not be opened or mapped.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// The file is not an index, or was damaged.
+    #[error("{0}")]
+    Index(#[from] sameish::Error),
+}
+
+/// A file with a stored Hamming index, mapped into memory.
+///
+/// The file must not be changed in place while it is mapped: write a new one and rename it.
+///
+/// ```
+/// use sameish::{DocNumber, Fingerprint, HammingIndex};
+/// use sameish_store::MappedIndex;
+///
+/// let mut index = HammingIndex::new(3)?;
+/// index.insert(Fingerprint::from_u64(0xABCD), DocNumber(1));
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("index");
+/// index.write_into(&mut std::fs::File::create(&path)?)?;
+/// let mapped = MappedIndex::open(&path)?;
+/// let hit = mapped.view()?.find_first(Fingerprint::from_u64(0xABCF));
+/// assert_eq!(hit.map(|hit| hit.doc), Some(DocNumber(1)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct MappedIndex {
+    map: Mmap,
+}
+
+impl MappedIndex {
+    /// Maps a file and checks its heads. [`HammingView::verify`] checks all of it.
+    pub fn open(path: impl AsRef<Path>) -> Result<MappedIndex, Error> {
+        let file = File::open(path)?;
+        // SAFETY: the map is read-only and the file is ours; that nobody changes it in place is asked for above. The
+        // engine takes the bytes as they come and never relies on them for memory safety.
+        #[allow(unsafe_code)]
+        let map = unsafe { Mmap::map(&file)? };
+        HammingView::from_bytes(&map)?;
+        Ok(MappedIndex { map })
+    }
+
+    /// The index. Reads the heads, so make it once for many queries.
+    pub fn view(&self) -> Result<HammingView<'_>, Error> {
+        Ok(HammingView::from_bytes(&self.map)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use sameish::{DocNumber, Fingerprint, HammingIndex};
+
+    #[test]
+    fn a_mapped_file_answers_as_the_index_did() {
+        let mut index = HammingIndex::new(3).unwrap();
+        let code = |i: u32| Fingerprint::from_u64(u64::from(i).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        (0..5000).for_each(|i| _ = index.insert(code(i), DocNumber(i)));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        std::fs::write(&path, index.to_bytes()).unwrap();
+        let mapped = MappedIndex::open(&path).unwrap();
+        let view = mapped.view().unwrap();
+        view.verify().unwrap();
+        let queries: Vec<Fingerprint> = (0..6000).map(code).collect();
+        assert_eq!(view.find_first_bulk(&queries), index.find_first_bulk(&queries));
+    }
+
+    #[test]
+    fn what_is_no_index_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        assert!(matches!(MappedIndex::open(&path), Err(Error::Io(_))));
+        std::fs::write(&path, b"hello").unwrap();
+        assert!(matches!(MappedIndex::open(&path), Err(Error::Index(_))));
+    }
+}
