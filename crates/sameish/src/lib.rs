@@ -68,7 +68,9 @@ pub mod simd;
 mod sketch;
 mod text;
 
-pub use cluster::{Cluster, ClusterId, OnlineClusters, Stars, components, stars};
+pub use cluster::{
+    Cluster, ClusterId, Contingency, Mixed, OnlineClusters, PairCounts, Score, Stars, components, stars,
+};
 pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,
     SimHashConfig, TextConfig, TokenHash, Tokenizer, Weighting,

@@ -8,11 +8,15 @@
 //!   center and no two centers match.
 //! - [`components`]: whatever is connected, however long the chain.
 //! - [`OnlineClusters`]: each newcomer joins the cluster of its best match (seed 003).
+//!
+//! [`Contingency`] says how well two clusterings agree.
 
+mod agreement;
 mod components;
 mod online;
 mod star;
 
+pub use agreement::{Contingency, Mixed, PairCounts, Score};
 pub use components::components;
 pub use online::{ClusterId, OnlineClusters};
 pub use star::{Stars, stars};
