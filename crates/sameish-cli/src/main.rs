@@ -28,6 +28,7 @@ const AFTER_HELP: &str = "\
 Examples:
   sameish compare draft.txt published.txt
   sameish fingerprint articles.jsonl.gz -o sketches.jsonl
+  sameish eval found.jsonl truth.jsonl
 
 `sameish COMMAND --help` says more, with examples.
 Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
@@ -36,6 +37,7 @@ Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(cmd::compare::Args),
+    Eval(cmd::eval::Args),
     Fingerprint(cmd::fingerprint::Args),
 }
 
@@ -48,6 +50,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     choose_simd()?;
     match cli.command {
         Command::Compare(args) => cmd::compare::run(args),
+        Command::Eval(args) => cmd::eval::run(args),
         Command::Fingerprint(args) => cmd::fingerprint::run(args),
     }
 }

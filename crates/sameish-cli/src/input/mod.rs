@@ -10,6 +10,7 @@ mod csv;
 pub(crate) mod find;
 pub(crate) mod format;
 mod jsonl;
+pub(crate) mod judgments;
 mod lines;
 pub(crate) mod open;
 pub(crate) mod reject;
