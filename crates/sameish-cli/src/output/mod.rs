@@ -8,4 +8,5 @@ pub(crate) mod escape;
 pub(crate) mod file;
 pub(crate) mod jsonl;
 pub(crate) mod messages;
+pub(crate) mod parquet;
 pub(crate) mod report;
