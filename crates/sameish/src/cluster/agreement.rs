@@ -264,7 +264,7 @@ mod tests {
         let noise = labels(1000, 30, 4);
         let noisy = (0..1000).map(|i| if i % 10 > 0 { nearly[i] } else { noise[i] }).collect();
         #[rustfmt::skip]
-        let cases: [(Vec<u32>, Vec<u32>, f64, [u64; 3]); 7] = [
+        let cases = [
             (vec![0, 0, 1, 1], vec![0, 0, 1, 2], 0.5714285714285714, [1, 1, 0]),
             (vec![0, 0, 1, 2], vec![0, 0, 1, 1], 0.5714285714285714, [1, 0, 1]),
             (vec![0, 0, 0, 0], vec![0, 1, 2, 3], 0.0, [0, 6, 0]),
