@@ -263,6 +263,25 @@ fn c51_c52_c54_files_that_are_none() {
     dir.run(["fingerprint", "a.parquet", "--format", "parquet"]).ends_with(0);
 }
 
+/// The second row group of the unpacked sample is spoiled; the rows of the first are used, and the break is told once.
+#[test]
+fn rows_before_a_break_are_used() {
+    let dir = Dir::new();
+    let sample = samples().into_iter().find(|path| path.ends_with("none.parquet")).unwrap();
+    let mut bytes = std::fs::read(sample).unwrap();
+    let needle = b"the text of row 25 says";
+    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    // The text's length, which stands before it.
+    bytes[at - 4..at].copy_from_slice(&[0xff; 4]);
+    dir.write("a.parquet", bytes);
+    dir.write("good.jsonl", "{\"id\":\"good\",\"text\":\"words that are good\"}\n");
+    let run = dir
+        .run(["fingerprint", "a.parquet", "good.jsonl"])
+        .ends_with(4)
+        .says(&["26 documents, 1 input not read"]);
+    assert!(run.ids().ends_with("9223372036854775832,\"good\""), "{}", run.ids());
+}
+
 /// One text of 64 kibibytes in a dictionary, named by 1,500 rows: 98 MB from a few hundred bytes.
 #[test]
 fn bombs_are_stopped() {

@@ -128,7 +128,9 @@ impl Copy<'_> {
         let (mut def, mut rep, mut values) = (Vec::new(), Vec::new(), Vec::new());
         let mut first = 0;
         while first < self.rows {
-            (def.clear(), rep.clear(), values.clear());
+            def.clear();
+            rep.clear();
+            values.clear();
             self.elements.store(MAX_ELEMENTS, Relaxed);
             let want = step.min(usize::try_from(self.rows - first).unwrap_or(step));
             let (rows, _, levels) = reader.read_records(want, Some(&mut def), Some(&mut rep), &mut values)?;

@@ -58,6 +58,8 @@ pub(crate) struct Rows {
     /// Elements that lists may have in one step.
     elements: Arc<AtomicU64>,
     ended: bool,
+    /// Why the file ended early, until it is told.
+    broken: Option<Broken>,
 }
 
 impl Rows {
@@ -78,6 +80,7 @@ impl Rows {
             row: 0,
             elements: Arc::new(AtomicU64::new(0)),
             ended: false,
+            broken: None,
             table,
         })
     }
@@ -85,22 +88,17 @@ impl Rows {
     /// The next records; `first` is the number of the first of them.
     pub(crate) fn next(&mut self, first: u64) -> Option<std::result::Result<Batch, Broken>> {
         if self.ended {
-            return None;
+            return self.broken.take().map(Err);
         }
         let (mut bytes, mut spans, line) = (Vec::new(), Vec::new(), self.row + 1);
-        let filled = fenced(|| self.fill(&mut bytes, &mut spans));
-        let whole = spans.len();
-        match filled {
-            // What was decoded before the break is used; the break is met again by the next call.
-            Err(_) if whole > 0 => {}
-            Err(error) => {
-                self.ended = true;
-                return Some(Err(self.table.broken(&error)));
-            }
-            Ok(()) => self.ended = spans.is_empty(),
+        if let Err(error) = fenced(|| self.fill(&mut bytes, &mut spans)) {
+            // What was decoded before the break is used first.
+            self.broken = Some(self.table.broken(&error));
+            self.ended = true;
         }
         if spans.is_empty() {
-            return None;
+            self.ended = true;
+            return self.broken.take().map(Err);
         }
         let (source, format) = (self.table.source.clone(), self.format.clone());
         Some(Ok(Batch { source, format, bytes, spans, offset: 0, line, first }))
@@ -239,7 +237,11 @@ impl Column {
 
     fn decode(&mut self, rows: usize) -> Result<usize> {
         let Column { def, rep, texts, small, large, .. } = self;
-        (def.clear(), rep.clear(), texts.clear(), small.clear(), large.clear());
+        def.clear();
+        rep.clear();
+        texts.clear();
+        small.clear();
+        large.clear();
         (self.level, self.value) = (0, 0);
         let (def, rep) = (Some(def), Some(rep));
         let (rows, ..) = match &mut self.reader {
@@ -414,11 +416,12 @@ fn wanted(schema: &SchemaDescriptor, fields: &Fields) -> std::result::Result<Vec
         }
     }
     let mut tokens = schema.columns().iter().enumerate().filter(|(_, c)| c.path().parts()[0] == TOKENS);
-    if let (Some((index, column)), None) = (tokens.next(), tokens.next()) {
-        if column.max_rep_level() == 1 && column.physical_type() == Type::BYTE_ARRAY {
-            add(index, column, TOKENS, Number::Signed);
-            has_text = true;
-        }
+    if let (Some((index, column)), None) = (tokens.next(), tokens.next())
+        && column.max_rep_level() == 1
+        && column.physical_type() == Type::BYTE_ARRAY
+    {
+        add(index, column, TOKENS, Number::Signed);
+        has_text = true;
     }
     match has_text {
         true => Ok(columns),
