@@ -231,6 +231,10 @@ impl Size {
     const MIN: u64 = 1 << 10;
     const MAX: u64 = 1 << 50;
 
+    pub(crate) fn whole(self) -> u64 {
+        self.0
+    }
+
     /// For what is held in memory.
     pub(crate) fn bytes(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)

@@ -32,6 +32,7 @@ Examples:
   sameish pairs articles.jsonl
   sameish cluster --preset headlines titles.jsonl
   sameish fingerprint articles.jsonl.gz -o sketches.jsonl
+  sameish eval found.jsonl truth.jsonl
 
 `sameish COMMAND --help` says more, with examples.
 Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
@@ -42,6 +43,7 @@ enum Command {
     Compare(cmd::compare::Args),
     Pairs(cmd::pairs::Args),
     Cluster(cmd::cluster::Args),
+    Eval(cmd::eval::Args),
     Fingerprint(cmd::fingerprint::Args),
     Bench(cmd::bench::Args),
 }
@@ -58,6 +60,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Pairs(args) => cmd::pairs::run(args),
         Command::Cluster(args) => cmd::cluster::run(args),
         Command::Bench(args) => cmd::bench::run(args),
+        Command::Eval(args) => cmd::eval::run(args),
         Command::Fingerprint(args) => cmd::fingerprint::run(args),
     }
 }

@@ -361,7 +361,6 @@ fn c50_archives_are_not_opened() {
         ("a.zip", b"PK\x03\x04rest".to_vec(), "a zip archive; archives are not opened"),
         ("a.tar.gz", gzip(&tar), "a tar archive; archives are not opened"),
         ("a.jsonl.xz", b"\xfd7zXZ\0rest".to_vec(), "xz-compressed"),
-        ("a.parquet", b"PAR1rest".to_vec(), "Parquet is not read yet"),
     ];
     for (name, bytes, reason) in archives {
         dir.write(name, bytes);

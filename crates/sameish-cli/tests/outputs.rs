@@ -265,7 +265,7 @@ fn too_short_is_an_answer() {
 #[test]
 fn help_and_version_are_given() {
     let dir = Dir::new();
-    for args in [&["--help"][..], &["fingerprint", "--help"], &["compare", "--help"]] {
+    for args in [&["--help"][..], &["fingerprint", "--help"], &["compare", "--help"], &["eval", "--help"]] {
         let run = dir.run(args).ends_with(0);
         assert!(run.stdout.contains("Examples:") && run.stdout.contains("Usage: sameish"), "{}", run.stdout);
         assert!(run.stdout.lines().all(|line| line.chars().count() <= 80), "{}", run.stdout);

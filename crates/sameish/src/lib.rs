@@ -69,8 +69,8 @@ mod sketch;
 mod text;
 
 pub use cluster::{
-    Article, ArticleGroup, Cluster, ClusterId, MeasuredCluster, OnlineClusters, Stars, components, greedy,
-    greedy_stars, measured_stars, stars,
+    Article, ArticleGroup, Cluster, ClusterId, Contingency, MeasuredCluster, Mixed, OnlineClusters,
+    PairCounts, Score, Stars, components, greedy, greedy_stars, measured_stars, stars,
 };
 pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,

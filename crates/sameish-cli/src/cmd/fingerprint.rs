@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Make a sketch of each document
 ///
-/// Reads JSONL, CSV, TSV and plain text, each also packed as .gz or .zst. Writes a line of JSON for each document,
+/// Reads JSONL, CSV, TSV and plain text, each also packed as .gz or .zst, and Parquet. Writes a line of JSON for each document,
 /// in the order of the input: its id, its status (`ok` or `too_short`), and the sketches that the preset makes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]

@@ -3,5 +3,6 @@
 pub(crate) mod bench;
 pub(crate) mod cluster;
 pub(crate) mod compare;
+pub(crate) mod eval;
 pub(crate) mod fingerprint;
 pub(crate) mod pairs;

@@ -2,7 +2,7 @@
 
 use super::find::Source;
 use super::format::{Fault, Format, Item, Span};
-use super::reject::{Reason, Reject, excerpt};
+use super::reject::{Place, Reason, Reject, excerpt};
 use sameish::{Content, DocId, Document};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) struct Batch {
     pub(crate) spans: Vec<Span>,
     /// Place of the first byte in the input.
     pub(crate) offset: u64,
-    /// Its line, from 1.
+    /// Its line or row, from 1.
     pub(crate) line: u64,
     /// Number of the first record over the whole run, from 0.
     pub(crate) first: u64,
@@ -69,10 +69,13 @@ impl Batch {
     }
 
     fn reject(&self, span: &Span, record: &[u8], reason: Reason) -> Reject {
+        let line = self.line + span.line;
+        let offset = self.offset + (span.start + reason.at) as u64;
+        let place =
+            if self.format.counts_rows() { Place::Row { row: line } } else { Place::Line { line, offset } };
         Reject {
             file: self.source.name.clone(),
-            line: self.line + span.line,
-            offset: self.offset + (span.start + reason.at) as u64,
+            place,
             excerpt: excerpt(record, reason.at),
             reason: reason.text,
         }

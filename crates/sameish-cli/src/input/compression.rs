@@ -122,12 +122,54 @@ fn plain_error(error: io::Error) -> io::Error {
     error
 }
 
+/// What came out of a file that unpacks its parts itself, watched by the same limit.
+#[derive(Debug)]
+pub(crate) struct Expansion {
+    limit: Option<u64>,
+    expanded: AtomicU64,
+}
+
+impl Expansion {
+    pub(crate) fn new(limit: Option<u64>) -> Expansion {
+        Expansion { limit, expanded: AtomicU64::new(0) }
+    }
+
+    /// Counts `bytes` that came out of a file of `packed` bytes.
+    pub(crate) fn add(&self, bytes: u64, packed: u64) -> Result<(), TooMuch> {
+        let expanded = self.expanded.fetch_add(bytes, Relaxed) + bytes;
+        match self.limit {
+            Some(limit) if expanded > limit => Err(TooMuch::Size { limit }),
+            None if expanded > RATIO_FREE && expanded / MAX_RATIO > packed => {
+                Err(TooMuch::Ratio { packed, expanded })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A limit that an input broke.
 #[derive(Debug)]
 pub(crate) enum TooMuch {
-    Size { limit: u64 },
-    Ratio { packed: u64, expanded: u64 },
+    Size {
+        limit: u64,
+    },
+    Ratio {
+        packed: u64,
+        expanded: u64,
+    },
     Window,
+    /// A page of a Parquet file.
+    Page {
+        limit: usize,
+    },
+    /// Lists of a Parquet file.
+    List {
+        limit: u64,
+    },
+    /// What describes a Parquet file.
+    Footer {
+        limit: u64,
+    },
 }
 
 impl fmt::Display for TooMuch {
@@ -141,6 +183,15 @@ impl fmt::Display for TooMuch {
                 "{packed} bytes unpack to {expanded} and more, above {MAX_RATIO} to 1; \
                  pass `--max-expanded SIZE` if that is right"
             ),
+            TooMuch::Page { limit } => {
+                write!(f, "a page of more than {limit} bytes; write the file again with smaller pages")
+            }
+            TooMuch::List { limit } => {
+                write!(f, "lists of more than {limit} elements in a few rows; is this a file of texts?")
+            }
+            TooMuch::Footer { limit } => {
+                write!(f, "a footer of more than {limit} bytes; write the file again with fewer row groups")
+            }
             TooMuch::Window => {
                 write!(f, "its Zstandard window is above 128 MiB; pack it again without `--long`")
             }

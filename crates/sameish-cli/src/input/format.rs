@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Csv,
     /// Values separated by tabs, with a line of column names
     Tsv,
+    /// Parquet, a document a row
+    Parquet,
     /// Plain text, a document a line
     Text,
 }
@@ -30,6 +32,7 @@ impl Kind {
             "jsonl" | "ndjson" | "json" => Some(Kind::Jsonl),
             "csv" => Some(Kind::Csv),
             "tsv" | "tab" => Some(Kind::Tsv),
+            "parquet" | "pq" => Some(Kind::Parquet),
             "txt" | "text" | "md" => Some(Kind::Text),
             _ => None,
         };
@@ -38,7 +41,13 @@ impl Kind {
 
     /// The format that the first bytes suggest, where no suffix tells.
     pub(crate) fn of_content(head: &[u8]) -> Kind {
-        if head.trim_ascii_start().starts_with(b"{") { Kind::Jsonl } else { Kind::Text }
+        if head.starts_with(super::parquet::MAGIC) {
+            Kind::Parquet
+        } else if head.trim_ascii_start().starts_with(b"{") {
+            Kind::Jsonl
+        } else {
+            Kind::Text
+        }
     }
 }
 
@@ -106,6 +115,11 @@ pub(crate) trait Format: Send + Sync {
     /// line end after [`Fault::TooLong`]; after [`Fault::FileTooLong`] there is none.
     fn overlong(&self) -> Fault {
         Fault::TooLong
+    }
+
+    /// Whether a record's place is the number of its row, because there are no lines.
+    fn counts_rows(&self) -> bool {
+        false
     }
 
     /// Reads one record.

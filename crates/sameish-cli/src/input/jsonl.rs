@@ -19,7 +19,7 @@ const MAX_DEPTH: u32 = 64;
 /// Up to so many keys are searched one by one, more by hashing.
 const FEW_KEYS: usize = 24;
 /// The field that may stand in for the text: a list of strings.
-const TOKENS: &str = "tokens";
+pub(crate) const TOKENS: &str = "tokens";
 
 /// JSON Lines with the given names of fields.
 pub(crate) struct Jsonl {

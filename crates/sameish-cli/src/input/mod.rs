@@ -10,8 +10,10 @@ mod csv;
 pub(crate) mod find;
 pub(crate) mod format;
 mod jsonl;
+pub(crate) mod judgments;
 mod lines;
 pub(crate) mod open;
+pub(crate) mod parquet;
 pub(crate) mod reject;
 mod text;
 
@@ -20,7 +22,7 @@ use batch::{Batch, Rules};
 use chunks::Chunks;
 use find::{Found, Source};
 use format::{Fields, Format, Kind};
-use open::{Opened, open};
+use open::{Opened, open, open_any};
 use reject::Broken;
 use sameish::Content;
 use std::io::Read;
@@ -44,9 +46,24 @@ pub(crate) struct Reading {
 pub(crate) struct Batches {
     reading: Reading,
     sources: std::vec::IntoIter<Found>,
-    current: Option<Chunks>,
+    current: Option<Input>,
     /// Records given so far.
     records: u64,
+}
+
+/// One input on its way into batches.
+enum Input {
+    Bytes(Chunks),
+    Rows(Box<parquet::Rows>),
+}
+
+impl Input {
+    fn next(&mut self, first: u64) -> Option<Result<Batch, Broken>> {
+        match self {
+            Input::Bytes(chunks) => chunks.next(first),
+            Input::Rows(rows) => rows.next(first),
+        }
+    }
 }
 
 impl Batches {
@@ -60,14 +77,14 @@ impl Iterator for Batches {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let Some(chunks) = &mut self.current else {
+            let Some(input) = &mut self.current else {
                 match self.sources.next()?.and_then(|source| start(source, &self.reading)) {
-                    Ok(chunks) => self.current = chunks,
+                    Ok(input) => self.current = input,
                     Err(broken) => return Some(Err(broken)),
                 }
                 continue;
             };
-            match chunks.next(self.records) {
+            match input.next(self.records) {
                 None => self.current = None,
                 Some(Ok(batch)) => {
                     self.records += batch.spans.len() as u64;
@@ -83,8 +100,27 @@ impl Iterator for Batches {
 }
 
 /// Opens an input and finds its format. Gives nothing where the input is empty.
-fn start(source: Source, reading: &Reading) -> Result<Option<Chunks>, Broken> {
-    let Opened { bytes, skipped, guess, first } = open(&source, reading.max_expanded)?;
+fn start(source: Source, reading: &Reading) -> Result<Option<Input>, Broken> {
+    let opened = open_any(&source, reading.max_expanded)?;
+    let named = || source.path.as_deref().and_then(|path| Kind::of_path(path).0);
+    if opened.guess == Kind::Parquet || reading.format.or_else(named) == Some(Kind::Parquet) {
+        return start_rows(source, opened, reading).map(|rows| Some(Input::Rows(Box::new(rows))));
+    }
+    start_chunks(source, opened, reading).map(|chunks| chunks.map(Input::Bytes))
+}
+
+/// What begins as Parquet does is Parquet, whatever its name.
+fn start_rows(source: Source, opened: Opened, reading: &Reading) -> Result<parquet::Rows, Broken> {
+    if reading.whole_files || reading.format.is_some_and(|format| format != Kind::Parquet) {
+        let reason = "a Parquet file; leave `--format` and `--whole-files` out for it";
+        return Err(Broken::unreadable(&source.name, reason));
+    }
+    let table = parquet::Table::open(&source, opened.bytes, reading.max_expanded)?;
+    parquet::Rows::new(table, reading.fields.clone(), reading.rules.max_line)
+}
+
+fn start_chunks(source: Source, opened: Opened, reading: &Reading) -> Result<Option<Chunks>, Broken> {
+    let Opened { bytes, skipped, guess, first } = opened;
     let max_line = reading.rules.max_line;
     let chunks = |format: Arc<dyn Format>, max| Chunks::new(source.clone(), bytes, skipped, format, max);
     if reading.whole_files {
@@ -99,7 +135,8 @@ fn start(source: Source, reading: &Reading) -> Result<Option<Chunks>, Broken> {
         ));
     }
     match known.unwrap_or(guess) {
-        Kind::Text => Ok(Some(chunks(Arc::new(text::TextLines), max_line))),
+        // Parquet went another way above.
+        Kind::Text | Kind::Parquet => Ok(Some(chunks(Arc::new(text::TextLines), max_line))),
         Kind::Jsonl if first == Some(b'[') => Err(Broken::unreadable(
             &source.name,
             "a JSON list, not an object a line; convert it, as in `jq -c '.[]' FILE`, or pass `--format text`",

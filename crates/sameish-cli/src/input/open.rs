@@ -5,6 +5,7 @@
 use super::compression::{Compression, TooMuch};
 use super::find::{Source, missing};
 use super::format::Kind;
+use super::parquet::MAGIC;
 use super::reject::Broken;
 use crate::exit::Exit;
 use std::fs::File;
@@ -30,8 +31,19 @@ pub(crate) struct Opened {
     pub(crate) first: Option<u8>,
 }
 
-/// Opens an input.
+/// Opens an input that must be text.
 pub(crate) fn open(source: &Source, max_expanded: Option<u64>) -> Result<Opened, Broken> {
+    let opened = open_any(source, max_expanded)?;
+    match opened.guess {
+        Kind::Parquet => {
+            Err(Broken::unreadable(&source.name, "Parquet, where text is meant; name a text file"))
+        }
+        _ => Ok(opened),
+    }
+}
+
+/// Opens an input, which may also be Parquet.
+pub(crate) fn open_any(source: &Source, max_expanded: Option<u64>) -> Result<Opened, Broken> {
     let raw: Box<dyn Read + Send> = match &source.path {
         None => Box::new(io::stdin()),
         Some(path) => {
@@ -50,7 +62,9 @@ fn look(source: &Source, raw: Box<dyn Read + Send>, limit: Option<u64>) -> Resul
     let refused = |reason: String| Broken::unreadable(&source.name, reason);
     let (head, raw) = peek(raw).map_err(failed)?;
     let Some(compression) = Compression::of(&head, source.path.as_deref()) else {
-        refuse_archives(&head).and_then(|()| refuse_binary(&head)).map_err(refused)?;
+        if !head.starts_with(MAGIC) {
+            refuse_archives(&head).and_then(|()| refuse_binary(&head)).map_err(refused)?;
+        }
         return Ok(opened(head, raw));
     };
     let (head, mut inside) = compression.open(raw, limit).and_then(peek).map_err(failed)?;
@@ -60,6 +74,11 @@ fn look(source: &Source, raw: Box<dyn Read + Send>, limit: Option<u64>) -> Resul
             inner.name(),
             compression.name()
         );
+        return Err(refused(reason));
+    }
+    if head.starts_with(MAGIC) {
+        let reason =
+            format!("Parquet inside {}; unpack it, Parquet packs its parts itself", compression.name());
         return Err(refused(reason));
     }
     refuse_archives(&head).map_err(refused)?;
@@ -112,7 +131,6 @@ fn refuse_archives(head: &[u8]) -> Result<(), String> {
         [0xfd, b'7', b'z', b'X', b'Z', ..] => "xz-compressed",
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => "bzip2-compressed",
         _ if head.get(257..262) == Some(b"ustar") => "a tar archive",
-        [b'P', b'A', b'R', b'1', ..] => return Err("Parquet is not read yet; convert to JSONL".into()),
         _ => return Ok(()),
     };
     Err(format!("{name}; archives are not opened, unpack it (gzip and Zstandard are read as they are)"))

@@ -15,14 +15,37 @@ pub(crate) struct Reject {
     /// The input, escaped.
     #[serde(serialize_with = "as_text")]
     pub(crate) file: Arc<str>,
-    /// Physical line where the record starts, from 1.
-    pub(crate) line: u64,
-    /// Byte where the trouble is, from 0, counted after decompression.
-    pub(crate) offset: u64,
+    #[serde(flatten)]
+    pub(crate) place: Place,
     /// Reason and remedy.
     pub(crate) reason: String,
     /// What stands there, shortened and escaped.
     pub(crate) excerpt: String,
+}
+
+/// Where a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Place {
+    Line {
+        /// Physical line where the record starts, from 1.
+        line: u64,
+        /// Byte where the trouble is, from 0, counted after decompression.
+        offset: u64,
+    },
+    Row {
+        /// From 1.
+        row: u64,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line { line, offset } => write!(f, "line {line}, byte {offset}"),
+            Place::Row { row } => write!(f, "row {row}"),
+        }
+    }
 }
 
 fn as_text<S: Serializer>(name: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -31,7 +54,7 @@ fn as_text<S: Serializer>(name: &Arc<str>, serializer: S) -> Result<S::Ok, S::Er
 
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}, byte {}: {}", self.file, self.line, self.offset, self.reason)
+        write!(f, "{}, {}: {}", self.file, self.place, self.reason)
     }
 }
 

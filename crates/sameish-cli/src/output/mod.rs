@@ -2,9 +2,11 @@
 //!
 //! Data goes to standard output or to a file that appears when it is whole; words go to standard error.
 
+pub(crate) mod agreement;
 pub(crate) mod color;
 pub(crate) mod escape;
 pub(crate) mod file;
 pub(crate) mod jsonl;
 pub(crate) mod messages;
+pub(crate) mod parquet;
 pub(crate) mod report;

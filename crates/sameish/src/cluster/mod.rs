@@ -11,13 +11,17 @@
 //! | [`OnlineClusters`] (seed 003) | each newcomer joins the cluster of its best match | by founding | by arrival | the earliest left |
 //!
 //! In `greedy` and `stars` every member matches its center and no two centers match.
+//!
+//! [`Contingency`] says how well two clusterings agree.
 
+mod agreement;
 mod components;
 mod greedy;
 mod online;
 mod places;
 mod star;
 
+pub use agreement::{Contingency, Mixed, PairCounts, Score};
 pub use components::components;
 pub use greedy::{Article, ArticleGroup, greedy, greedy_stars};
 pub use online::{ClusterId, OnlineClusters};
