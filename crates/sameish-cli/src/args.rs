@@ -190,6 +190,14 @@ impl InputArgs {
         find(&self.inputs, |path| known_suffix(path, self.whole_files))
     }
 
+    /// More inputs of the same kinds.
+    pub(crate) fn find_also(&self, inputs: &[OsString]) -> Result<Vec<Found>, Failure> {
+        if inputs.iter().any(|input| input == "-") {
+            return Err(Failure::usage("`--against` takes files; standard input is for the documents"));
+        }
+        find(inputs, |path| known_suffix(path, self.whole_files))
+    }
+
     pub(crate) fn reading(&self, quiet: bool) -> Reading {
         let source = match &self.source_field {
             Some(name) => vec![name.clone()],

@@ -145,7 +145,7 @@ enum Known {
     Other,
 }
 
-fn repeated_id(id: &DocId) -> String {
+pub(crate) fn repeated_id(id: &DocId) -> String {
     let id = crate::output::escape::escaped_name(id.to_string().as_ref());
     format!("id `{id}` was there before with another text; mend it, or pass `--on-dup-id last`")
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod batch;
 mod cmd;
 mod exit;
 mod input;
@@ -41,6 +42,7 @@ Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(cmd::compare::Args),
+    Dedup(Box<cmd::dedup::Args>),
     Pairs(cmd::pairs::Args),
     Cluster(cmd::cluster::Args),
     Eval(cmd::eval::Args),
@@ -57,6 +59,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     choose_simd()?;
     match cli.command {
         Command::Compare(args) => cmd::compare::run(args),
+        Command::Dedup(args) => cmd::dedup::run(*args),
         Command::Pairs(args) => cmd::pairs::run(args),
         Command::Cluster(args) => cmd::cluster::run(args),
         Command::Bench(args) => cmd::bench::run(args),

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod cluster;
 pub(crate) mod compare;
+pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod fingerprint;
 pub(crate) mod pairs;

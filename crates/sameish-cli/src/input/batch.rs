@@ -22,6 +22,10 @@ pub(crate) struct Batch {
     pub(crate) line: u64,
     /// Number of the first record over the whole run, from 0.
     pub(crate) first: u64,
+    /// Whether a record can be read again at its offset in the source.
+    pub(crate) plain: bool,
+    /// The line of column names, with its end.
+    pub(crate) header: Option<Arc<[u8]>>,
 }
 
 /// What a record may be.
@@ -62,6 +66,17 @@ impl Batch {
         Ok(Taken { document, replaced })
     }
 
+    /// A record with its line end, as it came.
+    pub(crate) fn record(&self, record: usize) -> &[u8] {
+        let Span { start, end, .. } = self.spans[record];
+        let ending = match &self.bytes[end..] {
+            [b'\r', b'\n', ..] => 2,
+            [b'\r' | b'\n', ..] => 1,
+            _ => 0,
+        };
+        &self.bytes[start..end + ending]
+    }
+
     /// Why a record that could be read is not used all the same.
     pub(crate) fn reject_record(&self, record: usize, reason: String) -> Reject {
         let span = &self.spans[record];
@@ -97,6 +112,12 @@ impl Fault {
             }
         }
     }
+}
+
+/// What a record compares, read once more.
+pub(crate) fn content_of(format: &dyn Format, record: &[u8], rules: Rules) -> Option<Content> {
+    let (text, _) = decode(record, rules.lossy).ok()?;
+    format.read(&text).ok().map(|item| item.content)
 }
 
 fn decode(record: &[u8], lossy: bool) -> Result<(Cow<'_, str>, bool), Reason> {

@@ -36,6 +36,8 @@ pub(crate) struct Chunks {
     broken: Option<Broken>,
     /// Whether the rest of an overlong line is being passed over.
     skipping: bool,
+    plain: bool,
+    header: Option<Arc<[u8]>>,
 }
 
 impl Chunks {
@@ -43,6 +45,7 @@ impl Chunks {
         source: Source,
         bytes: Box<dyn Read + Send>,
         skipped: u64,
+        plain: bool,
         format: Arc<dyn Format>,
         max_line: usize,
     ) -> Chunks {
@@ -59,6 +62,8 @@ impl Chunks {
             finished: false,
             broken: None,
             skipping: false,
+            plain,
+            header: None,
         }
     }
 
@@ -91,6 +96,7 @@ impl Chunks {
         let header = std::str::from_utf8(&self.buffer[first.record])
             .map_err(|_| refused("the header is not UTF-8; convert the file".into()))?;
         self.format = Arc::new(make(header).map_err(refused)?);
+        self.header = Some(self.buffer[..first.cut.bytes].into());
         self.drop_front(first.cut.bytes, first.cut.lines);
         Ok(true)
     }
@@ -135,6 +141,8 @@ impl Chunks {
             offset: self.offset,
             line: self.line,
             first,
+            plain: self.plain,
+            header: self.header.clone(),
         };
         self.offset += bytes as u64;
         self.line += lines;
@@ -254,7 +262,7 @@ mod tests {
 
     fn records(bytes: &[u8], sizes: &[usize], format: Arc<dyn Format>, max: usize) -> Vec<Seen> {
         let drip = Drip { bytes: bytes.to_vec(), at: 0, sizes: sizes.to_vec(), turn: 0 };
-        let mut chunks = Chunks::new(Source::stdin(), Box::new(drip), 0, format, max);
+        let mut chunks = Chunks::new(Source::stdin(), Box::new(drip), 0, false, format, max);
         let mut records = Vec::new();
         while let Some(batch) = chunks.next(records.len() as u64) {
             let batch = batch.unwrap();

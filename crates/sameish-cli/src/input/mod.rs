@@ -70,6 +70,11 @@ impl Batches {
     pub(crate) fn new(sources: Vec<Found>, reading: Reading) -> Batches {
         Batches { reading, sources: sources.into_iter(), current: None, records: 0 }
     }
+
+    /// Numbers records from `first` on.
+    pub(crate) fn numbered_from(self, first: u64) -> Batches {
+        Batches { records: first, ..self }
+    }
 }
 
 impl Iterator for Batches {
@@ -120,9 +125,10 @@ fn start_rows(source: Source, opened: Opened, reading: &Reading) -> Result<parqu
 }
 
 fn start_chunks(source: Source, opened: Opened, reading: &Reading) -> Result<Option<Chunks>, Broken> {
-    let Opened { bytes, skipped, guess, first } = opened;
+    let Opened { bytes, skipped, guess, first, plain } = opened;
     let max_line = reading.rules.max_line;
-    let chunks = |format: Arc<dyn Format>, max| Chunks::new(source.clone(), bytes, skipped, format, max);
+    let chunks =
+        |format: Arc<dyn Format>, max| Chunks::new(source.clone(), bytes, skipped, plain, format, max);
     if reading.whole_files {
         let id = source.name.to_string();
         return Ok(Some(chunks(Arc::new(text::WholeFile { id }), reading.rules.max_document)));

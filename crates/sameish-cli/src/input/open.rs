@@ -29,6 +29,8 @@ pub(crate) struct Opened {
     pub(crate) guess: Kind,
     /// The first character that is not white space.
     pub(crate) first: Option<u8>,
+    /// Whether a place in the bytes is the same place in a file, so that records can be read again one by one.
+    pub(crate) plain: bool,
 }
 
 /// Opens an input that must be text.
@@ -65,7 +67,8 @@ fn look(source: &Source, raw: Box<dyn Read + Send>, limit: Option<u64>) -> Resul
         if !head.starts_with(MAGIC) {
             refuse_archives(&head).and_then(|()| refuse_binary(&head)).map_err(refused)?;
         }
-        return Ok(opened(head, raw));
+        let plain = source.path.as_deref().is_some_and(|path| path.is_file());
+        return Ok(Opened { plain, ..opened(head, raw) });
     };
     let (head, mut inside) = compression.open(raw, limit).and_then(peek).map_err(failed)?;
     if let Some(inner) = Compression::of(&head, None) {
@@ -119,6 +122,7 @@ fn opened(head: Vec<u8>, mut bytes: Box<dyn Read + Send>) -> Opened {
         skipped: if marked { BOM.len() as u64 } else { 0 },
         guess: Kind::of_content(text),
         first: text.trim_ascii_start().first().copied(),
+        plain: false,
     }
 }
 

@@ -8,5 +8,6 @@ pub(crate) mod escape;
 pub(crate) mod file;
 pub(crate) mod jsonl;
 pub(crate) mod messages;
+pub(crate) mod packed;
 pub(crate) mod parquet;
 pub(crate) mod report;

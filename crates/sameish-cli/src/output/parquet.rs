@@ -24,7 +24,6 @@ const ROWS_WITH_LISTS: usize = 16;
 /// Writes the rows of `table` for which `keep` says so, with the same schema, metadata and compression, and gives their number.
 ///
 /// `keep` is asked for rows by their number in the file, from 0, and once for each column: it must not change its mind.
-#[cfg_attr(not(test), expect(dead_code, reason = "for `dedup`, which keeps rows of Parquet as they are"))]
 pub(crate) fn copy_rows(table: &Table, keep: &dyn Fn(u64) -> bool, output: impl Write + Send) -> Result<u64> {
     fenced(|| {
         let file = table.metadata.file_metadata();

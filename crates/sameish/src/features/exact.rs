@@ -3,7 +3,7 @@
 use crate::document::Content;
 use crate::text::normalize;
 use std::sync::LazyLock;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// Stands for a normalized text, white space aside: two documents with equal keys are the same text.
 ///
@@ -27,6 +27,14 @@ impl TextKey {
         match content {
             Content::Text(text) => of_text(text),
             Content::Tokens(tokens) => of_tokens(tokens),
+        }
+    }
+
+    /// A key of the text as it stands, not normalized: cheaper, and equal for texts that are equal to the last byte.
+    pub fn verbatim(content: &Content) -> TextKey {
+        match content {
+            Content::Text(text) => TextKey(xxh3_128(text.as_bytes())),
+            Content::Tokens(tokens) => of_tokens(tokens).unwrap_or(TextKey(0)),
         }
     }
 

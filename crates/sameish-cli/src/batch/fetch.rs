@@ -1,0 +1,61 @@
+//! Single documents once more.
+
+use super::sign::{Doc, Input, SPOOLED};
+use super::{spool, temporary};
+use crate::exit::{Exit, Failure};
+use crate::input::batch::{Rules, content_of};
+use sameish::Content;
+use std::fs::File;
+use std::io;
+
+/// Reads documents where they lie. Several threads may do so at once.
+pub(crate) struct Fetcher {
+    inputs: Vec<(Input, File)>,
+    spool: Option<File>,
+    rules: Rules,
+}
+
+impl Fetcher {
+    pub(crate) fn new(inputs: Vec<Input>, spool: Option<File>, rules: Rules) -> Result<Fetcher, Failure> {
+        let open = |input: Input| match input.source.path.as_deref().map(File::open) {
+            Some(Ok(file)) => Ok((input, file)),
+            _ => Err(changed(&input.source.name)),
+        };
+        Ok(Fetcher { inputs: inputs.into_iter().map(open).collect::<Result<_, _>>()?, spool, rules })
+    }
+
+    /// What the document compares.
+    pub(crate) fn content(&self, doc: &Doc) -> Result<Content, Failure> {
+        let mut bytes = vec![0; doc.len as usize];
+        if doc.input == SPOOLED {
+            let file = self.spool.as_ref().unwrap_or_else(|| unreachable!("what was spooled is there"));
+            read_at(file, &mut bytes, doc.at).map_err(|error| temporary(&error))?;
+            return spool::decode(bytes, doc.tokens)
+                .ok_or_else(|| temporary(&io::ErrorKind::InvalidData.into()));
+        }
+        let (input, file) = &self.inputs[doc.input as usize];
+        let changed = || changed(&input.source.name);
+        read_at(file, &mut bytes, doc.at).map_err(|_| changed())?;
+        content_of(&*input.format, &bytes, self.rules).ok_or_else(changed)
+    }
+}
+
+fn changed(name: &str) -> Failure {
+    Failure::new(Exit::Unreadable, format!("{name}: changed while it was read; run again when it is at rest"))
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
+}
+
+#[cfg(not(unix))]
+fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    use std::sync::{Mutex, PoisonError};
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut file = file.try_clone()?;
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(bytes)
+}

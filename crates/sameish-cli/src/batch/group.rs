@@ -1,0 +1,363 @@
+//! Centers, and what matches them.
+//!
+//! Documents are taken in order; the first that no center has taken is a center and takes every other such document with a
+//! verified match (DESIGN.md, promise 3). Only centers are asked for candidates, so a family of a million near copies is
+//! compared a million times and not a million times a million.
+
+use super::fetch::Fetcher;
+use super::sign::{Doc, Rank, State};
+use crate::exit::Failure;
+use rayon::prelude::*;
+use sameish::{Buckets, Content, DocNumber, Engine, Facts, FeatureSet, Scratch, TextKey, WordFrequencies};
+use sameish::{facts_agreement, is_template};
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// Most documents of a bucket that are looked at for one center before it is asked whether going on pays.
+const SCANNED: usize = 2_000;
+/// Larger buckets make a candidate only of those who share a second one.
+const HOT: usize = 64;
+/// Candidates of one center from which on it gets a window of its own.
+const MANY: usize = 256;
+/// Most centers of a window.
+const WINDOW: usize = 512;
+/// Documents of other clusters that a center is compared with, to count chains.
+const CHAINS: usize = 8;
+const NOBODY: u32 = u32::MAX;
+
+/// How documents are grouped.
+pub(crate) struct Grouper<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) docs: &'a [Doc],
+    pub(crate) fetcher: &'a Fetcher,
+    pub(crate) frequencies: Option<&'a WordFrequencies>,
+    /// Whether forms with other facts are kept apart.
+    pub(crate) keep_templates: bool,
+    /// Documents before this one are an existing corpus: all of them are centers.
+    pub(crate) against: u32,
+    /// Whether similarities below the threshold are wanted too.
+    pub(crate) histogram: bool,
+    /// Bytes of text that may be loaded at once.
+    pub(crate) window_bytes: usize,
+}
+
+/// Who belongs to whom.
+pub(crate) struct Grouping {
+    /// The center of each document: itself where it is one.
+    pub(crate) center: Vec<u32>,
+    /// To the center.
+    pub(crate) similarity: Vec<f32>,
+    pub(crate) counts: GroupCounts,
+    /// Similarities of compared pairs, in hundredths; below the threshold only where asked for.
+    pub(crate) histogram: Vec<u64>,
+    /// Pairs that match in form and not in facts.
+    pub(crate) templates: Vec<(u32, u32, f32)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GroupCounts {
+    pub(crate) candidates: u64,
+    pub(crate) verified: u64,
+    pub(crate) caps_hit: u64,
+    pub(crate) chains_cut: u64,
+    pub(crate) templates: u64,
+}
+
+/// Template pairs that are remembered, to show.
+const SHOWN: usize = 64;
+
+/// Documents by rank, equal ones as they came; those of an existing corpus first.
+pub(crate) fn order(docs: usize, ranks: &[Rank], against: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..docs as u32).collect();
+    if !ranks.is_empty() {
+        let rank = |doc: &u32| &ranks[*doc as usize];
+        order[against as usize..].sort_by(|a, b| rank(a).partial_cmp(rank(b)).unwrap_or(Ordering::Equal));
+    }
+    order
+}
+
+/// For each document the first in order with the same text: itself where there is none before it.
+pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], order: &[u32]) -> Vec<u32> {
+    let mut leader: Vec<u32> = (0..docs.len() as u32).collect();
+    let mut place = vec![0u32; docs.len()];
+    (0u32..).zip(order).for_each(|(at, &doc)| place[doc as usize] = at);
+    let takes_part = |doc: &u32| matches!(docs[*doc as usize].state, State::Long | State::Short);
+    let mut sorted: Vec<u32> = (0..docs.len() as u32).filter(takes_part).collect();
+    let key = |doc: u32| (keys[doc as usize], docs[doc as usize].state == State::Short);
+    sorted.sort_unstable_by_key(|&doc| (key(doc), place[doc as usize]));
+    for same in sorted.chunk_by(|&a, &b| key(a) == key(b)) {
+        same.iter().for_each(|&doc| leader[doc as usize] = same[0]);
+    }
+    leader
+}
+
+/// A document whose text was read once more.
+struct Loaded {
+    features: FeatureSet,
+    /// Where facts may be asked for.
+    content: Option<Content>,
+    facts: OnceLock<Facts>,
+}
+
+impl Loaded {
+    fn facts(&self) -> &Facts {
+        let content = || self.content.as_ref().unwrap_or_else(|| unreachable!("kept for its facts"));
+        self.facts.get_or_init(|| Facts::of(content()))
+    }
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// A center and the documents it is compared with.
+struct Task {
+    center: u32,
+    candidates: Vec<u32>,
+    /// Members of other clusters.
+    taken: Vec<u32>,
+    /// Whether a bucket was not looked at as a whole.
+    more: bool,
+}
+
+impl Grouper<'_> {
+    /// Groups all documents.
+    pub(crate) fn run(
+        &self,
+        order: &[u32],
+        leader: &[u32],
+        buckets: &Buckets,
+        mut progress: impl FnMut(usize),
+    ) -> Result<Grouping, Failure> {
+        let mut state = Progress::new(self, buckets);
+        for doc in 0..self.against {
+            state.grouping.center[doc as usize] = doc;
+        }
+        let mut at = 0;
+        while at < order.len() {
+            let tasks = self.window(order, leader, &mut at, &mut state);
+            self.compare(tasks, &mut state)?;
+            progress(at);
+        }
+        let mut grouping = state.grouping;
+        // Copies go where the first of them went. In order, because one of them may be the center.
+        for &doc in order.iter().filter(|&&doc| doc >= self.against && leader[doc as usize] != doc) {
+            let first = leader[doc as usize] as usize;
+            grouping.center[doc as usize] = grouping.center[first];
+            grouping.similarity[doc as usize] = grouping.similarity[first];
+        }
+        Ok(grouping)
+    }
+
+    /// The next centers with their candidates, as many as fit.
+    fn window(&self, order: &[u32], leader: &[u32], at: &mut usize, state: &mut Progress<'_>) -> Vec<Task> {
+        let (mut tasks, mut bytes) = (Vec::new(), 0);
+        while *at < order.len() && tasks.len() < WINDOW && bytes < self.window_bytes {
+            let doc = order[*at];
+            *at += 1;
+            if leader[doc as usize] != doc {
+                continue;
+            }
+            let center = &mut state.grouping.center[doc as usize];
+            if *center != NOBODY && doc >= self.against {
+                continue;
+            }
+            if !state.buckets.any(DocNumber(doc)) {
+                *center = doc;
+                continue;
+            }
+            let task = state.task(doc);
+            bytes += self.bytes(&task);
+            let many = task.candidates.len() >= MANY;
+            tasks.push(task);
+            if many {
+                break;
+            }
+        }
+        tasks
+    }
+
+    fn bytes(&self, task: &Task) -> usize {
+        let bytes = |doc: &u32| self.docs[*doc as usize].text_bytes as usize;
+        bytes(&task.center) + task.candidates.iter().chain(&task.taken).map(bytes).sum::<usize>()
+    }
+
+    fn compare(&self, tasks: Vec<Task>, state: &mut Progress<'_>) -> Result<(), Failure> {
+        let mut needed: Vec<u32> = tasks
+            .iter()
+            .filter(|task| !task.candidates.is_empty())
+            .flat_map(|task| task.candidates.iter().chain(&task.taken).chain([&task.center]).copied())
+            .collect();
+        needed.sort_unstable();
+        needed.dedup();
+        let mut loaded = self.load(&needed)?;
+        for mut task in tasks {
+            let center = task.center;
+            if state.is_free(center) {
+                state.grouping.center[center as usize] = center;
+            } else if center >= self.against {
+                continue;
+            }
+            loop {
+                let (tried, matched) = self.compare_one(&task, &loaded, state);
+                // A bucket that was not looked at as a whole is gone on with while it is worth it.
+                if !task.more || matched * 2 < tried || tried == 0 {
+                    state.grouping.counts.caps_hit += u64::from(task.more && tried > 0);
+                    break;
+                }
+                task = state.task(center);
+                let missing: Vec<u32> =
+                    task.candidates.iter().copied().filter(|doc| !loaded.contains_key(doc)).collect();
+                loaded.retain(|&doc, _| doc == center);
+                loaded.extend(self.load(&missing)?);
+                task.candidates.retain(|doc| loaded.contains_key(doc));
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares a center with its candidates; gives how many there were and how many matched.
+    fn compare_one(
+        &self,
+        task: &Task,
+        loaded: &HashMap<u32, Loaded>,
+        state: &mut Progress<'_>,
+    ) -> (usize, usize) {
+        let Some(center) = loaded.get(&task.center) else { return (0, 0) };
+        let (mut tried, mut matched) = (0, 0);
+        for &doc in &task.candidates {
+            let Some(other) = loaded.get(&doc).filter(|_| state.is_free(doc)) else { continue };
+            tried += 1;
+            state.grouping.counts.candidates += 1;
+            if let Some(similarity) = self.matches((task.center, center), (doc, other), &mut state.grouping) {
+                matched += 1;
+                state.grouping.center[doc as usize] = task.center;
+                state.grouping.similarity[doc as usize] = similarity as f32;
+            }
+        }
+        let threshold = self.engine.config().matching.threshold;
+        for doc in &task.taken {
+            let similar = |other: &Loaded| center.features.jaccard_at_least(&other.features, threshold);
+            let cut = loaded.get(doc).and_then(similar).is_some();
+            state.grouping.counts.chains_cut += u64::from(cut);
+        }
+        (tried, matched)
+    }
+
+    fn matches(&self, a: (u32, &Loaded), b: (u32, &Loaded), grouping: &mut Grouping) -> Option<f64> {
+        let threshold = self.engine.config().matching.threshold;
+        let (x, y) = (&a.1.features, &b.1.features);
+        let similarity = match self.histogram {
+            false => x.jaccard_at_least(y, threshold),
+            true => {
+                let similarity = x.jaccard(y);
+                grouping.histogram[(similarity * 100.0) as usize] += 1;
+                Some(similarity).filter(|similarity| *similarity >= threshold)
+            }
+        }?;
+        grouping.counts.verified += 1;
+        if self.keep_templates && similarity < 1.0 {
+            let facts = facts_agreement(a.1.facts(), b.1.facts(), self.frequencies);
+            if is_template(similarity, facts) {
+                grouping.counts.templates += 1;
+                if grouping.templates.len() < SHOWN {
+                    grouping.templates.push((a.0, b.0, similarity as f32));
+                }
+                return None;
+            }
+        }
+        Some(similarity)
+    }
+
+    fn load(&self, docs: &[u32]) -> Result<HashMap<u32, Loaded>, Failure> {
+        let load = |&doc: &u32| {
+            let content = self.fetcher.content(&self.docs[doc as usize])?;
+            let features = SCRATCH.with_borrow_mut(|scratch| self.engine.features(&content, scratch));
+            let content = self.keep_templates.then_some(content);
+            Ok((doc, Loaded { features, content, facts: OnceLock::new() }))
+        };
+        docs.par_iter()
+            .with_min_len(16)
+            .map(load)
+            .collect::<Result<Vec<_>, Failure>>()
+            .map(|list| list.into_iter().collect())
+    }
+}
+
+/// What changes while documents are grouped.
+struct Progress<'a> {
+    buckets: &'a Buckets,
+    grouping: Grouping,
+    /// Members of each bucket before this place have a center.
+    cursor: Vec<u32>,
+    /// For which center a document was last seen, and how often.
+    seen: Vec<(u32, u8)>,
+}
+
+impl<'a> Progress<'a> {
+    fn new(grouper: &Grouper<'_>, buckets: &'a Buckets) -> Progress<'a> {
+        let count = grouper.docs.len();
+        let grouping = Grouping {
+            center: vec![NOBODY; count],
+            similarity: vec![1.0; count],
+            counts: GroupCounts::default(),
+            histogram: vec![0; 101],
+            templates: Vec::new(),
+        };
+        let cursor = vec![0; buckets.len()];
+        Progress { buckets, grouping, cursor, seen: vec![(NOBODY, 0); count] }
+    }
+
+    fn is_free(&self, doc: u32) -> bool {
+        self.grouping.center[doc as usize] == NOBODY
+    }
+
+    /// Everyone who shares enough buckets with the center.
+    fn task(&mut self, center: u32) -> Task {
+        let (mut candidates, mut taken) = (Vec::new(), Vec::new());
+        let mut more = false;
+        for bucket in self.buckets.of(DocNumber(center)) {
+            let members = self.buckets.members(bucket);
+            let cursor = &mut self.cursor[bucket as usize];
+            while members
+                .get(*cursor as usize)
+                .is_some_and(|&doc| self.grouping.center[doc as usize] != NOBODY)
+            {
+                *cursor += 1;
+            }
+            let weight = if members.len() > HOT { 1 } else { 2 };
+            if weight == 2 && taken.len() < CHAINS {
+                let others = members.iter().copied().filter(|&doc| {
+                    let other = self.grouping.center[doc as usize];
+                    other != NOBODY && other != center && other != doc
+                });
+                taken.extend(others.take(CHAINS));
+            }
+            let rest = &members[*cursor as usize..];
+            more |= rest.len() > SCANNED;
+            for &doc in rest.iter().take(SCANNED) {
+                if doc == center || self.grouping.center[doc as usize] != NOBODY {
+                    continue;
+                }
+                let seen = &mut self.seen[doc as usize];
+                if seen.0 != center {
+                    *seen = (center, 0);
+                    candidates.push(doc);
+                }
+                seen.1 = seen.1.saturating_add(weight);
+            }
+        }
+        let before = candidates.len();
+        candidates.retain(|&doc| self.seen[doc as usize].1 >= 2);
+        self.grouping.counts.caps_hit += u64::from(candidates.len() < before);
+        // Seen anew if the center is asked again.
+        candidates.iter().for_each(|&doc| self.seen[doc as usize] = (NOBODY, 0));
+        candidates.sort_unstable();
+        taken.sort_unstable();
+        taken.dedup();
+        taken.truncate(CHAINS);
+        Task { center, candidates, taken, more }
+    }
+}

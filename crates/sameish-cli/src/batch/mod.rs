@@ -1,0 +1,35 @@
+//! How is a whole corpus deduplicated?
+//!
+//! ```text
+//! sign.rs    reads every document once: tags of its bands, and where it lies
+//!   tags.rs    the tags, in memory or on disk
+//!   spool.rs   texts that can not be read again where they came from
+//! fetch.rs   reads single documents once more
+//! group.rs   centers and what matches them, verified on the texts' own features
+//! write.rs   copies the records that are kept, as they came
+//! ```
+//!
+//! Only places, tags and numbers are held for each document. Texts are read a second time for those that share a band, so
+//! memory grows by about 200 bytes a document, whatever its length.
+
+pub(crate) mod fetch;
+pub(crate) mod group;
+pub(crate) mod sign;
+pub(crate) mod spool;
+pub(crate) mod tags;
+pub(crate) mod write;
+
+use crate::exit::{Exit, Failure};
+
+/// A failure to write to or read from the temporary folder.
+pub(crate) fn temporary(error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let exit = match error.kind() {
+        StorageFull | QuotaExceeded | FileTooLarge => Exit::Limit,
+        _ => Exit::Output,
+    };
+    Failure::new(
+        exit,
+        format!("temporary file: {error}; make room, or name another folder with `--temp-dir`"),
+    )
+}

@@ -1,0 +1,493 @@
+//! Every document once: its tags, and where it lies.
+
+use super::spool::{self, Spool};
+use super::tags::Tags;
+use crate::exit::{Exit, Failure};
+use crate::input::batch::{Batch, Rules};
+use crate::input::find::{Found, Source};
+use crate::input::format::Format;
+use crate::input::reject::{Broken, Reject};
+use crate::input::{Batches, Reading};
+use crate::intake::{Counts, Intake};
+use crate::load::{OnDupId, repeated_id};
+use crate::pipeline::in_order;
+use sameish::{
+    Bands, Content, DocId, Engine, Facts, Scratch, Signature, Status, TextKey, Timestamp, WordFrequencies,
+};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is held of a document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Doc {
+    /// Number of its record over all inputs.
+    pub(crate) record: u64,
+    /// Where it lies in its input, or in the spool.
+    pub(crate) at: u64,
+    pub(crate) len: u32,
+    /// Number of the input, [`SPOOLED`] for one that lies in the spool.
+    pub(crate) input: u32,
+    pub(crate) text_bytes: u32,
+    /// Number of the source's name.
+    pub(crate) source: u32,
+    pub(crate) state: State,
+    /// Whether its text was given as tokens.
+    pub(crate) tokens: bool,
+}
+
+/// How a document takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Has tags.
+    Long,
+    /// Has none; matches equal texts.
+    Short,
+    /// Has no words, and matches nothing.
+    Blank,
+    /// A later record with its id took its place.
+    Replaced,
+}
+
+pub(crate) const SPOOLED: u32 = u32::MAX;
+
+/// By what the first of a cluster is chosen, besides the order of the input.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Keep {
+    First,
+    Longest,
+    Newest,
+    /// The largest value of a field.
+    Field(String),
+}
+
+/// Everything about all documents but their texts.
+pub(crate) struct Signed {
+    pub(crate) docs: Vec<Doc>,
+    pub(crate) ids: Ids,
+    pub(crate) sources: Names,
+    /// A key for each document: of its normalized text where it is short, of its bytes where it is not.
+    pub(crate) keys: Vec<TextKey>,
+    pub(crate) tags: Tags,
+    /// What `--keep` looks at, smaller first; empty where the order of the input decides.
+    pub(crate) ranks: Vec<Rank>,
+    pub(crate) inputs: Vec<Input>,
+    /// Every input that gave records, with the number of its first.
+    pub(crate) starts: Vec<(Source, u64)>,
+    pub(crate) spool: Spool,
+    pub(crate) frequencies: Option<WordFrequencies>,
+    /// How many documents, and how many of the starts, are of the existing corpus.
+    pub(crate) against: u32,
+    pub(crate) own_starts: usize,
+}
+
+/// A file that documents are read from again.
+pub(crate) struct Input {
+    pub(crate) source: Source,
+    pub(crate) format: Arc<dyn Format>,
+}
+
+/// Sorts documents for `--keep`.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub(crate) enum Rank {
+    /// The largest number first, so stored with the other sign.
+    Number(f64),
+    /// Behind all numbers, the last in the alphabet first.
+    Text(std::cmp::Reverse<String>),
+    /// Last of all.
+    Absent,
+}
+
+/// What signing needs to know.
+pub(crate) struct Signing {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) bands: Bands,
+    pub(crate) keep: Keep,
+    pub(crate) on_dup_id: OnDupId,
+    /// Whether word frequencies are counted.
+    pub(crate) facts: bool,
+    pub(crate) threads: usize,
+    pub(crate) temp_dir: Option<PathBuf>,
+    /// Bytes of tags that may stay in memory.
+    pub(crate) tags_in_memory: usize,
+    /// Bytes of documents and their places that may be held.
+    pub(crate) max_held: usize,
+}
+
+/// About how much a record takes between the workers and the end.
+const ANSWER_BYTES: usize = 512;
+/// Every document below this number counts towards word frequencies, and one in [`SAMPLED`] of the others.
+const ALL_COUNTED: u64 = 4096;
+const SAMPLED: u64 = 16;
+
+/// A document on its way.
+struct Ready {
+    record: usize,
+    id: DocId,
+    source: Option<String>,
+    rank: Rank,
+    key: TextKey,
+    state: State,
+    text_bytes: usize,
+    tokens: bool,
+    /// Length of its tags in the batch's list.
+    tags: usize,
+    /// Length of its text in the batch's spool.
+    spooled: usize,
+    facts: Option<Facts>,
+    replaced: bool,
+}
+
+/// What became of one batch.
+struct Done {
+    batch: Batch,
+    ready: Vec<Ready>,
+    tags: Vec<u32>,
+    spooled: Vec<u8>,
+    rejects: Vec<Reject>,
+}
+
+impl Signing {
+    /// Reads an existing corpus, then all inputs.
+    pub(crate) fn run(
+        self,
+        against: Vec<Found>,
+        sources: Vec<Found>,
+        reading: Reading,
+        intake: &mut Intake,
+    ) -> anyhow::Result<Signed> {
+        let signed = Signed {
+            docs: Vec::new(),
+            ids: Ids::default(),
+            sources: Names::default(),
+            keys: Vec::new(),
+            tags: Tags::new(self.bands, self.tags_in_memory),
+            ranks: Vec::new(),
+            inputs: Vec::new(),
+            starts: Vec::new(),
+            spool: Spool::new(self.temp_dir.clone()),
+            frequencies: self.facts.then(WordFrequencies::default),
+            against: 0,
+            own_starts: 0,
+        };
+        let (rules, threads) = (reading.rules, self.threads);
+        let this = Arc::new(self);
+        let worker = this.clone();
+        let scratches: Vec<Mutex<Scratch>> = (0..threads).map(|_| Mutex::default()).collect();
+        let work = Arc::new(move |batch: Batch| {
+            let thread = rayon::current_thread_index().unwrap_or(0);
+            let mut scratch = scratches[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            worker.sign(batch, rules, &mut scratch)
+        });
+        let mut end =
+            End { signing: &this, signed, known: HashMap::new(), last_input: None, records: 0, intake };
+        for (sources, own) in [(against, false), (sources, true)] {
+            if own {
+                end.signed.against = end.signed.docs.len() as u32;
+                end.signed.own_starts = end.signed.starts.len();
+                end.last_input = None;
+                // An id of the existing corpus may well come again.
+                end.known.clear();
+            }
+            let batches = Batches::new(sources, reading.clone()).numbered_from(end.records);
+            let work = work.clone();
+            in_order(batches, threads, ANSWER_BYTES, move |batch| work(batch), |turn| end.take(turn))?;
+        }
+        if end.signed.against > 0 {
+            let counts = &mut end.intake.counts;
+            counts.documents -= u64::from(end.signed.against);
+        }
+        Ok(end.signed)
+    }
+
+    fn sign(&self, batch: Batch, rules: Rules, scratch: &mut Scratch) -> Done {
+        let mut done = Done {
+            ready: Vec::with_capacity(batch.spans.len()),
+            tags: Vec::with_capacity(batch.spans.len() * self.bands.count as usize),
+            spooled: Vec::new(),
+            rejects: Vec::new(),
+            batch,
+        };
+        let records: Vec<_> = done.batch.records(rules).collect();
+        for (record, taken) in records.into_iter().enumerate() {
+            let document = match taken {
+                Err(reject) => {
+                    done.rejects.push(reject);
+                    continue;
+                }
+                Ok(taken) => taken,
+            };
+            let replaced = document.replaced;
+            let document = document.document;
+            let rank = match self.rank(&document.content, document.published_at.as_deref()) {
+                Ok(rank) => rank,
+                Err(reason) => {
+                    done.rejects.push(done.batch.reject_record(record, reason));
+                    continue;
+                }
+            };
+            let sketches = self.engine.sketch(&document.content, scratch);
+            let before = (done.tags.len(), done.spooled.len());
+            let (state, key) = match (&sketches.minhash, sketches.status) {
+                (Some(signature), Status::Ok) => {
+                    done.tags.extend(self.bands.tags(Signature::rows(signature)));
+                    (State::Long, TextKey::verbatim(&document.content))
+                }
+                _ => match TextKey::of(&document.content) {
+                    Some(key) => (State::Short, key),
+                    None => (State::Blank, TextKey::verbatim(&document.content)),
+                },
+            };
+            let tokens = match done.batch.plain {
+                true => matches!(document.content, Content::Tokens(_)),
+                false => spool::encode(&document.content, &mut done.spooled),
+            };
+            let number = done.batch.first + record as u64;
+            let counted = self.facts && (number < ALL_COUNTED || number.is_multiple_of(SAMPLED));
+            done.ready.push(Ready {
+                record,
+                source: document.source,
+                rank,
+                key,
+                state,
+                text_bytes: text_bytes(&document.content),
+                tokens,
+                tags: done.tags.len() - before.0,
+                spooled: done.spooled.len() - before.1,
+                facts: counted.then(|| Facts::of(&document.content)),
+                replaced,
+                id: document.id,
+            });
+        }
+        done
+    }
+
+    fn rank(&self, content: &Content, field: Option<&str>) -> Result<Rank, String> {
+        Ok(match (&self.keep, field) {
+            (Keep::First, _) => Rank::Absent,
+            (Keep::Longest, _) => Rank::Number(-(text_bytes(content) as f64)),
+            (_, None) => Rank::Absent,
+            (Keep::Newest, Some(date)) => {
+                let moment = Timestamp::parse(date).map_err(|error| error.to_string())?;
+                Rank::Number(-(moment.as_milliseconds() as f64))
+            }
+            (Keep::Field(_), Some(value)) => match value.trim().parse::<f64>() {
+                Ok(number) if !number.is_nan() => Rank::Number(-number),
+                _ => Rank::Text(std::cmp::Reverse(value.to_owned())),
+            },
+        })
+    }
+}
+
+fn text_bytes(content: &Content) -> usize {
+    match content {
+        Content::Text(text) => text.len(),
+        Content::Tokens(tokens) => tokens.iter().map(|token| token.len() + 1).sum(),
+    }
+}
+
+/// Where results come in order.
+struct End<'a> {
+    signing: &'a Signing,
+    signed: Signed,
+    /// Documents by a key of their ids.
+    known: HashMap<TextKey, u32>,
+    last_input: Option<Source>,
+    /// Records so far.
+    records: u64,
+    intake: &'a mut Intake,
+}
+
+impl End<'_> {
+    fn take(&mut self, turn: Result<Done, Broken>) -> anyhow::Result<ControlFlow<()>> {
+        match turn {
+            Err(broken) => self.intake.broken(&broken),
+            Ok(done) => self.take_done(done)?,
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn take_done(&mut self, done: Done) -> Result<(), Failure> {
+        let Done { batch, ready, tags, spooled, mut rejects } = done;
+        let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
+        let input = self.input_of(&batch);
+        self.records = batch.first + batch.spans.len() as u64;
+        let (mut tags, mut spooled) = (&tags[..], &spooled[..]);
+        for ready in ready {
+            let (row, rest) = tags.split_at(ready.tags);
+            tags = rest;
+            let (text, rest) = spooled.split_at(ready.spooled);
+            spooled = rest;
+            let doc = self.signed.docs.len() as u32;
+            match self.admit(&ready, doc) {
+                Admitted::Yes => {}
+                Admitted::Repeated => {
+                    counts.repeated += 1;
+                    continue;
+                }
+                Admitted::No => {
+                    rejects.push(batch.reject_record(ready.record, repeated_id(&ready.id)));
+                    continue;
+                }
+            }
+            counts.documents += 1;
+            counts.too_short += u64::from(ready.state != State::Long);
+            counts.replaced += u64::from(ready.replaced);
+            self.push(&batch, input, ready, row, text)?;
+        }
+        rejects.sort_by_key(|reject| reject.place);
+        rejects.iter().try_for_each(|reject| self.intake.reject(reject))?;
+        self.intake.count(&counts);
+        self.check_room()
+    }
+
+    /// The number of the batch's input, where records can be read again.
+    fn input_of(&mut self, batch: &Batch) -> u32 {
+        let source = &batch.source;
+        // An input named twice begins anew at its first line.
+        if self.last_input.as_ref() != Some(source) || batch.plain && batch.offset <= 3 {
+            self.last_input = Some(source.clone());
+            self.signed.starts.push((source.clone(), batch.first));
+            if batch.plain {
+                self.signed.inputs.push(Input { source: source.clone(), format: batch.format.clone() });
+            }
+        }
+        if batch.plain { self.signed.inputs.len() as u32 - 1 } else { SPOOLED }
+    }
+
+    /// Whether a document of that id may come in.
+    fn admit(&mut self, ready: &Ready, doc: u32) -> Admitted {
+        let id = TextKey::verbatim(&Content::Text(id_json(&ready.id)));
+        let Some(&before) = self.known.get(&id) else {
+            self.known.insert(id, doc);
+            return Admitted::Yes;
+        };
+        let old = &mut self.signed.docs[before as usize];
+        if (old.state, self.signed.keys[before as usize]) == (ready.state, ready.key) {
+            return Admitted::Repeated;
+        }
+        if self.signing.on_dup_id == OnDupId::Reject {
+            return Admitted::No;
+        }
+        old.state = State::Replaced;
+        self.known.insert(id, doc);
+        Admitted::Yes
+    }
+
+    fn push(
+        &mut self,
+        batch: &Batch,
+        input: u32,
+        ready: Ready,
+        row: &[u32],
+        text: &[u8],
+    ) -> Result<(), Failure> {
+        let span = &batch.spans[ready.record];
+        let (at, len) = match input {
+            SPOOLED => (self.signed.spool.push(text)?, text.len()),
+            _ => (batch.offset + span.start as u64, span.end - span.start),
+        };
+        let signed = &mut self.signed;
+        signed.docs.push(Doc {
+            record: batch.first + ready.record as u64,
+            at,
+            len: u32::try_from(len).unwrap_or(u32::MAX),
+            input,
+            text_bytes: u32::try_from(ready.text_bytes).unwrap_or(u32::MAX),
+            source: signed.sources.number(ready.source.as_deref().unwrap_or("")),
+            state: ready.state,
+            tokens: ready.tokens,
+        });
+        signed.ids.push(&ready.id);
+        signed.keys.push(ready.key);
+        signed.tags.push(row, self.signing.temp_dir.as_deref())?;
+        if self.signing.keep != Keep::First {
+            signed.ranks.push(ready.rank);
+        }
+        if let (Some(frequencies), Some(facts)) = (&mut signed.frequencies, &ready.facts) {
+            frequencies.add(facts);
+        }
+        Ok(())
+    }
+
+    /// A run that can only end badly ends soon.
+    fn check_room(&self) -> Result<(), Failure> {
+        let documents = self.signed.docs.len();
+        if documents > (u32::MAX >> 1) as usize {
+            return Err(Failure::new(Exit::Limit, "more than 2,147,483,647 documents; split the input"));
+        }
+        let held = documents * HELD_BYTES + self.signed.ids.bytes.len();
+        match held > self.signing.max_held {
+            false => Ok(()),
+            true => {
+                let needed = held / documents.max(1);
+                Err(Failure::new(
+                    Exit::Limit,
+                    format!(
+                        "{documents} documents do not fit into `--max-memory`: each takes about {needed} bytes; raise it"
+                    ),
+                ))
+            }
+        }
+    }
+}
+
+/// About how much is held for each document, besides its id: place, key, buckets, who has its id, its center.
+pub(crate) const HELD_BYTES: usize = 200;
+
+enum Admitted {
+    Yes,
+    /// The same id and text once more.
+    Repeated,
+    No,
+}
+
+/// An id as JSON, so that `7` and `"7"` differ.
+fn id_json(id: &DocId) -> String {
+    serde_json::to_string(id).unwrap_or_else(|error| unreachable!("an id has a JSON form: {error}"))
+}
+
+/// The ids of all documents, as JSON one behind the other.
+#[derive(Default)]
+pub(crate) struct Ids {
+    bytes: Vec<u8>,
+    ends: Vec<u64>,
+}
+
+impl Ids {
+    fn push(&mut self, id: &DocId) {
+        self.bytes.extend(id_json(id).bytes());
+        self.ends.push(self.bytes.len() as u64);
+    }
+
+    /// As JSON.
+    pub(crate) fn get(&self, doc: u32) -> &str {
+        let start = if doc == 0 { 0 } else { self.ends[doc as usize - 1] };
+        let bytes = &self.bytes[start as usize..self.ends[doc as usize] as usize];
+        std::str::from_utf8(bytes).unwrap_or_else(|error| unreachable!("JSON is text: {error}"))
+    }
+}
+
+/// Names and their numbers.
+#[derive(Default)]
+pub(crate) struct Names {
+    numbers: HashMap<String, u32>,
+    names: Vec<String>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.numbers.insert(name.to_owned(), number);
+        self.names.push(name.to_owned());
+        number
+    }
+
+    pub(crate) fn get(&self, number: u32) -> &str {
+        &self.names[number as usize]
+    }
+}

@@ -1,0 +1,206 @@
+//! Records that are kept, as they came.
+
+use crate::exit::{Exit, Failure};
+use crate::input::find::{Found, Source};
+use crate::input::format::Kind;
+use crate::input::open::open_any;
+use crate::input::{Batches, Reading, parquet};
+use crate::output::escape::escaped_name;
+use crate::output::file::Output;
+use crate::output::packed::{Packed, Packing};
+use crate::output::parquet::copy_rows;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Where kept records go.
+pub(crate) enum Target {
+    /// All into one file, or standard output.
+    One { path: Option<PathBuf>, packing: Packing },
+    /// A file for each input, of the same name.
+    Folder { path: PathBuf, packing: Option<Packing> },
+}
+
+impl Target {
+    /// A folder is one that is there, or a name that ends like one.
+    pub(crate) fn new(path: Option<&Path>, packing: Option<Packing>) -> Target {
+        let Some(path) = path.filter(|path| *path != "-") else {
+            return Target::One { path: None, packing: packing.unwrap_or(Packing::None) };
+        };
+        let ends_like_one = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        match path.is_dir() || ends_like_one {
+            true => Target::Folder { path: path.to_owned(), packing },
+            false => {
+                let packing = packing.unwrap_or(Packing::of_path(path));
+                Target::One { path: Some(path.to_owned()), packing }
+            }
+        }
+    }
+}
+
+/// The inputs and what is kept of them.
+pub(crate) struct Writing<'a> {
+    pub(crate) sources: &'a [Found],
+    pub(crate) reading: Reading,
+    /// Numbers of the first records of the inputs that gave any.
+    pub(crate) starts: &'a [(Source, u64)],
+    /// Whether the record of that number is kept.
+    pub(crate) keep: &'a dyn Fn(u64) -> bool,
+    pub(crate) force: bool,
+}
+
+impl Writing<'_> {
+    /// Writes everything. Gives `false` where the reader of a pipe has gone. Nothing has its name before all is written.
+    pub(crate) fn run(&self, target: &Target) -> Result<bool, Failure> {
+        match target {
+            Target::One { path, packing } => self.into_one(path.as_deref(), *packing),
+            Target::Folder { path, packing } => self.into_folder(path, *packing),
+        }
+    }
+
+    fn into_one(&self, path: Option<&Path>, packing: Packing) -> Result<bool, Failure> {
+        let output = Output::create(path, self.force, self.sources)?;
+        let mut packed = Packed::new(output, packing)?;
+        let mut header = None;
+        let inputs: Vec<(&Source, Option<u64>)> = self.inputs().collect();
+        for (source, first) in &inputs {
+            match self.table(source)? {
+                Some(table) if inputs.len() == 1 => {
+                    if !self.copy_table(&table, first.unwrap_or(0), &mut packed)? {
+                        return Ok(false);
+                    }
+                }
+                Some(_) => {
+                    let why = "several inputs and Parquet among them go into a folder, not into one file; \
+                               pass `-o FOLDER/`";
+                    return Err(Failure::usage(why));
+                }
+                None => {
+                    if !self.copy_records(source, *first, &mut header, &mut packed)? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        packed.into_output()?.finish()?;
+        Ok(true)
+    }
+
+    fn into_folder(&self, folder: &Path, packing: Option<Packing>) -> Result<bool, Failure> {
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|error| {
+            let name = escaped_name(folder.as_os_str());
+            Failure::new(Exit::Output, format!("{name}: can not be made: {error}; check the path"))
+        })?;
+        let (mut whole, mut names) = (Vec::new(), HashSet::new());
+        for (source, first) in self.inputs() {
+            let path = folder.join(name_for(source, packing));
+            if !names.insert(path.clone()) {
+                let name = escaped_name(path.as_os_str());
+                return Err(Failure::usage(format!("two inputs would both become {name}; run them apart")));
+            }
+            let output = Output::create(Some(&path), self.force, self.sources)?;
+            let table = self.table(source)?;
+            let inside =
+                if table.is_some() { Packing::None } else { packing.unwrap_or(Packing::of_path(&path)) };
+            let mut packed = Packed::new(output, inside)?;
+            let written = match table {
+                Some(table) => self.copy_table(&table, first.unwrap_or(0), &mut packed)?,
+                None => self.copy_records(source, first, &mut None, &mut packed)?,
+            };
+            if !written {
+                return Ok(false);
+            }
+            whole.push(packed.into_output()?);
+        }
+        whole.into_iter().try_for_each(Output::finish)?;
+        Ok(true)
+    }
+
+    /// Each input that could be found, with the number of its first record.
+    fn inputs(&self) -> impl Iterator<Item = (&Source, Option<u64>)> {
+        let mut starts = self.starts.iter().peekable();
+        self.sources.iter().flatten().map(move |source| {
+            let first = starts.next_if(|(started, _)| started == source).map(|(_, first)| *first);
+            (source, first)
+        })
+    }
+
+    fn table(&self, source: &Source) -> Result<Option<parquet::Table>, Failure> {
+        let Ok(opened) = open_any(source, self.reading.max_expanded) else { return Ok(None) };
+        if opened.guess != Kind::Parquet {
+            return Ok(None);
+        }
+        let table = parquet::Table::open(source, opened.bytes, self.reading.max_expanded);
+        table.map(Some).map_err(|broken| Failure::new(broken.exit, broken.to_string()))
+    }
+
+    fn copy_table(&self, table: &parquet::Table, first: u64, packed: &mut Packed) -> Result<bool, Failure> {
+        let copied = copy_rows(table, &|row| (self.keep)(first + row), &mut *packed);
+        match copied {
+            Ok(_) => Ok(true),
+            Err(error) => Err(packed.failure().unwrap_or_else(|| {
+                let broken = table.broken(&error);
+                Failure::new(broken.exit, broken.to_string())
+            })),
+        }
+    }
+
+    /// Copies records with their line ends; the last of an input gets one if it has none.
+    fn copy_records(
+        &self,
+        source: &Source,
+        first: Option<u64>,
+        header: &mut Option<Vec<u8>>,
+        packed: &mut Packed,
+    ) -> Result<bool, Failure> {
+        let Some(first) = first else { return Ok(true) };
+        let quiet = Reading { quiet: true, ..self.reading.clone() };
+        let mut kept = Vec::new();
+        // What broke the first time breaks again at the same place, and was told.
+        for batch in Batches::new(vec![Ok(source.clone())], quiet).numbered_from(first).map_while(Result::ok)
+        {
+            kept.clear();
+            if let Some(columns) = &batch.header {
+                match header {
+                    Some(before) if before.trim_ascii_end() == columns.trim_ascii_end() => {}
+                    Some(_) => {
+                        let why = "the inputs have different columns; pass `-o FOLDER/` to keep them apart";
+                        return Err(Failure::usage(why));
+                    }
+                    None => {
+                        kept.extend_from_slice(columns);
+                        *header = Some(columns.to_vec());
+                    }
+                }
+            }
+            for record in (0..batch.spans.len()).filter(|&record| (self.keep)(batch.first + record as u64)) {
+                kept.extend_from_slice(batch.record(record));
+                if !matches!(kept.last(), Some(b'\n' | b'\r')) {
+                    kept.push(b'\n');
+                }
+            }
+            if !packed.write(&kept)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The name of an input's file in the folder: packed as asked, else as it was.
+fn name_for(source: &Source, packing: Option<Packing>) -> PathBuf {
+    let name = source.path.as_deref().and_then(Path::file_name).map_or("stdin.jsonl".into(), PathBuf::from);
+    let Some(packing) = packing else { return name };
+    let plain = match Packing::of_path(&name) {
+        Packing::None => name,
+        _ => name.with_extension(""),
+    };
+    let suffix = match packing {
+        Packing::None => return plain,
+        Packing::Gz => ".gz",
+        Packing::Zst => ".zst",
+    };
+    let mut name = plain.into_os_string();
+    name.push(suffix);
+    name.into()
+}
