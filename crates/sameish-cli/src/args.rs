@@ -8,7 +8,7 @@ use crate::input::format::{Fields, Kind};
 use crate::load::OnDupId;
 use crate::output::escape::escaped_name;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sameish::{Config, Engine, Linkage, Preset, Shingle, TokenHash};
+use sameish::{Config, Engine, Preset, Shingle, Templates, TokenHash};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -78,9 +78,40 @@ pub(crate) struct MatchArgs {
     pub(crate) on_dup_id: OnDupId,
 }
 
+/// Whether forms are copies.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Matching")]
+pub(crate) struct TemplateArgs {
+    /// What becomes of texts of one form with other facts: other names, other numbers [default: the preset's, keep]
+    #[arg(long, value_enum)]
+    templates: Option<TemplatesArg>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum TemplatesArg {
+    /// They are not copies of each other, and stay apart
+    Keep,
+    /// They are copies like any others
+    Merge,
+}
+
+impl TemplateArgs {
+    pub(crate) fn set(self, config: &mut Config) {
+        config.matching.templates = match self.templates {
+            None => return,
+            Some(TemplatesArg::Keep) => Templates::Keep,
+            Some(TemplatesArg::Merge) => Templates::Merge,
+        };
+    }
+}
+
 impl MatchArgs {
     /// Makes the engine with these settings on top.
-    pub(crate) fn engine(&self, engine: &EngineArgs, linkage: Option<Linkage>) -> Result<Engine, Failure> {
+    pub(crate) fn engine(
+        &self,
+        engine: &EngineArgs,
+        adjust: impl FnOnce(&mut Config),
+    ) -> Result<Engine, Failure> {
         let mut config = engine.config()?;
         let set = |value: &mut f64, given: Option<f64>| *value = given.unwrap_or(*value);
         set(&mut config.matching.threshold, self.threshold);
@@ -99,7 +130,7 @@ impl MatchArgs {
             // Blocks of a preset are for its own radius.
             simhash.blocks = None;
         }
-        config.matching.linkage = linkage.unwrap_or(config.matching.linkage);
+        adjust(&mut config);
         checked(config)
     }
 }

@@ -199,6 +199,20 @@ pub struct MatchingConfig {
     pub verify: bool,
     /// How matches become groups.
     pub linkage: Linkage,
+    /// Whether texts of one form with other facts may be grouped.
+    #[serde(default)]
+    pub templates: Templates,
+}
+
+/// What becomes of texts of one form with other facts: another company's results, another day's rates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Templates {
+    /// They are told as matches, and never grouped.
+    #[default]
+    Keep,
+    /// They are grouped like any others.
+    Merge,
 }
 
 /// How matches become groups.

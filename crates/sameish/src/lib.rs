@@ -74,7 +74,7 @@ pub use cluster::{
 };
 pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,
-    SimHashConfig, TextConfig, TokenHash, Tokenizer, Weighting,
+    SimHashConfig, Templates, TextConfig, TokenHash, Tokenizer, Weighting,
 };
 pub use document::{Content, DocId, Document, Timestamp};
 pub use engine::{

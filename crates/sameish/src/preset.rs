@@ -73,6 +73,7 @@ fn wire() -> Config {
             limit: 10,
             verify: false,
             linkage: Linkage::Greedy,
+            templates: Templates::Keep,
         },
     }
 }
@@ -102,6 +103,7 @@ fn articles() -> Config {
             limit: 10,
             verify: true,
             linkage: Linkage::Cohesive,
+            templates: Templates::Keep,
         },
     }
 }
@@ -130,6 +132,7 @@ fn sdr() -> Config {
             limit: 10,
             verify: false,
             linkage: Linkage::Cohesive,
+            templates: Templates::Keep,
         },
     }
 }
@@ -156,6 +159,7 @@ fn headlines() -> Config {
             limit: 10,
             verify: true,
             linkage: Linkage::Online,
+            templates: Templates::Keep,
         },
     }
 }
@@ -178,6 +182,7 @@ fn web() -> Config {
             limit: 10,
             verify: false,
             linkage: Linkage::Components,
+            templates: Templates::Keep,
         },
     }
 }
@@ -199,6 +204,7 @@ fn copies() -> Config {
             limit: 10,
             verify: true,
             linkage: Linkage::Cohesive,
+            templates: Templates::Keep,
         },
     }
 }

@@ -25,6 +25,8 @@ const MANY: usize = 256;
 const WINDOW: usize = 512;
 /// Documents of other clusters that a center is compared with, to count chains.
 const CHAINS: usize = 8;
+/// Candidates a center that come to nothing, on average.
+const ON_AVERAGE: u64 = 64;
 const NOBODY: u32 = u32::MAX;
 
 /// How documents are grouped.
@@ -294,6 +296,8 @@ struct Progress<'a> {
     cursor: Vec<u32>,
     /// For which center a document was last seen, and how often.
     seen: Vec<(u32, u8)>,
+    /// Centers so far.
+    asked: u64,
 }
 
 impl<'a> Progress<'a> {
@@ -307,11 +311,19 @@ impl<'a> Progress<'a> {
             templates: Vec::new(),
         };
         let cursor = vec![0; buckets.len()];
-        Progress { buckets, grouping, cursor, seen: vec![(NOBODY, 0); count] }
+        Progress { buckets, grouping, cursor, seen: vec![(NOBODY, 0); count], asked: 0 }
     }
 
     fn is_free(&self, doc: u32) -> bool {
         self.grouping.center[doc as usize] == NOBODY
+    }
+
+    /// How many candidates the next center gets: many, unless those before it took more than their share.
+    fn most(&self) -> usize {
+        let counts = &self.grouping.counts;
+        // A match is a document less to ask for, and costs nobody anything.
+        let wasted = counts.candidates - counts.verified + counts.templates;
+        if wasted > self.asked * ON_AVERAGE + SCANNED as u64 { ON_AVERAGE as usize } else { SCANNED }
     }
 
     /// Everyone who shares enough buckets with the center.
@@ -355,6 +367,10 @@ impl<'a> Progress<'a> {
         // Seen anew if the center is asked again.
         candidates.iter().for_each(|&doc| self.seen[doc as usize] = (NOBODY, 0));
         candidates.sort_unstable();
+        let most = self.most();
+        more |= candidates.len() > most;
+        candidates.truncate(most);
+        self.asked += 1;
         taken.sort_unstable();
         taken.dedup();
         taken.truncate(CHAINS);

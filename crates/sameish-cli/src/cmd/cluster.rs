@@ -1,6 +1,6 @@
 //! `sameish cluster`: documents that belong together.
 
-use crate::args::{EngineArgs, InputArgs, MatchArgs};
+use crate::args::{EngineArgs, InputArgs, MatchArgs, TemplateArgs};
 use crate::exit::Exit;
 use crate::intake::{Counts, RunArgs};
 use crate::load::load;
@@ -22,6 +22,8 @@ pub(crate) struct Args {
     engine: EngineArgs,
     #[command(flatten)]
     matching: MatchArgs,
+    #[command(flatten)]
+    templates: TemplateArgs,
     /// How matches become clusters [default: the preset's]
     #[arg(long, value_enum, help_heading = "Matching")]
     linkage: Option<LinkageArg>,
@@ -72,8 +74,11 @@ Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input
 unreadable, 5 a limit hit, 6 output failed, 1 our fault.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { input, engine, matching, linkage, min_size, run } = args;
-    let mut engine = matching.engine(&engine, linkage.map(Linkage::from))?;
+    let Args { input, engine, matching, templates, linkage, min_size, run } = args;
+    let mut engine = matching.engine(&engine, |config| {
+        config.matching.linkage = linkage.map_or(config.matching.linkage, Linkage::from);
+        templates.set(config);
+    })?;
     let sources = input.find()?;
     let mut intake = run.intake(&sources)?;
     let mut output = run.create_output(&sources)?;
@@ -156,7 +161,7 @@ struct Summary {
 
 impl Summary {
     fn new(counts: Counts, groups: &Groups, expected_recall: Option<f64>) -> Summary {
-        let Groups { groups, cut, effort: Effort { candidates, capped } } = groups;
+        let Groups { groups, cut, effort: Effort { candidates, capped, .. } } = groups;
         Summary {
             counts,
             clusters: groups.len() as u64,

@@ -1,6 +1,6 @@
 //! `sameish dedup`: one document per cluster.
 
-use crate::args::{EngineArgs, InputArgs, MatchArgs, Size};
+use crate::args::{EngineArgs, InputArgs, MatchArgs, Size, TemplateArgs};
 use crate::batch::fetch::Fetcher;
 use crate::batch::group::{GroupCounts, Grouper, Grouping, leaders, order};
 use crate::batch::sign::{Doc, HELD_BYTES, Ids, Keep, Names, Signed, Signing, State};
@@ -14,7 +14,7 @@ use crate::load::OnDupId;
 use crate::output::file::Output;
 use crate::output::messages::{counted, grouped, say};
 use crate::output::packed::Packing;
-use sameish::{Bands, Engine};
+use sameish::{Bands, Engine, Templates};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
@@ -40,6 +40,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     matching: MatchArgs,
     #[command(flatten)]
+    templates: TemplateArgs,
+    #[command(flatten)]
     choice: Choice,
     #[command(flatten)]
     work: Work,
@@ -57,9 +59,6 @@ struct Choice {
     /// Keep one document of each source in a cluster
     #[arg(long)]
     per_source: bool,
-    /// Whether texts of one form with other facts (other names, other numbers) are copies
-    #[arg(long, value_enum, default_value_t = Templates::Keep)]
-    templates: Templates,
     /// Drop what these files already have; they are read first and not written
     #[arg(long, value_name = "FILE", num_args = 1..)]
     against: Vec<OsString>,
@@ -90,14 +89,6 @@ struct Work {
     /// How the output is packed [default: as its name says, in a folder as the input]
     #[arg(long, value_enum)]
     compress: Option<Packing>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Templates {
-    /// They are not, and stay
-    Keep,
-    /// They are
-    Merge,
 }
 
 #[derive(Clone, Debug)]
@@ -148,11 +139,11 @@ Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input
 unreadable, 5 a limit hit (also `--max-removed`), 6 output failed, 1 our fault.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { input, engine, matching, choice, work, run } = args;
+    let Args { input, engine, matching, templates, choice, work, run } = args;
     if run.output.is_none() && !choice.dry_run && std::io::IsTerminal::is_terminal(&std::io::stdout()) {
         return Err(Failure::usage("pass `-o OUT` for what stays, or `--dry-run`").into());
     }
-    let engine = Arc::new(matching.engine(&engine, None)?);
+    let engine = Arc::new(matching.engine(&engine, |config| templates.set(config))?);
     let plan = Plan::new(&engine, &choice, &work, run.threads.count(), matching.on_dup_id)?;
     let mut reading = input.reading(run.quiet);
     reading.rules.lossy |= engine.config().text.lossy;
@@ -280,7 +271,7 @@ impl Plan {
             bands,
             keep: choice.keep.0.clone(),
             on_dup_id,
-            keep_templates: choice.templates == Templates::Keep,
+            keep_templates: config.matching.templates == Templates::Keep,
             threads,
             temp_dir: work.temp_dir.clone(),
             memory,

@@ -45,7 +45,7 @@ unreadable, 5 a limit hit, 6 output failed, 1 our fault.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, matching, run } = args;
-    let mut engine = matching.engine(&engine, None)?;
+    let mut engine = matching.engine(&engine, |_| {})?;
     let sources = input.find()?;
     let mut intake = run.intake(&sources)?;
     let mut output = run.create_output(&sources)?;
@@ -73,12 +73,26 @@ struct Line<'a> {
     similarity: f64,
     match_type: &'static str,
     verified: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    template: Option<bool>,
 }
 
 impl<'a> From<MatchedPair<'a>> for Line<'a> {
     fn from(pair: MatchedPair<'a>) -> Line<'a> {
-        let MatchedPair { a, b, similarity, kind, verified, .. } = pair;
-        Line { a, b, similarity, match_type: kind.name(), verified }
+        let MatchedPair { a, b, similarity, kind, verified, facts, template, .. } = pair;
+        // Six digits are more than the measure knows.
+        let rounded = facts.map(|facts| (facts * 1e6).round() / 1e6);
+        Line {
+            a,
+            b,
+            similarity,
+            match_type: kind.name(),
+            verified,
+            facts: rounded,
+            template: facts.map(|_| template),
+        }
     }
 }
 
@@ -127,7 +141,7 @@ struct Summary {
 
 impl Summary {
     fn new(counts: Counts, pairs: u64, effort: Effort, engine: &Engine) -> Summary {
-        let Effort { candidates, capped: caps_hit } = effort;
+        let Effort { candidates, capped: caps_hit, .. } = effort;
         Summary { counts, pairs, candidates, caps_hit, expected_recall: engine.expected_recall() }
     }
 

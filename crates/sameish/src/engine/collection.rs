@@ -8,10 +8,10 @@ use super::lookup::{Lookup, Seen};
 use super::slots::Slots;
 use super::{Engine, Scratch, Sketches, Status};
 use crate::cluster::{ClusterId, OnlineClusters};
-use crate::config::{Config, Linkage};
+use crate::config::{Config, Linkage, Templates};
 use crate::document::{Content, DocId, Document, Timestamp};
 use crate::error::Result;
-use crate::features::{FeatureSet, TextKey};
+use crate::features::{Facts, FeatureSet, TextKey, WordFrequencies};
 use crate::index::DocNumber;
 use crate::matching::{Judge, MatchKind, Side, Verdict};
 use crate::sketch::Signature;
@@ -24,6 +24,8 @@ pub struct Prepared {
     pub sketches: Sketches,
     /// What matches are verified on; empty under settings that do not verify.
     pub features: FeatureSet,
+    /// Numbers and rare words; none under settings that do not verify.
+    pub facts: Facts,
     /// Stands for the text as a whole.
     pub key: Option<TextKey>,
 }
@@ -52,6 +54,10 @@ pub struct Match {
     pub verified: bool,
     /// In how many bits the fingerprints differ, where both have one.
     pub distance: Option<u32>,
+    /// How far numbers and rare words agree, of a verified match.
+    pub facts: Option<f64>,
+    /// Whether the two are of one form with other facts.
+    pub template: bool,
 }
 
 /// What a search found.
@@ -79,6 +85,10 @@ pub struct SearchOptions {
 pub(super) struct Collection {
     pub(super) judge: Judge,
     pub(super) online: Option<OnlineClusters>,
+    /// Whether texts of one form with other facts may be grouped.
+    pub(super) templates: Templates,
+    /// Of all documents that ever came.
+    frequencies: Option<WordFrequencies>,
     lookup: Lookup,
     numbers: HashMap<DocId, u32>,
     pub(super) docs: Slots<Doc>,
@@ -116,8 +126,10 @@ pub(super) struct Found {
 impl Engine {
     /// All that inserting or searching needs of a document.
     pub fn prepare(&self, content: &Content, scratch: &mut Scratch) -> Prepared {
-        let (sketches, features) = self.run(content, self.config.matching.verify, scratch);
-        Prepared { sketches, features: features.unwrap_or_default(), key: TextKey::of(content) }
+        let verify = self.config.matching.verify;
+        let (sketches, features) = self.run(content, verify, scratch);
+        let facts = if verify { Facts::with_scratch(content, &mut scratch.text) } else { Facts::default() };
+        Prepared { sketches, features: features.unwrap_or_default(), facts, key: TextKey::of(content) }
     }
 
     /// Adds a document, in place of the one that has its id if there is one.
@@ -206,7 +218,7 @@ impl Engine {
     /// The documents whose sketches match. Without a text nothing can be verified, and no match says that it was.
     pub fn search_sketches(&self, sketches: &Sketches, options: SearchOptions) -> Result<Search> {
         let signature = sketches.minhash.as_ref().map(Signature::rows);
-        let query = Query { sketches, signature, features: None, key: None };
+        let query = Query { sketches, signature, features: None, facts: None, key: None };
         self.collection.search(&query, None, options, self.limit(options))
     }
 
@@ -227,14 +239,15 @@ pub(super) struct Query<'a> {
     sketches: &'a Sketches,
     signature: Option<&'a [u32]>,
     features: Option<&'a FeatureSet>,
+    facts: Option<&'a Facts>,
     key: Option<TextKey>,
 }
 
 impl<'a> Query<'a> {
     fn of(prepared: &'a Prepared) -> Query<'a> {
-        let Prepared { sketches, features, key } = prepared;
+        let Prepared { sketches, features, facts, key } = prepared;
         let signature = sketches.minhash.as_ref().map(Signature::rows);
-        Query { sketches, signature, features: Some(features), key: *key }
+        Query { sketches, signature, features: Some(features), facts: Some(facts), key: *key }
     }
 
     pub(super) fn side(&self) -> Side<'a> {
@@ -245,6 +258,7 @@ impl<'a> Query<'a> {
             minhash: self.signature,
             sdr: self.sketches.sdr.as_ref(),
             features: self.features,
+            facts: self.facts,
         }
     }
 
@@ -258,6 +272,8 @@ impl Collection {
         Ok(Collection {
             judge: Judge::new(config),
             online: (config.matching.linkage == Linkage::Online).then(OnlineClusters::default),
+            templates: config.matching.templates,
+            frequencies: None,
             lookup: Lookup::new(config)?,
             numbers: HashMap::new(),
             docs: Slots::default(),
@@ -276,6 +292,9 @@ impl Collection {
         // Online clusters are for texts that are long enough.
         let clustered = self.online.is_some() && prepared.sketches.status == Status::Ok;
         let best = if clustered { self.best_match(&prepared)? } else { None };
+        if self.judge.verifies() {
+            self.frequencies.get_or_insert_default().add(&prepared.facts);
+        }
         let text = match self.same_text(&prepared) {
             Some(text) => text,
             None => self.add_text(prepared)?,
@@ -332,8 +351,8 @@ impl Collection {
 
     /// The document that a newcomer is most like; of equals the first.
     fn best_match(&self, prepared: &Prepared) -> Result<Option<u32>> {
-        let found = self.matches(&Query::of(prepared), None, self.judge)?.found;
-        Ok(found.first().map(|best| self.first_of(best.text)))
+        let found = self.matches(&Query::of(prepared), None, self.judge, CANDIDATES_JUDGED)?.found;
+        Ok(found.iter().find(|found| self.joins(&found.verdict)).map(|best| self.first_of(best.text)))
     }
 
     fn search(
@@ -345,7 +364,7 @@ impl Collection {
     ) -> Result<Search> {
         let judge = options.min_similarity.map_or(self.judge, |least| self.judge.with_threshold(least));
         let least = options.min_similarity.unwrap_or(0.0);
-        let Matches { found, candidates, capped } = self.matches(query, None, judge)?;
+        let Matches { found, candidates, capped } = self.matches(query, None, judge, CANDIDATES_JUDGED)?;
         let docs = found.iter().filter(|found| found.verdict.similarity >= least).flat_map(|found| {
             let docs = self.texts[found.text].docs.values();
             docs.map(move |&doc| (doc, found.verdict))
@@ -356,23 +375,25 @@ impl Collection {
             kind: verdict.kind,
             verified: verdict.verified,
             distance: verdict.distance,
+            facts: verdict.facts,
+            template: verdict.template,
         });
         Ok(Search { matches: matches.collect(), candidates, capped })
     }
 
     /// The texts that match, the most similar first, then by arrival.
-    fn matches(&self, query: &Query<'_>, except: Option<u32>, judge: Judge) -> Result<Matches> {
+    fn matches(&self, query: &Query<'_>, except: Option<u32>, judge: Judge, most: usize) -> Result<Matches> {
         let equal = query.key.and_then(|key| self.by_key.get(&key));
         let mut texts: Vec<u32> = equal.into_iter().flatten().copied().collect();
         let found = self.lookup.candidates(query.seen(), judge.threshold())?;
         texts.extend(found.docs.iter().map(|text| text.0));
         texts.retain(|&text| Some(text) != except);
-        let capped =
-            found.capped + keep_most_promising(&mut texts, query.features.is_some() && judge.verifies());
+        let capped = found.capped
+            + keep_most_promising(&mut texts, query.features.is_some() && judge.verifies(), most);
         let candidates = texts.len();
         let side = query.side();
         let judged = texts.into_iter().filter_map(|text| {
-            let verdict = judge.judge(&side, &self.query_of(text).side())?;
+            let verdict = judge.judge_facts(&side, &self.query_of(text).side(), self.frequencies.as_ref())?;
             Some(Found { text, verdict })
         });
         let mut found: Vec<Found> = judged.collect();
@@ -383,10 +404,15 @@ impl Collection {
         Ok(Matches { found, candidates, capped })
     }
 
-    /// The matches of one of the texts among the others.
-    pub(super) fn matches_of(&self, text: u32) -> Matches {
-        let matches = self.matches(&self.query_of(text), Some(text), self.judge);
+    /// The matches of one of the texts among the others, of which `most` are judged.
+    pub(super) fn matches_of(&self, text: u32, most: usize) -> Matches {
+        let matches = self.matches(&self.query_of(text), Some(text), self.judge, most);
         matches.unwrap_or_else(|error| unreachable!("what is held fits the indexes: {error}"))
+    }
+
+    /// Whether a match may bring two documents into one group.
+    pub(super) fn joins(&self, verdict: &Verdict) -> bool {
+        !verdict.template || self.templates == Templates::Merge
     }
 
     /// The documents of a text, by arrival.
@@ -422,12 +448,12 @@ pub const CANDIDATES_JUDGED: usize = 2_000;
 
 /// Keeps the first candidates, each once; gives 1 if some had to go. Where nothing is verified, judging costs next to
 /// nothing and all may stay.
-fn keep_most_promising(texts: &mut Vec<u32>, verify: bool) -> usize {
+fn keep_most_promising(texts: &mut Vec<u32>, verify: bool, most: usize) -> usize {
     let mut seen = HashSet::with_capacity(texts.len());
     texts.retain(|text| seen.insert(*text));
-    let capped = verify && texts.len() > CANDIDATES_JUDGED;
+    let capped = verify && texts.len() > most;
     if capped {
-        texts.truncate(CANDIDATES_JUDGED);
+        texts.truncate(most);
     }
     usize::from(capped)
 }

@@ -3,7 +3,7 @@
 //! Everything is asked for one text at a time, in order, so nothing here grows with the number of pairs.
 
 use super::Engine;
-use super::collection::{Collection, Found};
+use super::collection::{CANDIDATES_JUDGED, Collection, Found};
 use crate::cluster::{Cluster, MeasuredCluster, components, greedy_stars, stars};
 use crate::config::Linkage;
 use crate::document::DocId;
@@ -29,11 +29,20 @@ pub struct MatchedPair<'a> {
     pub verified: bool,
     /// In how many bits the fingerprints differ, where both have one.
     pub distance: Option<u32>,
+    /// How far numbers and rare words agree, of a verified match.
+    pub facts: Option<f64>,
+    /// Whether the two are of one form with other facts.
+    pub template: bool,
 }
+
+/// Most candidates a document that are judged on average, when all pairs or groups are wanted.
+const CANDIDATES_ON_AVERAGE: u64 = 64;
 
 /// What looking for all pairs came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
+    /// How many documents were asked for their matches.
+    pub asked: u64,
     /// How many candidates were judged.
     pub candidates: u64,
     /// How many limits were hit: where it is not 0, matches may be missing.
@@ -96,8 +105,8 @@ impl Engine {
         // The sink alone ends this early.
         let _ = self.collection.each_pair(&mut effort, |a, b, verdict| {
             let [a, b] = [a, b].map(|doc| &self.collection.docs[doc].id);
-            let Verdict { similarity, kind, verified, distance } = verdict;
-            sink(MatchedPair { a, b, similarity, kind, verified, distance })
+            let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
+            sink(MatchedPair { a, b, similarity, kind, verified, distance, facts, template })
         });
         effort
     }
@@ -120,9 +129,10 @@ impl Engine {
     fn star_groups(&self, order: &[DocNumber]) -> Groups {
         let mut effort = Effort::default();
         let stars = stars(order, |center| {
-            let matches = self.collection.matches_of(center.0);
+            let matches = self.collection.matches_of(center.0, effort.most());
             effort.add(matches.candidates, matches.capped);
-            matches.found.iter().map(|found| DocNumber(found.text)).collect()
+            let joined = matches.found.iter().filter(|found| self.collection.joins(&found.verdict));
+            joined.map(|found| DocNumber(found.text)).collect()
         });
         Groups { groups: self.expand(&stars.clusters), cut: stars.cut, effort }
     }
@@ -164,7 +174,8 @@ impl Engine {
         let mut edges = Vec::new();
         for &text in &self.collection.by_arrival() {
             let earlier = self.collection.earlier_matches(text.0, &mut effort);
-            edges.extend(earlier.iter().map(|found| (DocNumber(found.text), text)));
+            let joined = earlier.iter().filter(|found| self.collection.joins(&found.verdict));
+            edges.extend(joined.map(|found| (DocNumber(found.text), text)));
         }
         let clusters = components(&self.collection.by_arrival(), edges);
         Groups { groups: self.expand(&clusters), cut: 0, effort }
@@ -209,7 +220,15 @@ impl Engine {
 }
 
 impl Effort {
+    /// How many candidates of the next document are judged: many, unless those before it took more than their share. So a
+    /// flood of forms, each filled in otherwise, costs a bounded number of comparisons a document.
+    fn most(&self) -> usize {
+        let fair = self.asked * CANDIDATES_ON_AVERAGE + CANDIDATES_JUDGED as u64;
+        if self.candidates > fair { CANDIDATES_ON_AVERAGE as usize } else { CANDIDATES_JUDGED }
+    }
+
     fn add(&mut self, candidates: usize, capped: usize) {
+        self.asked += 1;
         self.candidates += candidates as u64;
         self.capped += capped as u64;
     }
@@ -236,7 +255,7 @@ impl Collection {
     /// The matches among texts that came earlier, in that order. Looking back means that where a bucket is too large to be
     /// looked at as a whole, its first documents are found by all later ones.
     fn earlier_matches(&self, text: u32, effort: &mut Effort) -> Vec<Found> {
-        let mut matches = self.matches_of(text);
+        let mut matches = self.matches_of(text, effort.most());
         effort.add(matches.candidates, matches.capped);
         let mine = self.arrival_of(text);
         matches.found.retain(|found| self.arrival_of(found.text) < mine);
@@ -272,7 +291,7 @@ impl Collection {
     /// What documents of one text are to each other.
     fn same(&self, text: u32) -> Option<Verdict> {
         let side = self.query_of(text).side();
-        self.judge.judge(&side, &side)
+        self.judge.judge_facts(&side, &side, None)
     }
 
     fn distance(&self, a: u32, b: u32) -> f64 {

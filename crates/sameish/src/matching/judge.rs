@@ -1,8 +1,8 @@
 //! Is this candidate a match?
 
-use super::{MatchKind, MatchType, Signs, distance_to_similarity};
+use super::{MatchKind, MatchType, Signs, distance_to_similarity, facts_agreement, is_template};
 use crate::config::Config;
-use crate::features::{FeatureSet, TextKey};
+use crate::features::{Facts, FeatureSet, TextKey, WordFrequencies};
 use crate::sketch::{Fingerprint, Sdr, share_equal};
 
 /// What is known of one of two documents.
@@ -20,6 +20,8 @@ pub struct Side<'a> {
     pub sdr: Option<&'a Sdr>,
     /// What matches are verified on, where it is at hand.
     pub features: Option<&'a FeatureSet>,
+    /// Numbers and rare words, where they are at hand.
+    pub facts: Option<&'a Facts>,
 }
 
 /// A candidate that was judged to be a match.
@@ -33,6 +35,10 @@ pub struct Verdict {
     pub verified: bool,
     /// Between fingerprints, where both have one.
     pub distance: Option<u32>,
+    /// How far numbers and rare words agree, where that was asked of a verified match.
+    pub facts: Option<f64>,
+    /// Whether the two are of one form with other facts.
+    pub template: bool,
 }
 
 /// Tells matches from candidates, under an engine's settings.
@@ -98,7 +104,21 @@ impl Judge {
             MatchType::Match(kind) => kind,
             MatchType::Different => MatchKind::Similar,
         };
-        Some(Verdict { similarity, kind, verified, distance })
+        Some(Verdict { similarity, kind, verified, distance, facts: None, template: false })
+    }
+
+    /// The same, with how far the facts agree where the match is verified and they are at hand.
+    pub fn judge_facts(
+        &self,
+        a: &Side<'_>,
+        b: &Side<'_>,
+        frequencies: Option<&WordFrequencies>,
+    ) -> Option<Verdict> {
+        let verdict = self.judge(a, b)?;
+        let Some((x, y)) = a.facts.zip(b.facts).filter(|_| verdict.verified) else { return Some(verdict) };
+        let same = verdict.kind == MatchKind::Exact || verdict.similarity == 1.0;
+        let facts = if same { 1.0 } else { facts_agreement(x, y, frequencies) };
+        Some(Verdict { facts: Some(facts), template: is_template(verdict.similarity, facts), ..verdict })
     }
 
     fn reaching(&self, similarity: f64) -> Option<f64> {
