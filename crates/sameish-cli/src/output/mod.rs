@@ -4,7 +4,11 @@
 
 pub(crate) mod color;
 pub(crate) mod escape;
+#[allow(dead_code)]
+pub(crate) mod figures;
 pub(crate) mod file;
+#[allow(dead_code)]
+pub(crate) mod html;
 pub(crate) mod jsonl;
 pub(crate) mod messages;
 pub(crate) mod report;
