@@ -12,3 +12,5 @@ pub(crate) mod html;
 pub(crate) mod jsonl;
 pub(crate) mod messages;
 pub(crate) mod report;
+#[allow(dead_code)]
+pub(crate) mod table;

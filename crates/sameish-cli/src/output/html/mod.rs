@@ -15,6 +15,7 @@ mod sample;
 use crate::output::figures::{chance, shortened, threshold};
 use crate::output::messages::counted;
 use markup::{bare, name};
+pub(crate) use removals::summed;
 use sameish::Passage;
 
 /// What a run did, ready to be told.

@@ -47,7 +47,7 @@ fn table(first: &str, rows: &[Removed]) -> String {
 }
 
 /// Many rows as one.
-fn summed(name: String, rows: &[Removed]) -> Removed {
+pub(crate) fn summed(name: String, rows: &[Removed]) -> Removed {
     let sum = |part: fn(&Removed) -> u64| rows.iter().map(part).fold(0, u64::saturating_add);
     Removed {
         name,
