@@ -1,0 +1,111 @@
+//! How is a measure written for people?
+
+/// A share in percent. Some is never written as none, nor nearly all as all.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "–".into();
+    }
+    let share = part as f64 / whole as f64 * 100.0;
+    match share {
+        _ if part > 0 && share < 0.1 => "< 0.1 %".into(),
+        _ if part < whole && share > 99.9 => "> 99.9 %".into(),
+        _ => format!("{share:.1} %"),
+    }
+}
+
+/// A number of bytes in the largest unit that leaves a digit before the point: `1.2 MB`.
+pub(crate) fn sized(bytes: u64) -> String {
+    let mut size = bytes as f64;
+    let mut units = ["kB", "MB", "GB", "TB", "PB", "EB"].iter();
+    let mut unit = "bytes";
+    // What would be rounded to 1000 belongs to the next unit.
+    while size >= if unit == "bytes" { 1000.0 } else { 999.95 } {
+        let Some(next) = units.next() else { break };
+        (size, unit) = (size / 1000.0, next);
+    }
+    match unit {
+        "bytes" if bytes == 1 => "1 byte".into(),
+        "bytes" => format!("{bytes} bytes"),
+        _ => format!("{size:.1} {unit}"),
+    }
+}
+
+/// A similarity of three digits, rounded down: 1.000 and the threshold are written only where they are met.
+pub(crate) fn similarity(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    // 0.29 is a little less than 29 hundredths; that is not meant.
+    format!("{:.3}", (value * 1000.0 + 1e-6).floor() / 1000.0)
+}
+
+/// A threshold, with no more digits than it needs.
+pub(crate) fn threshold(value: f64) -> String {
+    match value.is_finite() {
+        true => format!("{:.4}", value).trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => "–".into(),
+    }
+}
+
+/// A probability in percent, rounded down, that no line end tears apart.
+pub(crate) fn chance(probability: f64) -> String {
+    if !probability.is_finite() {
+        return "–".into();
+    }
+    format!("{:.1}\u{a0}%", (probability.clamp(0.0, 1.0) * 1000.0 + 1e-6).floor() / 10.0)
+}
+
+/// The text with its middle taken out where it has more than `most` characters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    let mut ends = text.char_indices().map(|(at, _)| at);
+    if ends.nth(most).is_none() {
+        return text.to_owned();
+    }
+    let head = most.saturating_sub(1).div_ceil(2);
+    let tail = most.saturating_sub(1) - head;
+    let head = text.char_indices().nth(head).map_or(text.len(), |(at, _)| at);
+    let tail = text.char_indices().rev().take(tail).last().map_or(text.len(), |(at, _)| at);
+    format!("{}…{}", &text[..head], &text[tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_do_not_round_to_none_or_all() {
+        let cases = [(0, 0), (0, 9), (1, 100_000), (1, 3), (99_999, 100_000), (9, 9)];
+        let written = cases.map(|(part, whole)| percent(part, whole));
+        assert_eq!(written, ["–", "0.0 %", "< 0.1 %", "33.3 %", "> 99.9 %", "100.0 %"]);
+    }
+
+    #[test]
+    fn bytes_take_the_largest_unit() {
+        let sizes = [0, 1, 999, 1000, 999_949, 999_950, 1_234_567, u64::MAX].map(sized);
+        let written = ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "999.9 kB", "1.0 MB", "1.2 MB", "18.4 EB"];
+        assert_eq!(sizes, written);
+    }
+
+    #[test]
+    fn similarities_round_down() {
+        let written = [1.0, 0.99996, 0.8, 0.79999, 0.29, 0.0, f64::NAN].map(similarity);
+        assert_eq!(written, ["1.000", "0.999", "0.800", "0.799", "0.290", "0.000", "–"]);
+    }
+
+    #[test]
+    fn thresholds_and_chances_are_short() {
+        assert_eq!([0.8, 1.0, 0.0, 0.825, f64::NAN].map(threshold), ["0.8", "1", "0", "0.825", "–"]);
+        assert_eq!(
+            [0.99499, 1.0, 0.9999, 7.0].map(chance),
+            ["99.4\u{a0}%", "100.0\u{a0}%", "99.9\u{a0}%", "100.0\u{a0}%"]
+        );
+    }
+
+    #[test]
+    fn long_texts_lose_their_middle() {
+        assert_eq!(shortened("abcdefgh", 8), "abcdefgh");
+        assert_eq!(shortened("abcdefghi", 8), "abcd…ghi");
+        assert_eq!(shortened("äöüßéèê", 5), "äö…èê");
+        assert_eq!(shortened("abc", 1), "…");
+    }
+}

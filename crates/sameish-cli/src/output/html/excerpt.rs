@@ -1,0 +1,308 @@
+//! How are two texts shown side by side?
+//!
+//! Around the words that differ, with shared passages marked; what is left out is counted.
+
+use super::differ::{Run, hunks};
+use super::markup::prose;
+use crate::output::figures::{shortened, sized};
+use crate::output::messages::{counted, grouped};
+use sameish::{Passage, Span, Token, Tokenizer, tokens};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::ops::Range;
+
+/// Bytes of a text that are looked at.
+const LOOKED_AT: usize = 256 << 10;
+/// Words of a text that are shown at most.
+const SHOWN: usize = 260;
+/// Words of a text that is shown whole.
+const WHOLE: usize = 120;
+/// Words shown of a text's beginning.
+const BEGINNING: usize = 16;
+/// Words shown on both sides of a difference.
+const AROUND: usize = 14;
+/// Words shown of both ends of a long difference.
+const ENDS: usize = 30;
+/// Fewer words than this are not worth leaving out.
+const WORTH: usize = 8;
+/// Letters of one word, or of what stands between two, that are shown.
+const LETTERS: usize = 60;
+
+/// Two texts, compared.
+pub(super) struct Sides<'a> {
+    pub(super) a: Marked<'a>,
+    pub(super) b: Marked<'a>,
+}
+
+/// A text whose words are known as shared, differing, or neither.
+pub(super) struct Marked<'a> {
+    text: &'a str,
+    /// Bytes that were not looked at.
+    beyond: usize,
+    words: Vec<Token>,
+    kinds: Vec<Kind>,
+    /// Where the other text has something else; empty where it only has more.
+    places: Vec<Range<usize>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The same in both, but in no passage that is long enough.
+    Plain,
+    Shared,
+    Differs,
+}
+
+impl Kind {
+    fn tags(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Plain => ("", ""),
+            Kind::Shared => ("<span class=\"shared\">", "</span>"),
+            Kind::Differs => ("<mark>", "</mark>"),
+        }
+    }
+}
+
+impl<'a> Sides<'a> {
+    pub(super) fn new(a: &'a str, b: &'a str, passages: &[Passage]) -> Sides<'a> {
+        let (mut a, mut b) = (Marked::new(a), Marked::new(b));
+        let runs: Vec<Run> = passages
+            .iter()
+            .map(|p| Run { a: a.within(p.a_start, p.a_end), b: b.within(p.b_start, p.b_end) })
+            .collect();
+        let mut numbers = HashMap::new();
+        let [in_a, in_b] = [&a, &b].map(|side| numbered(&side.words, &mut numbers));
+        for hunk in hunks(&in_a, &in_b, &runs) {
+            a.differs(hunk.a);
+            b.differs(hunk.b);
+        }
+        // A passage that moved stands elsewhere, yet it is shared.
+        for run in runs {
+            a.kinds[run.a].fill(Kind::Shared);
+            b.kinds[run.b].fill(Kind::Shared);
+        }
+        Sides { a, b }
+    }
+}
+
+/// A number for each word, the same for the same word.
+fn numbered(words: &[Token], numbers: &mut HashMap<String, u32>) -> Vec<u32> {
+    let mut number = |word: &Token| {
+        let next = numbers.len() as u32;
+        *numbers.entry(word.text.clone()).or_insert(next)
+    };
+    words.iter().map(&mut number).collect()
+}
+
+impl<'a> Marked<'a> {
+    fn new(text: &'a str) -> Marked<'a> {
+        let looked_at = &text[..text.floor_char_boundary(LOOKED_AT)];
+        let words = tokens(Tokenizer::Unicode, looked_at);
+        let kinds = vec![Kind::Plain; words.len()];
+        Marked { text: looked_at, beyond: text.len() - looked_at.len(), words, kinds, places: Vec::new() }
+    }
+
+    /// The words that lie within these bytes.
+    fn within(&self, start: usize, end: usize) -> Range<usize> {
+        let first = self.words.partition_point(|word| word.span.start < start);
+        let behind = self.words.partition_point(|word| word.span.end <= end);
+        first..behind.max(first)
+    }
+
+    fn differs(&mut self, words: Range<usize>) {
+        self.kinds[words.clone()].fill(Kind::Differs);
+        self.places.push(words);
+    }
+
+    /// How many words differ.
+    pub(super) fn differing(&self) -> usize {
+        self.kinds.iter().filter(|kind| **kind == Kind::Differs).count()
+    }
+
+    pub(super) fn has_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    /// Whether the text was too long to be looked at to its end.
+    pub(super) fn is_cut(&self) -> bool {
+        self.beyond > 0
+    }
+
+    /// Which words are shown.
+    fn shown(&self) -> Vec<bool> {
+        let count = self.words.len();
+        let mut shown = vec![count <= WHOLE; count];
+        let mut show = |from: usize, to: usize| shown[from.min(count)..to.min(count)].fill(true);
+        show(0, if self.places.is_empty() { 4 * BEGINNING } else { BEGINNING });
+        for place in &self.places {
+            show(place.start.saturating_sub(AROUND), place.end.min(place.start + ENDS));
+            show(place.start.max(place.end.saturating_sub(ENDS)), place.end + AROUND);
+        }
+        fill_small_holes(&mut shown);
+        if let Some((last, _)) = shown.iter().enumerate().filter(|(_, shown)| **shown).nth(SHOWN) {
+            shown[last..].fill(false);
+        }
+        shown
+    }
+
+    /// The text as markup.
+    pub(super) fn html(&self) -> String {
+        if self.words.is_empty() {
+            return match self.text.trim() {
+                "" => "<span class=\"gap\">(no text)</span>".into(),
+                text => prose(&shortened(text, 4 * LETTERS)),
+            };
+        }
+        let mut writer = Writer { out: String::new(), open: Kind::Plain, at: Some(0) };
+        let shown = self.shown();
+        for run in shown.chunk_by(|a, b| a == b).scan(0, |at, run| {
+            *at += run.len();
+            Some(*at - run.len()..*at)
+        }) {
+            match shown[run.start] {
+                true => run.for_each(|i| writer.word(self.text, self.words[i].span, self.kinds[i])),
+                false => writer.gap(&self.kinds[run]),
+            }
+        }
+        writer.finish(self.text, self.beyond)
+    }
+}
+
+fn fill_small_holes(shown: &mut [bool]) {
+    let mut at = 0;
+    while at < shown.len() {
+        let run = shown[at..].iter().take_while(|other| **other == shown[at]).count();
+        if run < WORTH {
+            shown[at..at + run].fill(true);
+        }
+        at += run;
+    }
+}
+
+/// Writes words one after the other, each kind in its element.
+struct Writer {
+    out: String,
+    open: Kind,
+    /// Behind the last word written; nothing behind a gap.
+    at: Option<usize>,
+}
+
+impl Writer {
+    fn word(&mut self, text: &str, span: Span, kind: Kind) {
+        let between = self.at.and_then(|at| text.get(at..span.start)).unwrap_or(" ");
+        let between = prose(&shortened(between, LETTERS));
+        if kind == self.open {
+            self.out.push_str(&between);
+        } else {
+            self.close();
+            let _ = write!(self.out, "{between}{}", kind.tags().0);
+            self.open = kind;
+        }
+        let word = text.get(span.start..span.end).unwrap_or_default();
+        self.out.push_str(&prose(&shortened(word, LETTERS)));
+        self.at = Some(span.end);
+    }
+
+    fn gap(&mut self, left_out: &[Kind]) {
+        self.close();
+        let differing = left_out.iter().filter(|kind| **kind == Kind::Differs).count();
+        let words = counted(left_out.len() as u64, "word");
+        let differing = match differing {
+            0 => String::new(),
+            _ if differing == left_out.len() => " that differ".into(),
+            _ => format!(", {} of them differing", grouped(differing as u64)),
+        };
+        let _ = write!(self.out, " <span class=\"gap\">… {words}{differing} left out …</span>");
+        self.at = None;
+    }
+
+    fn close(&mut self) {
+        self.out.push_str(self.open.tags().1);
+        self.open = Kind::Plain;
+    }
+
+    fn finish(mut self, text: &str, beyond: usize) -> String {
+        self.close();
+        let rest = self.at.and_then(|at| text.get(at..)).unwrap_or_default();
+        self.out.push_str(&prose(&shortened(rest.trim_end(), LETTERS)));
+        if beyond > 0 {
+            let beyond = sized(beyond as u64);
+            let _ = write!(self.out, " <span class=\"gap\">… {beyond} more, not compared here …</span>");
+        }
+        self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sameish::{Content, Engine, Preset};
+
+    fn sides(a: &str, b: &str) -> [String; 2] {
+        let engine = Engine::new(Preset::Copies.config()).expect("a preset is valid");
+        let [x, y] = [a, b].map(|text| Content::Text(text.into()));
+        let passages = engine.compare(&x, &y, 3).passages;
+        let sides = Sides::new(a, b, &passages);
+        [sides.a.html(), sides.b.html()]
+    }
+
+    #[test]
+    fn differing_words_stand_among_shared_ones() {
+        let [a, b] =
+            sides("One two three, on Monday four five six.", "One two three, on Tuesday four five six.");
+        assert_eq!(
+            a,
+            "<span class=\"shared\">One two three, on</span> <mark>Monday</mark> <span class=\"shared\">four five six</span>."
+        );
+        assert!(b.contains("<mark>Tuesday</mark>"), "{b}");
+    }
+
+    #[test]
+    fn long_texts_are_shown_around_their_differences() {
+        let filler: String = (0..400).map(|i| format!("w{i} ")).collect();
+        let [a, b] = sides(&format!("{filler} red {filler}"), &format!("{filler} blue {filler}"));
+        assert!(a.contains("… 370 words left out …") && a.contains("<mark>red</mark>"), "{a}");
+        assert!(b.contains("… 370 words left out …") && b.ends_with("… 386 words left out …</span>"), "{b}");
+    }
+
+    #[test]
+    fn the_place_of_words_that_came_is_shown_on_both_sides() {
+        let filler: String = (0..100).map(|i| format!("w{i} ")).collect();
+        let [a, b] = sides(&format!("{filler}{filler}"), &format!("{filler} new words {filler}"));
+        assert!(a.contains("w99 w0"), "{a}");
+        assert!(b.contains("<mark>new words</mark>"), "{b}");
+    }
+
+    #[test]
+    fn much_that_differs_is_counted() {
+        let text = |c: char| (0..500).map(|i| format!("{c}{i} ")).collect::<String>();
+        let [a, _] = sides(&text('x'), &text('y'));
+        assert!(a.contains("… 440 words that differ left out …"), "{a}");
+    }
+
+    #[test]
+    fn texts_without_words_are_shown() {
+        assert_eq!(sides("", " \n"), [(); 2].map(|()| "<span class=\"gap\">(no text)</span>".to_owned()));
+        assert_eq!(sides("<->", "!")[0], "&lt;-&gt;");
+    }
+
+    #[test]
+    fn passages_that_do_not_fit_the_texts_do_no_harm() {
+        let passage = Passage { a_start: 1, a_end: 900, b_start: 800, b_end: 2, tokens: 5 };
+        let sides = Sides::new("äöü äöü", "one", &[passage]);
+        assert!(sides.a.html().contains("äöü"));
+        assert_eq!(sides.b.differing(), 1);
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_huge_text_is_compared() {
+        let text = "é ".repeat(200_000);
+        let sides = Sides::new(&text, "é", &[]);
+        assert!(sides.a.is_cut());
+        assert!(
+            sides.a.html().ends_with("… 337.9 kB more, not compared here …</span>"),
+            "{}",
+            sides.a.html()
+        );
+    }
+}
