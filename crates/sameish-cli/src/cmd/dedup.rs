@@ -1,5 +1,7 @@
 //! `sameish dedup`: one document per cluster.
 
+mod report;
+
 use crate::args::{EngineArgs, InputArgs, MatchArgs, Size, TemplateArgs};
 use crate::batch::fetch::Fetcher;
 use crate::batch::group::{GroupCounts, Grouper, Grouping, leaders, order};
@@ -14,7 +16,7 @@ use crate::load::OnDupId;
 use crate::output::file::Output;
 use crate::output::messages::{counted, grouped, say};
 use crate::output::packed::Packing;
-use sameish::{Bands, Engine, Templates};
+use sameish::{Bands, Engine, Templates, WordFrequencies};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
@@ -71,6 +73,9 @@ struct Choice {
     /// Write the clusters of more than one document to this file, as JSONL
     #[arg(long, value_name = "FILE")]
     clusters: Option<PathBuf>,
+    /// Write a page for people: plots, tables, the largest clusters, and example pairs with their passages marked
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Write what was removed, and for which document, to this file, as JSONL
     #[arg(long, value_name = "FILE")]
     removed: Option<PathBuf>,
@@ -160,11 +165,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let mut stages = Stages::new();
     let signed = plan.signing().run(against, sources.clone(), reading.clone(), &mut intake)?;
     stages.end("sign");
-    let deduped = plan.dedup(signed, &reading, &mut stages)?;
+    let deduped = plan.dedup(signed, &reading, choice.report.is_some(), &mut stages)?;
     let outcome = Outcome::new(&deduped, choice.per_source);
     outcome.write_lists(&deduped, &choice, &run, &sources)?;
     if !run.quiet {
-        outcome.say_tables(&deduped);
+        outcome.say_tables(&deduped)?;
     }
     let share = outcome.removed as f64 / (outcome.documents.max(1)) as f64;
     let refused = share > choice.max_removed.0 && !run.force;
@@ -181,6 +186,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Clean);
     }
     let summary = Summary::new(counts, &outcome, &deduped, &engine, stages);
+    if let Some(path) = &choice.report {
+        outcome.write_report(path, &deduped, &engine, &summary, &run, &sources)?;
+    }
     run.summarize(&summary, || summary.in_words())?;
     if refused {
         exit = exit.or_worse(Exit::Limit);
@@ -293,7 +301,13 @@ impl Plan {
         }
     }
 
-    fn dedup(&self, signed: Signed, reading: &Reading, stages: &mut Stages) -> anyhow::Result<Deduped> {
+    fn dedup(
+        &self,
+        signed: Signed,
+        reading: &Reading,
+        histogram: bool,
+        stages: &mut Stages,
+    ) -> anyhow::Result<Deduped> {
         let Signed {
             docs,
             ids,
@@ -323,14 +337,14 @@ impl Plan {
             frequencies: frequencies.as_ref(),
             keep_templates: self.keep_templates,
             against,
-            histogram: false,
+            histogram,
             window_bytes: self.memory.map_or(WINDOW_BYTES, |memory| (memory / 32).min(WINDOW_BYTES)),
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build()?;
         let grouping = pool.install(|| grouper.run(&order, &leader, &buckets, |_| {}))?;
         stages.end("verify");
         let starts = starts.split_off(own_starts);
-        Ok(Deduped { docs, ids, sources, order, grouping, against, starts })
+        Ok(Deduped { docs, ids, sources, order, grouping, against, starts, fetcher, frequencies })
     }
 }
 
@@ -348,6 +362,8 @@ struct Deduped {
     grouping: Grouping,
     against: u32,
     starts: Vec<(Source, u64)>,
+    fetcher: Fetcher,
+    frequencies: Option<WordFrequencies>,
 }
 
 /// What stays and what goes.
@@ -441,80 +457,6 @@ impl Outcome {
             rounded(mean as f32)
         )
     }
-
-    fn say_tables(&self, deduped: &Deduped) {
-        for (title, rows) in [("source", self.by_source(deduped)), ("length", self.by_length(deduped))] {
-            if self.removed > 0 {
-                say(format_args!("{}", table(title, &rows)));
-            }
-        }
-    }
-
-    fn by_source(&self, deduped: &Deduped) -> Vec<Row> {
-        let name = |doc: &Doc| match deduped.sources.get(doc.source) {
-            "" => "(none)".to_owned(),
-            name => name.to_owned(),
-        };
-        let mut rows = self.rows(deduped, name);
-        rows.sort_by(|a, b| b.removed.cmp(&a.removed).then_with(|| a.name.cmp(&b.name)));
-        rows
-    }
-
-    fn by_length(&self, deduped: &Deduped) -> Vec<Row> {
-        const CLASSES: [(u32, &str); 5] = [
-            (200, "under 200 B"),
-            (1_000, "to 1 kB"),
-            (5_000, "to 5 kB"),
-            (20_000, "to 20 kB"),
-            (u32::MAX, "longer"),
-        ];
-        let class = |doc: &Doc| CLASSES.iter().position(|(limit, _)| doc.text_bytes <= *limit).unwrap_or(4);
-        let mut rows = self.rows(deduped, |doc| CLASSES[class(doc)].1.to_owned());
-        rows.sort_by_key(|row| CLASSES.iter().position(|(_, name)| *name == row.name));
-        rows
-    }
-
-    fn rows(&self, deduped: &Deduped, name: impl Fn(&Doc) -> String) -> Vec<Row> {
-        let mut rows: HashMap<String, Row> = HashMap::new();
-        for (doc, stays) in deduped.docs.iter().zip(&self.stays).skip(deduped.against as usize) {
-            let name = name(doc);
-            let row = rows.entry(name.clone()).or_insert(Row { name, ..Row::default() });
-            let gone = u64::from(!stays);
-            row.documents += 1;
-            row.removed += gone;
-            row.bytes += u64::from(doc.text_bytes);
-            row.removed_bytes += gone * u64::from(doc.text_bytes);
-        }
-        rows.into_values().collect()
-    }
-}
-
-/// What was removed of one kind.
-#[derive(Clone, Debug, Default)]
-struct Row {
-    name: String,
-    documents: u64,
-    removed: u64,
-    bytes: u64,
-    removed_bytes: u64,
-}
-
-/// Rows of a table that are shown.
-const ROWS: usize = 15;
-
-fn table(title: &str, rows: &[Row]) -> String {
-    let mut text = format!("{:<30}{:>12}{:>12}{:>8}{:>16}", title, "documents", "removed", "%", "MB removed");
-    for row in rows.iter().take(ROWS) {
-        let share = 100.0 * row.removed as f64 / row.documents.max(1) as f64;
-        let name: String = row.name.chars().filter(|c| !c.is_control()).take(29).collect();
-        let (documents, removed) = (grouped(row.documents), grouped(row.removed));
-        let megabytes = row.removed_bytes as f64 / 1e6;
-        _ = write!(text, "\n{name:<30}{documents:>12}{removed:>12}{share:>8.1}{megabytes:>16.1}");
-    }
-    if rows.len() > ROWS {
-        _ = write!(text, "\nand {} more", grouped((rows.len() - ROWS) as u64));
-    }
-    text
 }
 
 fn rounded(similarity: f32) -> f64 {
@@ -616,6 +558,39 @@ impl Summary {
             stages: stages.done.into_iter().collect(),
             peak_memory: peak_memory(),
         }
+    }
+
+    /// For the page.
+    fn figures(&self) -> Vec<(String, String)> {
+        report::figures(&[
+            ("documents", self.documents),
+            ("kept", self.kept),
+            ("removed", self.removed),
+            ("clusters", self.clusters),
+            ("largest cluster", self.largest_cluster),
+            ("too short", self.too_short),
+            ("rejected", self.rejected),
+            ("pairs compared", self.candidates),
+        ])
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut add = |count: u64, what: &str| {
+            if count > 0 {
+                notes.push(format!("{} {what}", grouped(count)));
+            }
+        };
+        add(
+            self.templates,
+            "pairs have the same form and other facts, and stayed; `--templates merge` takes them for copies.",
+        );
+        add(
+            self.chains_cut,
+            "matches between clusters were cut, so that every document matches the one that stands for it.",
+        );
+        add(self.caps_hit, "limits were hit: some matches may be missing.");
+        notes
     }
 
     fn in_words(&self) -> String {

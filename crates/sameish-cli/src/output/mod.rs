@@ -5,15 +5,12 @@
 pub(crate) mod agreement;
 pub(crate) mod color;
 pub(crate) mod escape;
-#[allow(dead_code)]
 pub(crate) mod figures;
 pub(crate) mod file;
-#[allow(dead_code)]
 pub(crate) mod html;
 pub(crate) mod jsonl;
 pub(crate) mod messages;
 pub(crate) mod packed;
 pub(crate) mod parquet;
 pub(crate) mod report;
-#[allow(dead_code)]
 pub(crate) mod table;
