@@ -570,7 +570,6 @@ impl Summary {
             ("largest cluster", self.largest_cluster),
             ("too short", self.too_short),
             ("rejected", self.rejected),
-            ("pairs compared", self.candidates),
         ])
     }
 

@@ -102,7 +102,9 @@ impl Outcome {
         let inputs = sources.len();
         let threshold = engine.config().matching.threshold;
         let curve = engine.config().bands().ok().flatten().map(|bands| bands.curve(100)).unwrap_or_default();
-        let command: Vec<String> = std::env::args().collect();
+        // Arguments that are not text are shown as near as can be.
+        let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+        let command: Vec<String> = std::iter::once("sameish".to_owned()).chain(arguments).collect();
         let report = Report {
             title: format!("dedup of {inputs} input{}", if inputs == 1 { "" } else { "s" }),
             made_at: now(),
