@@ -32,6 +32,7 @@ Examples:
   sameish pairs articles.jsonl
   sameish cluster --preset headlines titles.jsonl
   sameish fingerprint articles.jsonl.gz -o sketches.jsonl
+  sameish tune articles.jsonl
 
 `sameish COMMAND --help` says more, with examples.
 Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
@@ -43,6 +44,7 @@ enum Command {
     Pairs(cmd::pairs::Args),
     Cluster(cmd::cluster::Args),
     Fingerprint(cmd::fingerprint::Args),
+    Tune(cmd::tune::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -57,6 +59,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Compare(args) => cmd::compare::run(args),
         Command::Pairs(args) => cmd::pairs::run(args),
         Command::Cluster(args) => cmd::cluster::run(args),
+        Command::Tune(args) => cmd::tune::run(args),
         Command::Bench(args) => cmd::bench::run(args),
         Command::Fingerprint(args) => cmd::fingerprint::run(args),
     }

@@ -85,11 +85,11 @@ pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequencies, fnv1a64, hash_token};
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
-    BlockTables, CurvePoint, DocNumber, HammingIndex, Hit, LinearScan, OverlapHit, OverlapIndex, Pair,
-    Permutation,
+    BlockTables, CurvePoint, DocNumber, HammingIndex, Histogram, Hit, LinearScan, OverlapHit, OverlapIndex,
+    Pair, Permutation, Valley, valley,
 };
 pub use matching::{
-    Evidence, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,
+    Evidence, Interval, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,
     distance_to_similarity, facts_agreement, is_template, shared_runs,
 };
 pub use preset::Preset;

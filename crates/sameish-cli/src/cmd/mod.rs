@@ -5,3 +5,4 @@ pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod fingerprint;
 pub(crate) mod pairs;
+pub(crate) mod tune;

@@ -16,12 +16,14 @@
 //!   slots.rs     documents by the hash of a band
 //! overlap.rs   OverlapIndex: sparse codes that share bits
 //! tuning.rs    which bands, from threshold and recall
+//! histogram.rs which threshold, from the similarities of a corpus
 //! ```
 
 mod bands;
 mod blocks;
 mod documents;
 mod hamming;
+mod histogram;
 mod layers;
 mod linear;
 mod overlap;
@@ -33,6 +35,7 @@ mod tuning;
 pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, BandPair, BandSearch};
 pub use blocks::{BlockTables, Permutation};
 pub use hamming::HammingIndex;
+pub use histogram::{Histogram, Valley, valley};
 pub use linear::LinearScan;
 pub use overlap::{OverlapHit, OverlapIndex};
 pub use slots::BUCKET_STORED;
