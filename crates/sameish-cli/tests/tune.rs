@@ -31,8 +31,8 @@ fn corpus(originals: usize, copies: usize, words: usize) -> Vec<Value> {
     let texts: Vec<Vec<String>> = (0..originals).map(|_| random.words(words)).collect();
     let record = |id: usize, cluster: usize, words: &[String]| json!({"id": id, "cluster": cluster, "text": words.join(" ")});
     let mut records: Vec<Value> = texts.iter().enumerate().map(|(i, text)| record(i, i, text)).collect();
-    for i in 0..copies {
-        let mut text = texts[i].clone();
+    for (i, original) in texts.iter().enumerate().take(copies) {
+        let mut text = original.clone();
         text[words / 2] = format!("changed{i}");
         records.push(record(originals + i, i, &text));
     }
