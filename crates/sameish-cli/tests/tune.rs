@@ -144,6 +144,18 @@ fn sample_is_the_same_for_any_order_and_any_number_of_threads() {
     for args in [["in.jsonl", "--threads", "4"], ["back.jsonl", "--threads", "3"]] {
         assert_eq!(without_time(tune(&dir, &[&args[..], &["--sample", "200"]].concat())), first);
     }
+    // Many batches, so that most records come when the sample is full.
+    let mut many = corpus(20_000, 0, 30);
+    for (i, record) in many.iter_mut().enumerate() {
+        // Of many lengths, so that another sample would show in the memory for each document.
+        let words: Vec<&str> = record["text"].as_str().unwrap().split(' ').take(4 + i * 7 % 27).collect();
+        *record = json!({"id": i, "text": words.join(" ")});
+    }
+    write(&dir, "many.jsonl", &many);
+    many.reverse();
+    write(&dir, "many-back.jsonl", &many);
+    let of_many = |name: &str| without_time(tune(&dir, &[name, "--sample", "300", "--threads", "2"]));
+    assert_eq!(of_many("many.jsonl"), of_many("many-back.jsonl"));
     let run = dir.run(["tune", "in.jsonl", "--sample", "200"]).ends_with(0);
     assert!(run.stdout.starts_with("200 of 500 documents: those whose ids have"), "{}", run.stdout);
 }
@@ -241,6 +253,8 @@ fn nothing_one_equal_and_strange_documents_are_answered() {
     assert_eq!(object["histogram"]["equal"], 500 * 499 / 2);
     assert_eq!(object["proposal"]["chosen_by"], "preset, as there are no strangers");
     assert_eq!(number(&object["proposal"]["candidates_per_document"]), 0.0);
+    let wire = tune(&dir, &["equal.jsonl", "--preset", "wire"]);
+    assert_eq!(wire["distances"][0], 500 * 499 / 2);
     write(&dir, "strange.jsonl", &without_clusters(&corpus(80, 0, 40)));
     let object = tune(&dir, &["strange.jsonl"]);
     assert_eq!(object["proposal"]["chosen_by"], "preset, as there are no copies");
