@@ -32,7 +32,7 @@ pub(crate) struct RunArgs {
     pub(crate) threads: ThreadArgs,
     /// End with a summary for machines on standard error
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
     /// Say nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -34,6 +34,7 @@ Examples:
   sameish cluster --preset headlines titles.jsonl
   sameish fingerprint articles.jsonl.gz -o sketches.jsonl
   sameish eval found.jsonl truth.jsonl
+  sameish tune articles.jsonl
 
 `sameish COMMAND --help` says more, with examples.
 Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
@@ -47,6 +48,7 @@ enum Command {
     Cluster(cmd::cluster::Args),
     Eval(cmd::eval::Args),
     Fingerprint(cmd::fingerprint::Args),
+    Tune(cmd::tune::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -62,6 +64,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Dedup(args) => cmd::dedup::run(*args),
         Command::Pairs(args) => cmd::pairs::run(args),
         Command::Cluster(args) => cmd::cluster::run(args),
+        Command::Tune(args) => cmd::tune::run(args),
         Command::Bench(args) => cmd::bench::run(args),
         Command::Eval(args) => cmd::eval::run(args),
         Command::Fingerprint(args) => cmd::fingerprint::run(args),

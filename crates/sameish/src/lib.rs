@@ -85,11 +85,11 @@ pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequencies, fnv1a64, hash_token};
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
-    BlockTables, Buckets, BucketsBuilder, CurvePoint, DocNumber, HammingIndex, HammingView, Hit, LinearScan,
-    OverlapHit, OverlapIndex, Pair, Part, Permutation,
+    BlockTables, Buckets, BucketsBuilder, CurvePoint, DocNumber, HammingIndex, HammingView, Histogram, Hit,
+    LinearScan, OverlapHit, OverlapIndex, Pair, Part, Permutation, Valley, valley,
 };
 pub use matching::{
-    Evidence, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,
+    Evidence, Interval, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,
     distance_to_similarity, facts_agreement, is_template, shared_runs,
 };
 pub use preset::Preset;

@@ -7,3 +7,4 @@ pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod fingerprint;
 pub(crate) mod pairs;
+pub(crate) mod tune;

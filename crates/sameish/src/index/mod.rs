@@ -22,6 +22,7 @@
 //! overlap.rs   OverlapIndex: sparse codes that share bits
 //! buckets.rs   Buckets: who shares a band, in a corpus that is all there
 //! tuning.rs    which bands, from threshold and recall
+//! histogram.rs which threshold, from the similarities of a corpus
 //! ```
 
 mod bands;
@@ -30,6 +31,7 @@ mod buckets;
 mod documents;
 mod file;
 mod hamming;
+mod histogram;
 mod layers;
 mod linear;
 mod overlap;
@@ -46,6 +48,7 @@ pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, Ban
 pub use blocks::{BlockTables, Permutation};
 pub use buckets::{Buckets, BucketsBuilder};
 pub use hamming::HammingIndex;
+pub use histogram::{Histogram, Valley, valley};
 pub use linear::LinearScan;
 pub use overlap::{OverlapHit, OverlapIndex};
 pub use part::Part;

@@ -23,6 +23,19 @@ impl Bands {
         1.0 - (1.0 - jaccard.powi(self.rows as i32)).powi(self.count as i32)
     }
 
+    /// How many pairs of this similarity one that was found stands for, those that were missed included: 1 / probability
+    /// (Horvitz and Thompson 1952). Infinite at 0, where nothing is found.
+    pub fn weight(&self, jaccard: f64) -> f64 {
+        1.0 / self.probability(jaccard)
+    }
+
+    /// Whether two signatures agree in a whole band.
+    pub fn share(&self, a: &[u32], b: &[u32]) -> bool {
+        let bands = |rows: &[u32]| rows.len() / self.rows as usize;
+        let (height, count) = (self.rows as usize, bands(a).min(bands(b)).min(self.count as usize));
+        (0..count).map(|band| band * height..(band + 1) * height).any(|band| a[band.clone()] == b[band])
+    }
+
     /// The similarity at which a pair is found with probability one half.
     pub fn even_odds(&self) -> f64 {
         (1.0 - 0.5f64.powf(1.0 / f64::from(self.count))).powf(1.0 / f64::from(self.rows))
@@ -88,6 +101,15 @@ mod tests {
         {
             assert!((bands.probability(bands.even_odds()) - 0.5).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn signatures_share_a_band_when_all_its_rows_agree() {
+        let bands = Bands { count: 2, rows: 2 };
+        assert!(bands.share(&[1, 2, 3, 4, 5], &[9, 9, 3, 4, 9]));
+        // Agreement across two bands, or in rows that no band has, is none.
+        assert!(!bands.share(&[1, 2, 3, 4, 5, 6], &[9, 2, 3, 9, 5, 6]));
+        assert!(!bands.share(&[], &[]));
     }
 
     #[test]

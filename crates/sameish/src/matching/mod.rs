@@ -3,11 +3,13 @@
 //! A candidate becomes a match when it is judged: how alike, of which kind, and on what evidence.
 
 mod facts;
+mod interval;
 mod judge;
 mod passages;
 mod suffix;
 
 pub use facts::{facts_agreement, is_template};
+pub use interval::Interval;
 pub use judge::{Judge, Side, Verdict};
 pub use passages::{SharedRun, SharedRuns, shared_runs};
 

@@ -1,0 +1,295 @@
+//! Which documents are looked at?
+//!
+//! Those whose ids have the smallest hashes: as good as drawn at random, the same each time and for any order of the
+//! input. Documents that labels name are kept besides, for those labels alone.
+
+use crate::input::batch::{Batch, Rules};
+use crate::input::find::Found;
+use crate::input::reject::{Broken, Reject};
+use crate::input::{Batches, Reading};
+use crate::intake::{Counts, Intake};
+use crate::load::OnDupId;
+use crate::output::escape::escaped_name;
+use crate::pipeline::in_order;
+use sameish::{DocId, Engine, Prepared, Scratch, Status, TextKey, TokenHash, hash_token};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What to keep.
+pub(super) struct Plan {
+    pub(super) size: usize,
+    /// Kept whatever their hashes are.
+    pub(super) wanted: HashSet<DocId>,
+    pub(super) on_dup_id: OnDupId,
+}
+
+/// A document as it was kept.
+pub(super) struct Doc {
+    pub(super) id: DocId,
+    pub(super) prepared: Prepared,
+    pub(super) cluster: Option<String>,
+}
+
+/// The documents that are looked at.
+pub(super) struct Sample {
+    /// By the hash of their ids.
+    pub(super) docs: Vec<Doc>,
+    /// Those that only labels ask for.
+    pub(super) extra: Vec<Doc>,
+    /// Documents of the whole input.
+    pub(super) read: u64,
+}
+
+/// Where an id stands in the order of the draw.
+fn place(id: &DocId) -> u64 {
+    let id = serde_json::to_string(id).unwrap_or_default();
+    hash_token(TokenHash::Xxh3, format!("sample {id}").as_bytes())
+}
+
+/// A document on its way in.
+struct Ready {
+    record: usize,
+    place: u64,
+    doc: Doc,
+}
+
+/// What became of one batch.
+struct Loaded {
+    batch: Batch,
+    ready: Vec<Ready>,
+    rejects: Vec<Reject>,
+    counts: Counts,
+}
+
+/// Reads all inputs and keeps the sample.
+pub(super) fn read(
+    engine: &Engine,
+    sources: Vec<Found>,
+    mut reading: Reading,
+    threads: usize,
+    plan: Plan,
+    intake: &mut Intake,
+) -> anyhow::Result<Sample> {
+    reading.rules.lossy |= engine.config().text.lossy;
+    let maker = Arc::new(Maker {
+        engine: engine.clone(),
+        rules: reading.rules,
+        bound: AtomicU64::new(u64::MAX),
+        plan,
+        scratches: (0..threads).map(|_| Mutex::default()).collect(),
+    });
+    let mut keeper = Keeper { maker: maker.clone(), kept: BTreeMap::new(), extra: BTreeMap::new(), intake };
+    let work = move |batch: Batch| maker.work(batch);
+    in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| keeper.take(turn))?;
+    let Keeper { kept, extra, intake, .. } = keeper;
+    let docs: Vec<Doc> = kept.into_values().collect();
+    let too_short = |doc: &&Doc| doc.prepared.sketches.status == Status::TooShort;
+    intake.counts.too_short = docs.iter().filter(too_short).count() as u64;
+    Ok(Sample { docs, extra: extra.into_values().collect(), read: intake.counts.documents })
+}
+
+/// About how much a prepared document takes.
+const BYTES_PER_RECORD: usize = 4096;
+
+/// What the threads share.
+struct Maker {
+    engine: Engine,
+    rules: Rules,
+    /// Documents behind it are not in the sample. It only falls, so whoever sees an old value only works in vain.
+    bound: AtomicU64,
+    plan: Plan,
+    scratches: Vec<Mutex<Scratch>>,
+}
+
+impl Maker {
+    fn work(&self, batch: Batch) -> Loaded {
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        let mut scratch = self.scratches[thread].lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut ready, mut rejects) = (Vec::new(), Vec::new());
+        let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
+        for (record, taken) in batch.records(self.rules).enumerate() {
+            let taken = match taken {
+                Ok(taken) => taken,
+                Err(reject) => {
+                    rejects.push(reject);
+                    continue;
+                }
+            };
+            counts.documents += 1;
+            counts.replaced += u64::from(taken.replaced);
+            let document = taken.document;
+            let place = place(&document.id);
+            if place > self.bound.load(Ordering::Relaxed) && !self.plan.wanted.contains(&document.id) {
+                continue;
+            }
+            let prepared = self.engine.prepare(&document.content, &mut scratch);
+            ready.push(Ready {
+                record,
+                place,
+                doc: Doc { id: document.id, prepared, cluster: document.source },
+            });
+        }
+        Loaded { batch, ready, rejects, counts }
+    }
+}
+
+/// Keeps the documents that come first in the order of the draw.
+struct Keeper<'a> {
+    maker: Arc<Maker>,
+    kept: BTreeMap<(u64, DocId), Doc>,
+    extra: BTreeMap<DocId, Doc>,
+    intake: &'a mut Intake,
+}
+
+impl Keeper<'_> {
+    fn take(&mut self, turn: Result<Loaded, Broken>) -> anyhow::Result<ControlFlow<()>> {
+        match turn {
+            Err(broken) => self.intake.broken(&broken),
+            Ok(loaded) => self.take_loaded(loaded)?,
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn take_loaded(&mut self, loaded: Loaded) -> anyhow::Result<()> {
+        let Loaded { batch, ready, mut rejects, mut counts } = loaded;
+        for Ready { record, place, doc } in ready {
+            let key = (place, doc.id);
+            let doc = Doc { id: key.1.clone(), ..doc };
+            match self.kept.get(&key).or_else(|| self.extra.get(&key.1)) {
+                Some(known) if known.prepared.key == doc.prepared.key => {
+                    (counts.documents, counts.repeated) = (counts.documents - 1, counts.repeated + 1);
+                    continue;
+                }
+                Some(_) if self.maker.plan.on_dup_id == OnDupId::Reject => {
+                    counts.documents -= 1;
+                    rejects.push(batch.reject_record(record, repeated_id(&key.1)));
+                    continue;
+                }
+                Some(_) => counts.documents -= 1,
+                None => {}
+            }
+            match self.extra.get_mut(&key.1) {
+                Some(known) => *known = doc,
+                None => self.keep(key, doc),
+            }
+        }
+        // In the order of the input, whoever found what is wrong.
+        rejects.sort_by_key(|reject| (reject.line, reject.offset));
+        rejects.iter().try_for_each(|reject| self.intake.reject(reject))?;
+        self.intake.count(&counts);
+        Ok(())
+    }
+
+    fn keep(&mut self, key: (u64, DocId), doc: Doc) {
+        self.kept.insert(key, doc);
+        while self.kept.len() > self.maker.plan.size {
+            let Some(((place, id), doc)) = self.kept.pop_last() else { break };
+            self.maker.bound.fetch_min(place, Ordering::Relaxed);
+            if self.maker.plan.wanted.contains(&id) {
+                self.extra.insert(id, doc);
+            }
+        }
+    }
+}
+
+fn repeated_id(id: &DocId) -> String {
+    let id = escaped_name(id.to_string().as_ref());
+    format!("id `{id}` was there before with another text; mend it, or pass `--on-dup-id last`")
+}
+
+/// The sample with equal texts taken together.
+pub(super) struct Texts<'a> {
+    pub(super) texts: Vec<Text<'a>>,
+    /// The text of each document, the sample first, then what only labels ask for.
+    pub(super) text_of: Vec<u32>,
+    /// The cluster of each document of the sample.
+    pub(super) cluster_of: Vec<Option<u32>>,
+    /// How many clusters there are.
+    pub(super) clusters: usize,
+    pub(super) by_id: HashMap<&'a DocId, u32>,
+}
+
+/// A text, and the documents of the sample that have it.
+pub(super) struct Text<'a> {
+    pub(super) prepared: &'a Prepared,
+    pub(super) copies: u64,
+    /// Clusters of those documents, ascending, and how many are in each.
+    pub(super) clusters: Vec<(u32, u64)>,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn of(sample: &'a Sample) -> Texts<'a> {
+        let mut texts = Texts {
+            texts: Vec::new(),
+            text_of: Vec::new(),
+            cluster_of: Vec::new(),
+            clusters: 0,
+            by_id: HashMap::new(),
+        };
+        let (mut by_key, mut names) = (HashMap::new(), HashMap::new());
+        for doc in &sample.docs {
+            let text = texts.add(doc, &mut by_key);
+            let cluster = doc.cluster.as_deref().map(|name| {
+                let next = names.len() as u32;
+                *names.entry(name).or_insert(next)
+            });
+            texts.cluster_of.push(cluster);
+            let text = &mut texts.texts[text as usize];
+            text.copies += 1;
+            text.clusters.extend(cluster.map(|cluster| (cluster, 1)));
+        }
+        texts.texts.iter_mut().for_each(|text| count_equal(&mut text.clusters));
+        texts.clusters = names.len();
+        sample.extra.iter().for_each(|doc| _ = texts.add(doc, &mut by_key));
+        texts
+    }
+
+    fn add(&mut self, doc: &'a Doc, by_key: &mut HashMap<TextKey, u32>) -> u32 {
+        let known = doc.prepared.key.and_then(|key| by_key.get(&key).copied());
+        let same = known.filter(|&text| self.texts[text as usize].prepared.sketches == doc.prepared.sketches);
+        let text = same.unwrap_or_else(|| {
+            let text = self.texts.len() as u32;
+            self.texts.push(Text { prepared: &doc.prepared, copies: 0, clusters: Vec::new() });
+            by_key.extend(doc.prepared.key.filter(|_| known.is_none()).map(|key| (key, text)));
+            text
+        });
+        self.by_id.insert(&doc.id, self.text_of.len() as u32);
+        self.text_of.push(text);
+        text
+    }
+
+    /// How many pairs of the sample's documents have equal texts, of those texts that are for comparing.
+    pub(super) fn equal_pairs(&self, texts: &[u32]) -> u64 {
+        texts.iter().map(|&text| self.texts[text as usize].copies).map(|n| n * n.saturating_sub(1) / 2).sum()
+    }
+}
+
+/// Sorts, and adds up what has equal names.
+fn count_equal(clusters: &mut Vec<(u32, u64)>) {
+    clusters.sort_unstable();
+    clusters.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 += if same { next.1 } else { 0 };
+        same
+    });
+}
+
+impl Text<'_> {
+    /// Documents with a cluster.
+    pub(super) fn labelled(&self) -> u64 {
+        self.clusters.iter().map(|(_, count)| count).sum()
+    }
+
+    /// How many pairs of a document here and one there are in one cluster.
+    pub(super) fn same_cluster(&self, other: &Text<'_>) -> u64 {
+        let (mut i, mut j, mut same) = (0, 0, 0);
+        while let (Some(a), Some(b)) = (self.clusters.get(i), other.clusters.get(j)) {
+            same += if a.0 == b.0 { a.1 * b.1 } else { 0 };
+            i += usize::from(a.0 <= b.0);
+            j += usize::from(b.0 <= a.0);
+        }
+        same
+    }
+}
