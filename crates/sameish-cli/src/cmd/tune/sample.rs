@@ -176,7 +176,7 @@ impl Keeper<'_> {
             }
         }
         // In the order of the input, whoever found what is wrong.
-        rejects.sort_by_key(|reject| (reject.line, reject.offset));
+        rejects.sort_by_key(|reject| reject.place);
         rejects.iter().try_for_each(|reject| self.intake.reject(reject))?;
         self.intake.count(&counts);
         Ok(())
