@@ -123,7 +123,7 @@ mod tests {
                 })
                 .collect()
         };
-        let takes = |doc: u32| doc % 7 != 0;
+        let takes = |doc: u32| !doc.is_multiple_of(7);
         let whole = shape(fill(usize::MAX).buckets(takes, usize::MAX).unwrap());
         assert!(whole[1].len() == 3 && whole[7].is_empty());
         assert_eq!(shape(fill(1000).buckets(takes, usize::MAX).unwrap()), whole);

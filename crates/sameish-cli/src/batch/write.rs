@@ -88,12 +88,12 @@ impl Writing<'_> {
     /// Writes everything. Gives `false` where the reader of a pipe has gone. Nothing has its name before all is written.
     pub(crate) fn run(&self, target: &Target) -> Result<bool, Failure> {
         match target {
-            Target::One { path, packing } => self.into_one(path.as_deref(), *packing),
-            Target::Folder { path, packing } => self.into_folder(path, *packing),
+            Target::One { path, packing } => self.write_one(path.as_deref(), *packing),
+            Target::Folder { path, packing } => self.write_folder(path, *packing),
         }
     }
 
-    fn into_one(&self, path: Option<&Path>, packing: Packing) -> Result<bool, Failure> {
+    fn write_one(&self, path: Option<&Path>, packing: Packing) -> Result<bool, Failure> {
         let output = Output::create(path, self.force, self.sources)?;
         let mut packed = Packed::new(output, packing)?;
         let inputs: Vec<(&Source, Option<u64>)> = self.inputs().collect();
@@ -147,7 +147,7 @@ impl Writing<'_> {
         }
     }
 
-    fn into_folder(&self, folder: &Path, packing: Option<Packing>) -> Result<bool, Failure> {
+    fn write_folder(&self, folder: &Path, packing: Option<Packing>) -> Result<bool, Failure> {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| {
             let name = escaped_name(folder.as_os_str());
