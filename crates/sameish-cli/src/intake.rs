@@ -27,7 +27,7 @@ pub(crate) struct RunArgs {
     on_bad: OnBad,
     /// Write each rejected record to this file: where it was, why, and how it begins
     #[arg(long, value_name = "FILE")]
-    rejects: Option<PathBuf>,
+    pub(crate) rejects: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     /// End with a summary for machines on standard error

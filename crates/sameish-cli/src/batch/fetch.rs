@@ -8,20 +8,28 @@ use sameish::Content;
 use std::fs::File;
 use std::io;
 
+/// Files that stay open; a process may have 1024 by default, and a folder may hold more. The others are opened each time.
+const HELD_OPEN: usize = 256;
+
 /// Reads documents where they lie. Several threads may do so at once.
 pub(crate) struct Fetcher {
-    inputs: Vec<(Input, File)>,
+    /// The first [`HELD_OPEN`] stay open.
+    inputs: Vec<(Input, Option<File>)>,
     spool: Option<File>,
     rules: Rules,
 }
 
 impl Fetcher {
     pub(crate) fn new(inputs: Vec<Input>, spool: Option<File>, rules: Rules) -> Result<Fetcher, Failure> {
-        let open = |input: Input| match input.source.path.as_deref().map(File::open) {
-            Some(Ok(file)) => Ok((input, file)),
-            _ => Err(changed(&input.source.name)),
+        let hold = |(at, input): (usize, Input)| {
+            let file = (at < HELD_OPEN).then(|| open(&input)).transpose()?;
+            Ok((input, file))
         };
-        Ok(Fetcher { inputs: inputs.into_iter().map(open).collect::<Result<_, _>>()?, spool, rules })
+        Ok(Fetcher {
+            inputs: inputs.into_iter().enumerate().map(hold).collect::<Result<_, _>>()?,
+            spool,
+            rules,
+        })
     }
 
     /// What the document compares.
@@ -35,9 +43,22 @@ impl Fetcher {
         }
         let (input, file) = &self.inputs[doc.input as usize];
         let changed = || changed(&input.source.name);
+        let opened;
+        let file = match file {
+            Some(file) => file,
+            None => {
+                opened = open(input)?;
+                &opened
+            }
+        };
         read_at(file, &mut bytes, doc.at).map_err(|_| changed())?;
         content_of(&*input.format, &bytes, self.rules).ok_or_else(changed)
     }
+}
+
+fn open(input: &Input) -> Result<File, Failure> {
+    let path = input.source.path.as_deref();
+    path.and_then(|path| File::open(path).ok()).ok_or_else(|| changed(&input.source.name))
 }
 
 fn changed(name: &str) -> Failure {

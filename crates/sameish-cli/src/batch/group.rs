@@ -11,22 +11,23 @@ use rayon::prelude::*;
 use sameish::{Buckets, Content, DocNumber, Engine, Facts, FeatureSet, Scratch, TextKey, WordFrequencies};
 use sameish::{facts_agreement, is_template};
 use std::cell::RefCell;
-use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// Most documents of a bucket that are looked at for one center before it is asked whether going on pays.
 const SCANNED: usize = 2_000;
 /// Larger buckets make a candidate only of those who share a second one.
 const HOT: usize = 64;
-/// Candidates of one center from which on it gets a window of its own.
-const MANY: usize = 256;
+/// Candidates that a center is compared with before it is asked whether going on pays; twice as many each time it does. So a
+/// document that matches costs two comparisons at most, and a center this many besides.
+const AT_ONCE: usize = 60;
+/// The most at a time.
+const MOST_AT_ONCE: usize = 4_096;
 /// Most centers of a window.
 const WINDOW: usize = 512;
 /// Documents of other clusters that a center is compared with, to count chains.
 const CHAINS: usize = 8;
-/// Candidates a center that come to nothing, on average.
-const ON_AVERAGE: u64 = 64;
 const NOBODY: u32 = u32::MAX;
 
 /// How documents are grouped.
@@ -120,7 +121,7 @@ struct Task {
     candidates: Vec<u32>,
     /// Members of other clusters.
     taken: Vec<u32>,
-    /// Whether a bucket was not looked at as a whole.
+    /// Whether there are others: more of them, or a bucket that was not looked at as a whole.
     more: bool,
 }
 
@@ -170,11 +171,18 @@ impl Grouper<'_> {
                 *center = doc;
                 continue;
             }
-            let task = state.task(doc);
+            let caps_hit = state.grouping.counts.caps_hit;
+            let task = state.task(doc, AT_ONCE, |_| true);
+            // Which candidates are left out must not depend on where windows begin, so such a center goes alone.
+            let alone = task.more;
+            if alone && !tasks.is_empty() {
+                state.grouping.counts.caps_hit = caps_hit;
+                *at -= 1;
+                break;
+            }
             bytes += self.bytes(&task);
-            let many = task.candidates.len() >= MANY;
             tasks.push(task);
-            if many {
+            if alone {
                 break;
             }
         }
@@ -189,7 +197,7 @@ impl Grouper<'_> {
     fn compare(&self, tasks: Vec<Task>, state: &mut Progress<'_>) -> Result<(), Failure> {
         let mut needed: Vec<u32> = tasks
             .iter()
-            .filter(|task| !task.candidates.is_empty())
+            .filter(|task| !(task.candidates.is_empty() && task.taken.is_empty()))
             .flat_map(|task| task.candidates.iter().chain(&task.taken).chain([&task.center]).copied())
             .collect();
         needed.sort_unstable();
@@ -202,19 +210,28 @@ impl Grouper<'_> {
             } else if center >= self.against {
                 continue;
             }
+            // Anew, because centers before it in the window may have taken some.
+            task.taken = state.taken(center);
+            let missing: Vec<u32> =
+                task.taken.iter().copied().filter(|doc| !loaded.contains_key(doc)).collect();
+            loaded.extend(self.load(&missing)?);
+            let (mut compared, mut most) = (HashSet::new(), AT_ONCE);
             loop {
                 let (tried, matched) = self.compare_one(&task, &loaded, state);
-                // A bucket that was not looked at as a whole is gone on with while it is worth it.
+                // Candidates that were left out are gone on with while it is worth it.
                 if !task.more || matched * 2 < tried || tried == 0 {
                     state.grouping.counts.caps_hit += u64::from(task.more && tried > 0);
                     break;
                 }
-                task = state.task(center);
+                compared.extend(task.candidates);
+                most = (most * 2).min(MOST_AT_ONCE);
+                task = state.task(center, most, |doc| !compared.contains(&doc));
+                task.taken.clear();
+                // What other centers of the window are waiting for stays.
+                loaded.retain(|doc, _| needed.binary_search(doc).is_ok());
                 let missing: Vec<u32> =
                     task.candidates.iter().copied().filter(|doc| !loaded.contains_key(doc)).collect();
-                loaded.retain(|&doc, _| doc == center);
                 loaded.extend(self.load(&missing)?);
-                task.candidates.retain(|doc| loaded.contains_key(doc));
             }
         }
         Ok(())
@@ -296,8 +313,6 @@ struct Progress<'a> {
     cursor: Vec<u32>,
     /// For which center a document was last seen, and how often.
     seen: Vec<(u32, u8)>,
-    /// Centers so far.
-    asked: u64,
 }
 
 impl<'a> Progress<'a> {
@@ -311,25 +326,17 @@ impl<'a> Progress<'a> {
             templates: Vec::new(),
         };
         let cursor = vec![0; buckets.len()];
-        Progress { buckets, grouping, cursor, seen: vec![(NOBODY, 0); count], asked: 0 }
+        Progress { buckets, grouping, cursor, seen: vec![(NOBODY, 0); count] }
     }
 
     fn is_free(&self, doc: u32) -> bool {
         self.grouping.center[doc as usize] == NOBODY
     }
 
-    /// How many candidates the next center gets: many, unless those before it took more than their share.
-    fn most(&self) -> usize {
-        let counts = &self.grouping.counts;
-        // A match is a document less to ask for, and costs nobody anything.
-        let wasted = counts.candidates - counts.verified + counts.templates;
-        if wasted > self.asked * ON_AVERAGE + SCANNED as u64 { ON_AVERAGE as usize } else { SCANNED }
-    }
-
-    /// Everyone who shares enough buckets with the center.
-    fn task(&mut self, center: u32) -> Task {
-        let (mut candidates, mut taken) = (Vec::new(), Vec::new());
-        let mut more = false;
+    /// Those who share enough buckets with the center and for whom `takes` says so: at most `most`, the ones with most
+    /// buckets in common, because they are likely to match.
+    fn task(&mut self, center: u32, most: usize, takes: impl Fn(u32) -> bool) -> Task {
+        let (mut candidates, mut more) = (Vec::new(), false);
         for bucket in self.buckets.of(DocNumber(center)) {
             let members = self.buckets.members(bucket);
             let cursor = &mut self.cursor[bucket as usize];
@@ -340,17 +347,10 @@ impl<'a> Progress<'a> {
                 *cursor += 1;
             }
             let weight = if members.len() > HOT { 1 } else { 2 };
-            if weight == 2 && taken.len() < CHAINS {
-                let others = members.iter().copied().filter(|&doc| {
-                    let other = self.grouping.center[doc as usize];
-                    other != NOBODY && other != center && other != doc
-                });
-                taken.extend(others.take(CHAINS));
-            }
             let rest = &members[*cursor as usize..];
             more |= rest.len() > SCANNED;
             for &doc in rest.iter().take(SCANNED) {
-                if doc == center || self.grouping.center[doc as usize] != NOBODY {
+                if doc == center || self.grouping.center[doc as usize] != NOBODY || !takes(doc) {
                     continue;
                 }
                 let seen = &mut self.seen[doc as usize];
@@ -362,18 +362,43 @@ impl<'a> Progress<'a> {
             }
         }
         let before = candidates.len();
-        candidates.retain(|&doc| self.seen[doc as usize].1 >= 2);
+        candidates.retain(|&doc| {
+            let enough = self.seen[doc as usize].1 >= 2;
+            if !enough {
+                self.seen[doc as usize] = (NOBODY, 0);
+            }
+            enough
+        });
         self.grouping.counts.caps_hit += u64::from(candidates.len() < before);
+        if candidates.len() > most {
+            more = true;
+            let shared = |doc: &u32| (Reverse(self.seen[*doc as usize].1), *doc);
+            candidates.select_nth_unstable_by_key(most, shared);
+            (most..candidates.len()).for_each(|at| self.seen[candidates[at] as usize] = (NOBODY, 0));
+            candidates.truncate(most);
+        }
         // Seen anew if the center is asked again.
         candidates.iter().for_each(|&doc| self.seen[doc as usize] = (NOBODY, 0));
         candidates.sort_unstable();
-        let most = self.most();
-        more |= candidates.len() > most;
-        candidates.truncate(most);
-        self.asked += 1;
+        Task { center, candidates, taken: self.taken(center), more }
+    }
+
+    /// Members of other clusters that share a bucket with the center.
+    fn taken(&self, center: u32) -> Vec<u32> {
+        let mut taken = Vec::new();
+        for bucket in self.buckets.of(DocNumber(center)) {
+            let members = self.buckets.members(bucket);
+            if members.len() <= HOT && taken.len() < CHAINS {
+                let others = members.iter().copied().filter(|&doc| {
+                    let other = self.grouping.center[doc as usize];
+                    other != NOBODY && other != center && other != doc
+                });
+                taken.extend(others.take(CHAINS));
+            }
+        }
         taken.sort_unstable();
         taken.dedup();
         taken.truncate(CHAINS);
-        Task { center, candidates, taken, more }
+        taken
     }
 }

@@ -189,14 +189,13 @@ impl Signing {
                 end.last_input = None;
                 // An id of the existing corpus may well come again.
                 end.known.clear();
+                // Rejects count wherever they are; the rest tells of the documents that are to be deduplicated.
+                let Counts { rejected, failed_inputs, .. } = end.intake.counts;
+                end.intake.counts = Counts { rejected, failed_inputs, ..Counts::default() };
             }
             let batches = Batches::new(sources, reading.clone()).numbered_from(end.records);
             let work = work.clone();
             in_order(batches, threads, ANSWER_BYTES, move |batch| work(batch), |turn| end.take(turn))?;
-        }
-        if end.signed.against > 0 {
-            let counts = &mut end.intake.counts;
-            counts.documents -= u64::from(end.signed.against);
         }
         Ok(end.signed)
     }
@@ -293,7 +292,7 @@ struct End<'a> {
     signed: Signed,
     /// Documents by a key of their ids.
     known: HashMap<TextKey, u32>,
-    last_input: Option<Source>,
+    last_input: Option<usize>,
     /// Records so far.
     records: u64,
     intake: &'a mut Intake,
@@ -345,9 +344,9 @@ impl End<'_> {
     /// The number of the batch's input, where records can be read again.
     fn input_of(&mut self, batch: &Batch) -> u32 {
         let source = &batch.source;
-        // An input named twice begins anew at its first line.
-        if self.last_input.as_ref() != Some(source) || batch.plain && batch.offset <= 3 {
-            self.last_input = Some(source.clone());
+        // By number and not by name: an input may be named twice.
+        if self.last_input != Some(batch.input) {
+            self.last_input = Some(batch.input);
             self.signed.starts.push((source.clone(), batch.first));
             if batch.plain {
                 self.signed.inputs.push(Input { source: source.clone(), format: batch.format.clone() });

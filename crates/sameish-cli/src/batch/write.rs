@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use crate::input::find::{Found, Source};
 use crate::input::format::Kind;
 use crate::input::open::open_any;
-use crate::input::{Batches, Reading, parquet};
+use crate::input::{Batches, Reading, look, parquet};
 use crate::output::escape::escaped_name;
 use crate::output::file::Output;
 use crate::output::packed::{Packed, Packing};
@@ -35,6 +35,42 @@ impl Target {
             }
         }
     }
+
+    /// What is wrong with the outputs, as far as can be told before the work.
+    pub(crate) fn check(
+        &self,
+        sources: &[Found],
+        against: &[Found],
+        whole_files: bool,
+        force: bool,
+    ) -> Result<(), Failure> {
+        let check = |path: Option<&Path>| {
+            Output::check(path, force, sources)?;
+            Output::check(path, force, against)
+        };
+        match self {
+            Target::One { .. } if whole_files => {
+                Err(Failure::usage("whole files go into a folder, not into one file; pass `-o FOLDER/`"))
+            }
+            Target::One { path, .. } => check(path.as_deref()),
+            Target::Folder { path, packing } => {
+                let mut names = HashSet::new();
+                for source in sources.iter().flatten() {
+                    let path = path.join(name_for(source, *packing));
+                    if !names.insert(path.clone()) {
+                        let name = escaped_name(path.as_os_str());
+                        let why = format!("two inputs would both become {name}; run them apart");
+                        return Err(Failure::usage(why));
+                    }
+                    // The folder is made when it is needed.
+                    if path.exists() {
+                        check(Some(&path))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 /// The inputs and what is kept of them.
@@ -60,29 +96,55 @@ impl Writing<'_> {
     fn write_one(&self, path: Option<&Path>, packing: Packing) -> Result<bool, Failure> {
         let output = Output::create(path, self.force, self.sources)?;
         let mut packed = Packed::new(output, packing)?;
-        let mut header = None;
         let inputs: Vec<(&Source, Option<u64>)> = self.inputs().collect();
+        let (mut header, mut format) = (None, None);
         for (source, first) in &inputs {
-            match self.table(source)? {
-                Some(table) if inputs.len() == 1 => {
-                    if !self.copy_table(&table, first.unwrap_or(0), &mut packed)? {
-                        return Ok(false);
-                    }
-                }
-                Some(_) => {
-                    let why = "several inputs and Parquet among them go into a folder, not into one file; \
-                               pass `-o FOLDER/`";
-                    return Err(Failure::usage(why));
-                }
+            // What can not be opened was told.
+            let Ok(looked) = look(source, &self.reading) else { continue };
+            if let (Some(before), Some(kind)) = (format, looked.kind)
+                && (before != kind || kind == Kind::Parquet)
+            {
+                let why = "several inputs go into one file where they are of one format, and not Parquet; \
+                           pass `-o FOLDER/`";
+                return Err(Failure::usage(why));
+            }
+            format = looked.kind.or(format);
+            let written = match self.table(source)? {
+                Some(table) => self.copy_table(&table, first.unwrap_or(0), &mut packed)?,
                 None => {
-                    if !self.copy_records(source, *first, &mut header, &mut packed)? {
-                        return Ok(false);
-                    }
+                    self.copy_header(looked.header.as_deref(), &mut header, &mut packed)?
+                        && self.copy_records(source, *first, &mut packed)?
                 }
+            };
+            if !written {
+                return Ok(false);
             }
         }
-        packed.into_output()?.finish()?;
+        let Some(output) = packed.into_output()? else { return Ok(false) };
+        output.finish()?;
         Ok(true)
+    }
+
+    /// Column names stand at the top once.
+    fn copy_header(
+        &self,
+        columns: Option<&[u8]>,
+        header: &mut Option<Vec<u8>>,
+        packed: &mut Packed,
+    ) -> Result<bool, Failure> {
+        match (columns, &header) {
+            (None, _) => Ok(true),
+            (Some(columns), Some(before)) if before.trim_ascii_end() == columns.trim_ascii_end() => Ok(true),
+            (Some(_), Some(_)) => {
+                Err(Failure::usage("the inputs have different columns; pass `-o FOLDER/` to keep them apart"))
+            }
+            (Some(columns), None) => {
+                *header = Some(columns.to_vec());
+                let end: &[u8] =
+                    if columns.ends_with(b"\n") || columns.ends_with(b"\r") { b"" } else { b"\n" };
+                packed.write(&[columns, end].concat())
+            }
+        }
     }
 
     fn write_folder(&self, folder: &Path, packing: Option<Packing>) -> Result<bool, Failure> {
@@ -91,13 +153,14 @@ impl Writing<'_> {
             let name = escaped_name(folder.as_os_str());
             Failure::new(Exit::Output, format!("{name}: can not be made: {error}; check the path"))
         })?;
-        let (mut whole, mut names) = (Vec::new(), HashSet::new());
+        let mut whole = Vec::new();
         for (source, first) in self.inputs() {
-            let path = folder.join(name_for(source, packing));
-            if !names.insert(path.clone()) {
-                let name = escaped_name(path.as_os_str());
-                return Err(Failure::usage(format!("two inputs would both become {name}; run them apart")));
+            // What can not be opened was told. A whole file that goes leaves none behind.
+            let Ok(looked) = look(source, &self.reading) else { continue };
+            if self.reading.whole_files && !first.is_some_and(|first| (self.keep)(first)) {
+                continue;
             }
+            let path = folder.join(name_for(source, packing));
             let output = Output::create(Some(&path), self.force, self.sources)?;
             let table = self.table(source)?;
             let inside =
@@ -105,12 +168,13 @@ impl Writing<'_> {
             let mut packed = Packed::new(output, inside)?;
             let written = match table {
                 Some(table) => self.copy_table(&table, first.unwrap_or(0), &mut packed)?,
-                None => self.copy_records(source, first, &mut None, &mut packed)?,
+                None => {
+                    self.copy_header(looked.header.as_deref(), &mut None, &mut packed)?
+                        && self.copy_records(source, first, &mut packed)?
+                }
             };
-            if !written {
-                return Ok(false);
-            }
-            whole.push(packed.into_output()?);
+            let Some(output) = packed.into_output()?.filter(|_| written) else { return Ok(false) };
+            whole.push(output.seal()?);
         }
         whole.into_iter().try_for_each(Output::finish)?;
         Ok(true)
@@ -138,6 +202,7 @@ impl Writing<'_> {
         let copied = copy_rows(table, &|row| (self.keep)(first + row), &mut *packed);
         match copied {
             Ok(_) => Ok(true),
+            Err(_) if packed.closed() => Ok(false),
             Err(error) => Err(packed.failure().unwrap_or_else(|| {
                 let broken = table.broken(&error);
                 Failure::new(broken.exit, broken.to_string())
@@ -145,12 +210,11 @@ impl Writing<'_> {
         }
     }
 
-    /// Copies records with their line ends; the last of an input gets one if it has none.
+    /// Copies records with their line ends; the last of an input gets one if it has none, unless it is a whole file.
     fn copy_records(
         &self,
         source: &Source,
         first: Option<u64>,
-        header: &mut Option<Vec<u8>>,
         packed: &mut Packed,
     ) -> Result<bool, Failure> {
         let Some(first) = first else { return Ok(true) };
@@ -160,22 +224,9 @@ impl Writing<'_> {
         for batch in Batches::new(vec![Ok(source.clone())], quiet).numbered_from(first).map_while(Result::ok)
         {
             kept.clear();
-            if let Some(columns) = &batch.header {
-                match header {
-                    Some(before) if before.trim_ascii_end() == columns.trim_ascii_end() => {}
-                    Some(_) => {
-                        let why = "the inputs have different columns; pass `-o FOLDER/` to keep them apart";
-                        return Err(Failure::usage(why));
-                    }
-                    None => {
-                        kept.extend_from_slice(columns);
-                        *header = Some(columns.to_vec());
-                    }
-                }
-            }
             for record in (0..batch.spans.len()).filter(|&record| (self.keep)(batch.first + record as u64)) {
                 kept.extend_from_slice(batch.record(record));
-                if !matches!(kept.last(), Some(b'\n' | b'\r')) {
+                if !self.reading.whole_files && !matches!(kept.last(), Some(b'\n' | b'\r')) {
                     kept.push(b'\n');
                 }
             }
@@ -189,7 +240,13 @@ impl Writing<'_> {
 
 /// The name of an input's file in the folder: packed as asked, else as it was.
 fn name_for(source: &Source, packing: Option<Packing>) -> PathBuf {
-    let name = source.path.as_deref().and_then(Path::file_name).map_or("stdin.jsonl".into(), PathBuf::from);
+    // A pipe was copied to a temporary file, whose name is not its own.
+    let own = |path: &&Path| escaped_name(path.as_os_str()) == *source.name;
+    let path = source.path.as_deref().filter(own).unwrap_or(Path::new(match &*source.name {
+        "-" => "stdin.jsonl",
+        name => name,
+    }));
+    let name = path.file_name().map_or("stdin.jsonl".into(), PathBuf::from);
     let Some(packing) = packing else { return name };
     let plain = match Packing::of_path(&name) {
         Packing::None => name,

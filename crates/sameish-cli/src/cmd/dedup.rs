@@ -13,7 +13,7 @@ use crate::input::Reading;
 use crate::input::find::{Found, Source};
 use crate::intake::{Counts, RunArgs};
 use crate::load::OnDupId;
-use crate::output::file::Output;
+use crate::output::file::{Output, same_place};
 use crate::output::messages::{counted, grouped, say};
 use crate::output::packed::Packing;
 use sameish::{Bands, Engine, Templates, WordFrequencies};
@@ -21,6 +21,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -153,11 +154,20 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let mut reading = input.reading(run.quiet);
     reading.rules.lossy |= engine.config().text.lossy;
     if let Keep::Field(name) = &choice.keep.0 {
+        let fields = &reading.fields;
+        if [&fields.id, &fields.text, &fields.title].contains(&name) || fields.source.contains(name) {
+            return Err(Failure::usage(format!(
+                "`--keep field:{name}`: `{name}` has another role; name another"
+            ))
+            .into());
+        }
         // The field takes the date's place on its way through the reader.
         reading.fields.date = name.clone();
     }
-    let (sources, _spools) = spooled(input.find()?, &work)?;
-    let against = input.find_also(&choice.against)?;
+    let (sources, against) = (input.find()?, input.find_also(&choice.against)?);
+    check_outputs(&choice, &work, &run, reading.whole_files, &sources, &against)?;
+    let (sources, _spools) = spooled(sources, &work)?;
+    let (against, _more_spools) = spooled(against, &work)?;
     let mut intake = run.intake(&sources)?;
     if !run.quiet {
         say_estimate(&sources, &work);
@@ -167,13 +177,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     stages.end("sign");
     let deduped = plan.dedup(signed, &reading, choice.report.is_some(), &mut stages)?;
     let outcome = Outcome::new(&deduped, choice.per_source);
-    outcome.write_lists(&deduped, &choice, &run, &sources)?;
     if !run.quiet {
         outcome.say_tables(&deduped)?;
     }
     let share = outcome.removed as f64 / (outcome.documents.max(1)) as f64;
     let refused = share > choice.max_removed.0 && !run.force;
     let mut closed = false;
+    if choice.dry_run || !refused {
+        outcome.write_lists(&deduped, &choice, &run, &sources)?;
+    }
     if !choice.dry_run && !refused {
         let keep = |record: u64| outcome.keeps(record);
         let writing =
@@ -202,25 +214,77 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Copies standard input to a file, because it is read twice. The file goes with what is given beside the sources.
+/// What is wrong with the outputs is said before the work, not after it.
+fn check_outputs(
+    choice: &Choice,
+    work: &Work,
+    run: &RunArgs,
+    whole_files: bool,
+    sources: &[Found],
+    against: &[Found],
+) -> Result<(), Failure> {
+    let output = run.output.as_deref().filter(|path| *path != "-" && !choice.dry_run);
+    let lists = [("--clusters", choice.clusters.as_deref()), ("--removed", choice.removed.as_deref())];
+    let rest = [("--rejects", run.rejects.as_deref()), ("--output", output)];
+    let named: Vec<(&str, &Path)> =
+        lists.into_iter().chain(rest).filter_map(|(flag, path)| Some((flag, path?))).collect();
+    for (at, (flag, path)) in named.iter().enumerate() {
+        if let Some((other, _)) = named[..at].iter().find(|(_, other)| same_place(other, path)) {
+            return Err(Failure::usage(format!("`{other}` and `{flag}` name one file; name two")));
+        }
+    }
+    for (_, path) in lists.iter().filter(|(_, path)| path.is_some()) {
+        Output::check(*path, run.force, sources)?;
+        Output::check(*path, run.force, against)?;
+    }
+    if choice.dry_run {
+        return Ok(());
+    }
+    Target::new(run.output.as_deref(), work.compress).check(sources, against, whole_files, run.force)
+}
+
+/// Copies what can be read once to a file, because it is read twice: standard input, and other pipes. The files go with
+/// what is given beside the sources.
 fn spooled(sources: Vec<Found>, work: &Work) -> Result<(Vec<Found>, Vec<TempPath>), Failure> {
     let failed = |error: std::io::Error| temporary(&error);
     let mut paths = Vec::new();
     let mut sources = sources;
-    for source in sources.iter_mut().flatten().filter(|source| source.path.is_none()) {
+    for source in sources.iter_mut().flatten() {
+        if source.path.as_deref().is_some_and(|path| !is_pipe(path)) {
+            continue;
+        }
+        // The end of the name tells the format.
+        let name = source.path.as_deref().and_then(Path::file_name).unwrap_or_default().to_owned();
         let mut builder = tempfile::Builder::new();
-        builder.prefix("sameish-stdin-");
+        builder.prefix("sameish-stdin-").suffix(&name);
         let file = match &work.temp_dir {
             Some(folder) => builder.tempfile_in(folder),
             None => builder.tempfile(),
         };
         let mut file = file.map_err(failed)?;
-        std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(failed)?;
+        let mut pipe: Box<dyn std::io::Read> = match source.path.as_deref().map(File::open) {
+            None => Box::new(std::io::stdin().lock()),
+            Some(Ok(pipe)) => Box::new(pipe),
+            // What can not be opened is told where inputs are read.
+            Some(Err(_)) => continue,
+        };
+        std::io::copy(&mut pipe, &mut file).map_err(failed)?;
         let path = file.into_temp_path();
         source.path = Some(path.to_path_buf());
         paths.push(path);
     }
     Ok((sources, paths))
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata().is_ok_and(|meta| meta.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
 }
 
 /// How large the work will be, as far as file sizes tell.

@@ -24,8 +24,8 @@ pub(crate) struct Batch {
     pub(crate) first: u64,
     /// Whether a record can be read again at its offset in the source.
     pub(crate) plain: bool,
-    /// The line of column names, with its end.
-    pub(crate) header: Option<Arc<[u8]>>,
+    /// Which of the run's inputs it is of, from 0.
+    pub(crate) input: usize,
 }
 
 /// What a record may be.

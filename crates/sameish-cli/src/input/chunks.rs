@@ -37,7 +37,8 @@ pub(crate) struct Chunks {
     /// Whether the rest of an overlong line is being passed over.
     skipping: bool,
     plain: bool,
-    header: Option<Arc<[u8]>>,
+    /// The line of column names, with its end.
+    pub(super) header: Option<Arc<[u8]>>,
 }
 
 impl Chunks {
@@ -142,7 +143,7 @@ impl Chunks {
             line: self.line,
             first,
             plain: self.plain,
-            header: self.header.clone(),
+            input: 0,
         };
         self.offset += bytes as u64;
         self.line += lines;

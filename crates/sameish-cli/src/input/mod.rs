@@ -49,6 +49,8 @@ pub(crate) struct Batches {
     current: Option<Input>,
     /// Records given so far.
     records: u64,
+    /// Inputs begun so far.
+    begun: usize,
 }
 
 /// One input on its way into batches.
@@ -68,7 +70,7 @@ impl Input {
 
 impl Batches {
     pub(crate) fn new(sources: Vec<Found>, reading: Reading) -> Batches {
-        Batches { reading, sources: sources.into_iter(), current: None, records: 0 }
+        Batches { reading, sources: sources.into_iter(), current: None, records: 0, begun: 0 }
     }
 
     /// Numbers records from `first` on.
@@ -83,6 +85,7 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let Some(input) = &mut self.current else {
+                self.begun += 1;
                 match self.sources.next()?.and_then(|source| start(source, &self.reading)) {
                     Ok(input) => self.current = input,
                     Err(broken) => return Some(Err(broken)),
@@ -91,7 +94,8 @@ impl Iterator for Batches {
             };
             match input.next(self.records) {
                 None => self.current = None,
-                Some(Ok(batch)) => {
+                Some(Ok(mut batch)) => {
+                    batch.input = self.begun - 1;
                     self.records += batch.spans.len() as u64;
                     return Some(Ok(batch));
                 }
@@ -102,6 +106,31 @@ impl Iterator for Batches {
             }
         }
     }
+}
+
+/// What an input is, before its records are read.
+pub(crate) struct Look {
+    /// Absent where the input is empty.
+    pub(crate) kind: Option<Kind>,
+    /// The line of column names, with its end.
+    pub(crate) header: Option<Arc<[u8]>>,
+}
+
+/// Looks at the beginning of an input.
+pub(crate) fn look(source: &Source, reading: &Reading) -> Result<Look, Broken> {
+    let opened = open_any(source, reading.max_expanded)?;
+    let named = || source.path.as_deref().and_then(|path| Kind::of_path(path).0);
+    let empty = opened.first.is_none();
+    let kind = match opened.guess {
+        Kind::Parquet => Kind::Parquet,
+        guess => reading.format.or_else(named).unwrap_or(guess),
+    };
+    let quiet = Reading { quiet: true, ..reading.clone() };
+    let header = match start(source.clone(), &quiet)? {
+        Some(Input::Bytes(chunks)) => chunks.header,
+        _ => None,
+    };
+    Ok(Look { kind: Some(kind).filter(|_| !empty), header })
 }
 
 /// Opens an input and finds its format. Gives nothing where the input is empty.

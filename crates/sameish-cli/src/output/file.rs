@@ -6,7 +6,7 @@ use crate::output::escape::escaped_name;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 /// Where data goes.
 pub(crate) enum Output {
@@ -22,28 +22,44 @@ pub(crate) enum Output {
         target: PathBuf,
         force: bool,
     },
+    /// The same, when it is on the disk; no file is open.
+    Sealed {
+        temporary: TempPath,
+        target: PathBuf,
+        force: bool,
+    },
 }
 
 impl Output {
-    /// Opens the output. Refuses to overwrite a file unless `force`, and an input in any case.
-    pub(crate) fn create(path: Option<&Path>, force: bool, inputs: &[Found]) -> Result<Output, Failure> {
+    /// Whether an output can be opened, as far as can be told without it: a file is not overwritten unless `force`, an
+    /// input in no case.
+    pub(crate) fn check(path: Option<&Path>, force: bool, inputs: &[Found]) -> Result<(), Failure> {
         let Some(path) = path.filter(|path| *path != "-") else {
-            return refuse_input(stdout_identity(), "standard output", inputs).map(|()| Output::Stdout);
+            return refuse_input(stdout_identity(), "standard output", inputs);
         };
         let name = escaped_name(path.as_os_str());
         refuse_input(identity(path), &name, inputs)?;
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => {
-                return Err(Failure::usage(format!("{name}: a folder, where the output file is meant")));
+                Err(Failure::usage(format!("{name}: a folder, where the output file is meant")))
             }
-            Ok(meta) if !meta.is_file() => {
-                let file = File::options().write(true).open(path).map_err(|error| failed(&name, &error))?;
-                return Ok(Output::Direct { file, name });
-            }
+            Ok(meta) if !meta.is_file() => Ok(()),
             _ if !force && fs::symlink_metadata(path).is_ok() => {
-                return Err(Failure::usage(format!("{name}: exists already; pass `--force` to replace it")));
+                Err(Failure::usage(format!("{name}: exists already; pass `--force` to replace it")))
             }
-            _ => {}
+            _ if !folder_of(path).is_dir() => Err(failed(&name, &io::ErrorKind::NotFound.into())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the output, if [`Output::check`] finds nothing wrong.
+    pub(crate) fn create(path: Option<&Path>, force: bool, inputs: &[Found]) -> Result<Output, Failure> {
+        Output::check(path, force, inputs)?;
+        let Some(path) = path.filter(|path| *path != "-") else { return Ok(Output::Stdout) };
+        let name = escaped_name(path.as_os_str());
+        if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+            let file = File::options().write(true).open(path).map_err(|error| failed(&name, &error))?;
+            return Ok(Output::Direct { file, name });
         }
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let temporary = temporary_beside(&target).map_err(|error| failed(&name, &error))?;
@@ -59,6 +75,7 @@ impl Output {
             }
             Output::Direct { file, .. } => file.write_all(bytes),
             Output::Pending { temporary, .. } => temporary.write_all(bytes),
+            Output::Sealed { .. } => unreachable!("nothing is written behind the end"),
         };
         match written {
             Ok(()) => Ok(true),
@@ -67,17 +84,24 @@ impl Output {
         }
     }
 
+    /// Brings all of it to the disk and closes the file: many outputs may wait for their names together.
+    pub(crate) fn seal(self) -> Result<Output, Failure> {
+        let name = self.name();
+        let Output::Pending { temporary, target, force } = self else { return Ok(self) };
+        temporary.as_file().sync_all().map_err(|error| failed(&name, &error))?;
+        Ok(Output::Sealed { temporary: temporary.into_temp_path(), target, force })
+    }
+
     /// Gives the output its name, once it is on the disk.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let name = self.name();
-        let Output::Pending { temporary, target, force } = self else { return Ok(()) };
-        temporary.as_file().sync_all().map_err(|error| failed(&name, &error))?;
+        let Output::Sealed { temporary, target, force } = self.seal()? else { return Ok(()) };
         let kept = match force {
             true => temporary.persist(&target),
             false => temporary.persist_noclobber(&target),
         };
         match kept {
-            Ok(_) => sync_folder(&target).map_err(|error| failed(&name, &error)),
+            Ok(()) => sync_folder(&target).map_err(|error| failed(&name, &error)),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(Failure::usage(format!(
                 "{name}: came into being meanwhile; pass `--force` to replace it"
             ))),
@@ -89,7 +113,9 @@ impl Output {
         match self {
             Output::Stdout => "standard output".into(),
             Output::Direct { name, .. } => name.clone(),
-            Output::Pending { target, .. } => escaped_name(target.as_os_str()),
+            Output::Pending { target, .. } | Output::Sealed { target, .. } => {
+                escaped_name(target.as_os_str())
+            }
         }
     }
 }
@@ -113,7 +139,6 @@ fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
     let mut prefix = std::ffi::OsString::from(".");
     prefix.push(target.file_name().unwrap_or_default());
     prefix.push(".");
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".partial");
     #[cfg(unix)]
@@ -122,13 +147,16 @@ fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
         let replaced = fs::metadata(target).map(|meta| meta.permissions());
         builder.permissions(replaced.unwrap_or_else(|_| fs::Permissions::from_mode(0o666)));
     }
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder_of(target))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A new name lasts when its folder is on the disk too.
 fn sync_folder(target: &Path) -> io::Result<()> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) { File::open(folder_of(target))?.sync_all() } else { Ok(()) }
 }
 
 fn refuse_input(output: Option<Identity>, name: &str, inputs: &[Found]) -> Result<(), Failure> {
@@ -148,7 +176,7 @@ fn refuse_input(output: Option<Identity>, name: &str, inputs: &[Found]) -> Resul
 /// Whether two names, of which neither need exist, lead to one place.
 pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
     let resolved = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(path);
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         path.canonicalize().unwrap_or_else(|_| folder.join(path.file_name().unwrap_or_default()))
     };

@@ -39,13 +39,18 @@ pub(crate) enum Packed {
 pub(crate) struct Sink {
     output: Output,
     failure: Option<Failure>,
+    /// Whether the reader of a pipe has gone.
+    closed: bool,
 }
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.output.write(bytes) {
             Ok(true) => Ok(bytes.len()),
-            Ok(false) => Err(io::ErrorKind::BrokenPipe.into()),
+            Ok(false) => {
+                self.closed = true;
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
             Err(failure) => {
                 self.failure = Some(failure);
                 Err(io::ErrorKind::Other.into())
@@ -60,7 +65,7 @@ impl Write for Sink {
 
 impl Packed {
     pub(crate) fn new(output: Output, packing: Packing) -> Result<Packed, Failure> {
-        let sink = Sink { output, failure: None };
+        let sink = Sink { output, failure: None, closed: false };
         let failed = |error: io::Error| Failure::new(Exit::Fault, format!("can not start to pack: {error}"));
         Ok(match packing {
             Packing::None => Packed::Plain(sink),
@@ -79,7 +84,7 @@ impl Packed {
     pub(crate) fn told(&mut self, written: io::Result<()>) -> Result<bool, Failure> {
         match written {
             Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(_) if self.sink().closed => Ok(false),
             Err(error) => Err(self.failure().unwrap_or_else(|| {
                 Failure::new(Exit::Output, format!("output can not be written: {error}"))
             })),
@@ -88,22 +93,33 @@ impl Packed {
 
     /// What went wrong with the output, if anything did.
     pub(crate) fn failure(&mut self) -> Option<Failure> {
+        self.sink().failure.take()
+    }
+
+    /// Whether the reader of a pipe has gone, whatever a writer in between made of it.
+    pub(crate) fn closed(&mut self) -> bool {
+        self.sink().closed
+    }
+
+    fn sink(&mut self) -> &mut Sink {
         match self {
-            Packed::Plain(sink) => sink.failure.take(),
-            Packed::Gz(encoder) => encoder.get_mut().failure.take(),
-            Packed::Zst(encoder) => encoder.get_mut().failure.take(),
+            Packed::Plain(sink) => sink,
+            Packed::Gz(encoder) => encoder.get_mut(),
+            Packed::Zst(encoder) => encoder.get_mut(),
         }
     }
 
-    /// Ends the packing; the output still has to be [finished](Output::finish).
-    pub(crate) fn into_output(mut self) -> Result<Output, Failure> {
+    /// Ends the packing; the output still has to be [finished](Output::finish). Nothing where the reader has gone.
+    pub(crate) fn into_output(mut self) -> Result<Option<Output>, Failure> {
         let flushed = match &mut self {
             Packed::Plain(_) => Ok(()),
             Packed::Gz(encoder) => encoder.try_finish(),
             Packed::Zst(encoder) => encoder.do_finish(),
         };
-        self.told(flushed)?;
-        Ok(match self {
+        if !self.told(flushed)? {
+            return Ok(None);
+        }
+        Ok(Some(match self {
             Packed::Plain(sink) => sink.output,
             Packed::Gz(encoder) => {
                 let finished = encoder.finish();
@@ -121,7 +137,7 @@ impl Packed {
                     })?
                     .output
             }
-        })
+        }))
     }
 }
 

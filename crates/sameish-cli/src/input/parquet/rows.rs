@@ -101,7 +101,7 @@ impl Rows {
             return self.broken.take().map(Err);
         }
         let (source, format) = (self.table.source.clone(), self.format.clone());
-        Some(Ok(Batch { source, format, bytes, spans, offset: 0, line, first, plain: false, header: None }))
+        Some(Ok(Batch { source, format, bytes, spans, offset: 0, line, first, plain: false, input: 0 }))
     }
 
     /// Writes rows until the batch is full or the file ends.
