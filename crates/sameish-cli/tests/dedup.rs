@@ -547,7 +547,7 @@ fn too_large_a_share_is_refused_and_nothing_is_written() {
     dir.write("a.jsonl", news());
     let args = ["dedup", "a.jsonl", "-o", "out", "--clusters", "c", "--removed", "r", "--max-removed", "39%"];
     let run = dir.run(args).ends_with(5);
-    run.says(&["40.0 % of the documents would go", "`--force`", "source", "length", "under 200 B"]);
+    run.says(&["40.0 % of the documents would go", "`--force`", "source", "length", "up to 200 B"]);
     assert_eq!(dir.names(), ["a.jsonl"]);
     dir.run(["dedup", "a.jsonl", "-o", "out", "--max-removed", "0.4"]).ends_with(0);
     dir.run(args.into_iter().chain(["--force"])).ends_with(0);
