@@ -138,7 +138,6 @@ impl HammingIndex {
     /// fingerprints that none of its tables has room for.
     pub fn insert(&mut self, fingerprint: Fingerprint, doc: DocNumber) -> bool {
         let code = fingerprint.as_u64();
-        self.layers.prefetch_headers(code);
         self.layers.prefetch_insert(code);
         self.add(code, doc.0)
     }
@@ -146,7 +145,6 @@ impl HammingIndex {
     /// Removes a document, and tells whether it was there.
     pub fn remove(&mut self, fingerprint: Fingerprint, doc: DocNumber) -> bool {
         let code = fingerprint.as_u64();
-        self.layers.prefetch_headers(code);
         self.layers.prefetch_codes(code);
         self.take(code, doc.0)
     }

@@ -5,7 +5,7 @@
 //! a rehash: the most that one insert moves is a bucket or two.
 
 use super::layers::Layers;
-use super::pages::{Buckets, Pages, Taken};
+use super::pages::{Buckets, Pages};
 use super::part::gather;
 use super::plan::{self, Key, Spec};
 use crate::simd::{self, Level};
@@ -197,7 +197,7 @@ impl<S: Buckets> Table<S> {
     /// The value at a place of a bucket, if this table has values.
     #[inline]
     pub(super) fn value(&self, bucket: u32, at: usize) -> Option<u32> {
-        self.store.values(bucket)?.get(at).copied()
+        self.store.value(bucket, at)
     }
 
     /// The index of a crowded bucket.
@@ -221,7 +221,7 @@ impl<S: Buckets> Table<S> {
     /// Fetches the value of a code.
     pub(super) fn prefetch_value(&self, code: u64) {
         if let Some(Place::Bucket(bucket, at)) = self.place(code) {
-            self.store.values(bucket).iter().for_each(|values| simd::prefetch(values, at));
+            self.store.prefetch_value(bucket, at);
         }
     }
 
@@ -307,9 +307,7 @@ impl Table<Pages> {
 
     /// Fetches what an insert of the code writes to.
     pub(super) fn prefetch_end(&self, code: u64) {
-        let bucket = self.bucket(code);
-        self.store.prefetch_end(bucket);
-        self.store.prefetch_value_end(bucket);
+        self.store.prefetch_end(self.bucket(code));
     }
 
     /// Replaces the value of a code that is here.
@@ -330,8 +328,7 @@ impl Table<Pages> {
             nested.shared &= !(nested.code ^ code);
             nested.layers.insert(code, value);
         } else {
-            self.store.push(bucket, code, value);
-            let len = self.codes(bucket).len();
+            let len = self.store.push(bucket, code, value);
             // A look at all codes of a bucket pays if it is taken seldom.
             if len > CROWD && (len == CROWD + 1 || len.is_power_of_two()) {
                 self.nest_if_crowded(bucket);
@@ -388,7 +385,9 @@ impl Table<Pages> {
         let (code, hidden) = (codes[0], self.shape.hidden());
         let varying = codes.iter().fold(0, |bits, other| bits | (code ^ other));
         let Some(plan) = plan::choose_nested(self.radius, varying & !hidden, len) else { return };
-        let Taken { codes, values } = self.store.take(bucket, |_| true);
+        let mut taken = Vec::with_capacity(len);
+        self.store.take(bucket, |_| true, &mut taken);
+        let (codes, values): (Vec<u64>, Vec<u32>) = taken.into_iter().unzip();
         let depth = self.depth + 1;
         let layers = Layers::build(plan, self.radius, self.with_values, depth, &codes, &values);
         self.nested_at.insert(bucket, self.nested.len());
