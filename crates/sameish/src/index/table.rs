@@ -4,7 +4,7 @@
 //! wanted, the next one in turn is split by one bit more. So a table grows with its codes and no insert ever waits for
 //! a rehash: the most that one insert moves is a bucket or two.
 
-use super::layers::Layers;
+use super::layers::{Layers, Lead};
 use super::pages::{Buckets, Pages};
 use super::part::gather;
 use super::plan::{self, Key, Spec};
@@ -105,6 +105,16 @@ impl Shape {
     /// The bits that codes of a bucket share when tables are large, and that a nested index has no use for.
     fn hidden(&self) -> u64 {
         if self.spec.flips == 0 { self.spec.mask } else { 0 }
+    }
+}
+
+impl<S: Buckets> Nested<S> {
+    /// What is known outside of a value within.
+    pub(super) fn lead(&self, lead: Lead) -> Lead {
+        match lead {
+            Lead::Place { table, bucket, at } => self.layers.tables()[table as usize].lead(bucket, at),
+            known => known,
+        }
     }
 }
 
@@ -218,11 +228,30 @@ impl<S: Buckets> Table<S> {
         crowded
     }
 
-    /// Fetches the value of a code.
-    pub(super) fn prefetch_value(&self, code: u64) {
-        if let Some(Place::Bucket(bucket, at)) = self.place(code) {
-            self.store.prefetch_value(bucket, at);
+    /// The value at a place of a bucket, as who finds codes by scanning tells it.
+    #[inline]
+    pub(super) fn lead(&self, bucket: u32, at: u32) -> Lead {
+        self.value(bucket, at as usize).map_or(Lead::Code, Lead::Value)
+    }
+
+    /// The bucket and the place of a code that is in no crowded bucket.
+    pub(super) fn locate(&self, code: u64) -> Option<(u32, usize)> {
+        match self.place(code)? {
+            Place::Bucket(bucket, at) => Some((bucket, at)),
+            Place::Nested(_) => None,
         }
+    }
+
+    /// Fetches the header of the bucket of a code.
+    #[inline]
+    pub(super) fn prefetch_header(&self, code: u64) {
+        self.store.prefetch_header(self.bucket(code));
+    }
+
+    /// Fetches the codes of the bucket of a code.
+    #[inline]
+    pub(super) fn prefetch_codes(&self, code: u64) {
+        self.store.prefetch_codes(self.bucket(code));
     }
 
     /// The value of a code, if it is here.
@@ -241,6 +270,11 @@ impl<S: Buckets> Table<S> {
             }
         }
         self.nested.iter().for_each(|nested| nested.layers.each(each));
+    }
+
+    /// The number of the index of a crowded bucket.
+    pub(super) fn nested_number(&self, bucket: u32) -> Option<usize> {
+        self.nested_index(bucket).copied()
     }
 
     #[inline]
