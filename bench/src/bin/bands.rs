@@ -47,11 +47,19 @@ fn measure(count: usize) {
 
     let mut bulk = BandIndex::new(ROWS as u32, BANDS).unwrap();
     let seconds = timed(|| bulk.insert_all(documents()).unwrap());
-    println!("bulk insert    {:>10.0} documents/s, {:.0} bytes a document", count as f64 / seconds, bytes(&bulk));
+    println!(
+        "bulk insert    {:>10.0} documents/s, {:.0} bytes a document",
+        count as f64 / seconds,
+        bytes(&bulk)
+    );
 
     let mut index = BandIndex::new(ROWS as u32, BANDS).unwrap();
     let seconds = timed(|| documents().for_each(|(doc, signature)| index.insert(doc, signature).unwrap()));
-    println!("single insert  {:>10.0} documents/s, {:.0} bytes a document", count as f64 / seconds, bytes(&index));
+    println!(
+        "single insert  {:>10.0} documents/s, {:.0} bytes a document",
+        count as f64 / seconds,
+        bytes(&index)
+    );
 
     let queries = planted.len();
     let mut found = 0;
@@ -76,7 +84,8 @@ fn measure(count: usize) {
         join.candidates,
         join.capped
     );
-    let seconds = timed(|| planted.iter().for_each(|&(copy, _)| assert!(index.remove(DocNumber(copy as u32)))));
+    let seconds =
+        timed(|| planted.iter().for_each(|&(copy, _)| assert!(index.remove(DocNumber(copy as u32)))));
     println!("remove         {:>10.0} documents/s", queries as f64 / seconds);
 }
 

@@ -58,7 +58,8 @@ fn check(n: usize) {
         expected.push(members.into_iter().map(|article| article.id.clone()).collect());
         left = rest;
     }
-    let found: Vec<Vec<DocId>> = greedy(&articles, 3).unwrap().into_iter().map(|group| group.members).collect();
+    let found: Vec<Vec<DocId>> =
+        greedy(&articles, 3).unwrap().into_iter().map(|group| group.members).collect();
     assert_eq!(found, expected);
     println!("# greedy equals comparing all with all on {n} articles, {} groups", found.len());
 }
@@ -76,7 +77,8 @@ fn articles(n: usize) {
 /// Sets in which much is near much.
 fn hostile(n: usize) {
     let random = splitmix(7, n);
-    let flip = |code: u64, bits: u64| code ^ 1 << (bits & 63) ^ 1 << (bits >> 6 & 63) ^ 1 << (bits >> 12 & 63);
+    let flip =
+        |code: u64, bits: u64| code ^ 1 << (bits & 63) ^ 1 << (bits >> 6 & 63) ^ 1 << (bits >> 12 & 63);
     for (name, codes) in [
         ("all equal", vec![7; n]),
         ("all within 3 bits of one", random.iter().map(|&bits| flip(0, bits)).collect()),
@@ -112,7 +114,12 @@ fn whole_corpus(n: usize) {
         index.pairs(|pair| pairs.push((pair.a, pair.b)));
         several = count(&components(&order, pairs));
     });
-    line("components, codes to clusters", timing.best, codes.len(), &format!("{several} clusters of two and more"));
+    line(
+        "components, codes to clusters",
+        timing.best,
+        codes.len(),
+        &format!("{several} clusters of two and more"),
+    );
     let timing = time(3, || {
         let index = build();
         let mut hits = Vec::new();
@@ -122,7 +129,12 @@ fn whole_corpus(n: usize) {
         };
         several = count(&stars(&order, near).clusters);
     });
-    line("stars, codes to clusters", timing.best, codes.len(), &format!("{several} clusters of two and more"));
+    line(
+        "stars, codes to clusters",
+        timing.best,
+        codes.len(),
+        &format!("{several} clusters of two and more"),
+    );
     let timing = time(3, || drop(std::hint::black_box(greedy_stars(&codes, 3).unwrap())));
     line("greedy_stars, codes to clusters", timing.best, codes.len(), "");
 }

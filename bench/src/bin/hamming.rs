@@ -1,7 +1,7 @@
 //! Hamming search beside mih-rs and the tiled scan, one thread, CPU time, best of 3.
 //!
 //! ```text
-//! hamming [N] [RADII]     queries and changes at N codes (1,000,000) for each radius (3,6,8,12)
+//! hamming [N] [RADII] [Q] queries and changes at N codes (1,000,000) for each radius (3,6,8,12), Q queries at most
 //! hamming changes [N]     inserts and removals only
 //! hamming growth [N]      N, 4 N and 16 N codes (250,000), radius 3
 //! hamming hostile [N]     codes that share bits, against random ones
@@ -31,12 +31,14 @@ fn main() {
         Some("pairs") => self_join(&Work::new(1_000_000)),
         Some("pauses") => pauses(number(1, 10_000_000)),
         Some("stored") => stored(number(1, 100_000_000)),
-        _ => all(number(0, 1_000_000), args.get(1).map_or("3,6,8,12", |radii| radii)),
+        _ => all(number(0, 1_000_000), args.get(1).map_or("3,6,8,12", |radii| radii), number(2, 1_000_000)),
     }
 }
 
-fn all(n: usize, radii: &str) {
-    let work = Work::new(n);
+fn all(n: usize, radii: &str, most: usize) {
+    let mut work = Work::new(n);
+    work.uniform.truncate(most);
+    work.planted.truncate(most);
     println!("# {n} codes");
     for radius in radii.split(',').map(|radius| radius.parse().unwrap()) {
         scan(radius, &work);
@@ -93,7 +95,8 @@ impl Work {
     /// As many queries as take a sensible time.
     fn take(&self, radius: u32) -> usize {
         let all = if radius <= 3 { 1_000_000 } else { 20_000 };
-        if self.entries.len() > 5_000_000 { all / 5 } else { all }
+        let all = if self.entries.len() > 5_000_000 { all / 5 } else { all };
+        all.min(self.uniform.len())
     }
 }
 
@@ -104,7 +107,7 @@ fn line(name: &str, seconds: f64, count: usize, note: &str) {
 fn scan(radius: u32, work: &Work) {
     let mut scan = LinearScan::default();
     work.entries.iter().for_each(|&(code, doc)| scan.insert(code, doc));
-    let queries = &work.uniform[..2048];
+    let queries = &work.uniform[..work.uniform.len().min(2048)];
     let timing = time(3, || scan.find_all_bulk(queries, radius, |_, hits| _ = black_box(hits.len())));
     let rate = (work.entries.len() * queries.len()) as f64 / timing.best / 1e9;
     line(
@@ -130,6 +133,7 @@ fn ours(radius: u32, work: &Work) {
         n,
         &format!("{} tables, {bytes:.1} bytes a fingerprint", index.table_count()),
     );
+    println!("{take} queries");
     queries(&index, work, take);
     if radius == 3 {
         changes(radius, work);
@@ -236,7 +240,7 @@ fn explicit(work: &Work) {
         let bytes = index.memory_bytes() as f64 / n as f64;
         let note = format!("{} tables, {bytes:.1} bytes a fingerprint", index.table_count());
         line("bulk build", start.elapsed().as_secs_f64(), n, &note);
-        queries(&index, work, 1_000_000);
+        queries(&index, work, work.uniform.len());
         let start = ProcessTime::now();
         index.remove_all(&work.entries);
         line("remove_all", start.elapsed().as_secs_f64(), n, "");

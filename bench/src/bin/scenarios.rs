@@ -7,7 +7,9 @@ use sameish::*;
 use sameish_bench::{read_texts, splitmix};
 
 fn main() {
-    println!("| file | texts | exact found | 5 % edited found | with 16 x 8 bands | strangers matched | strangers, largest Jaccard |");
+    println!(
+        "| file | texts | exact found | 5 % edited found | with 16 x 8 bands | strangers matched | strangers, largest Jaccard |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for path in std::env::args().skip(1) {
         measure(&path);

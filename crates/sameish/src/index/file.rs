@@ -76,8 +76,15 @@ impl Buckets for Flat<'_> {
     }
 
     #[inline]
-    fn values(&self, bucket: u32) -> Option<&[u32]> {
-        Some(self.values?.get(self.range(bucket)).unwrap_or(&[]))
+    fn value(&self, bucket: u32, at: usize) -> Option<u32> {
+        self.values?.get(self.range(bucket).start.checked_add(at)?).copied()
+    }
+
+    #[inline]
+    fn prefetch_value(&self, bucket: u32, at: usize) {
+        if let Some(values) = self.values {
+            simd::prefetch(values, self.range(bucket).start.wrapping_add(at));
+        }
     }
 
     #[inline]
@@ -156,7 +163,8 @@ fn write_table<S: Buckets>(writer: &mut Writer, table: &Table<S>, depth: u32) ->
     }
     writer.pad()?;
     for bucket in buckets() {
-        table.store.values(bucket).into_iter().flatten().try_for_each(|&value| writer.u32(value))?;
+        let places = 0..table.codes(bucket).len();
+        places.filter_map(|at| table.value(bucket, at)).try_for_each(|value| writer.u32(value))?;
     }
     writer.pad()?;
     for (bucket, index) in crowded {

@@ -138,7 +138,6 @@ impl HammingIndex {
     /// fingerprints that none of its tables has room for.
     pub fn insert(&mut self, fingerprint: Fingerprint, doc: DocNumber) -> bool {
         let code = fingerprint.as_u64();
-        self.layers.prefetch_headers(code);
         self.layers.prefetch_insert(code);
         self.add(code, doc.0)
     }
@@ -146,8 +145,7 @@ impl HammingIndex {
     /// Removes a document, and tells whether it was there.
     pub fn remove(&mut self, fingerprint: Fingerprint, doc: DocNumber) -> bool {
         let code = fingerprint.as_u64();
-        self.layers.prefetch_headers(code);
-        self.layers.prefetch_codes(code);
+        self.layers.prefetch_remove(code);
         self.take(code, doc.0)
     }
 
@@ -170,7 +168,7 @@ impl HammingIndex {
         let before = self.len;
         let codes: Vec<u64> = entries.iter().map(|(fingerprint, _)| fingerprint.as_u64()).collect();
         let change = |index: &mut HammingIndex, i: usize| _ = index.take(codes[i], entries[i].1.0);
-        Layers::ahead_of(self, &codes, |index| &index.layers, Layers::prefetch_codes, change);
+        Layers::ahead_of(self, &codes, |index| &index.layers, Layers::prefetch_remove, change);
         before - self.len
     }
 

@@ -17,6 +17,8 @@ const LISTED: usize = 4096;
 /// The same in queries, or changes, where each looks into one bucket a table.
 const QUERY_HEADER_AHEAD: usize = 16;
 const QUERY_CODES_AHEAD: usize = 8;
+/// Queries that ask the index of a crowded bucket together. What it finds waits, so few, because it may be much.
+const TOGETHER: usize = 64;
 
 /// Distinct codes under the tables of a plan. The first table has the values, if there are any; in a part all have.
 #[derive(Clone, Debug)]
@@ -29,17 +31,48 @@ pub(super) struct Layers<S> {
     scans: bool,
 }
 
-/// What is done with a code that was found: its code, and its value where that is at hand. Says whether to stop.
-pub(super) type Emit<'a> = dyn FnMut(u64, Option<u32>) -> bool + 'a;
+/// What is known of the value of a code that was found. Values are far away: whoever wants them can fetch many at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Lead {
+    Value(u32),
+    /// The value is in this place.
+    Place {
+        table: u32,
+        bucket: u32,
+        at: u32,
+    },
+    /// The value is somewhere in the first table.
+    Code,
+}
+
+/// What is done with a code that was found. Says whether to stop.
+pub(super) type Emit<'a> = dyn FnMut(u64, Lead) -> bool + 'a;
 
 /// The same for many queries, with the position of the query first.
-pub(super) type EmitBulk<'a> = dyn FnMut(usize, u64, Option<u32>) -> bool + 'a;
+pub(super) type EmitBulk<'a> = dyn FnMut(usize, u64, Lead) -> bool + 'a;
 
 /// One look into a bucket.
 struct Probe {
     query: u32,
     table: u32,
     bucket: u32,
+}
+
+/// What the index of a crowded bucket found for a query.
+struct Found {
+    query: u32,
+    table: u32,
+    nested: u32,
+    code: u64,
+    /// Within that index.
+    lead: Lead,
+}
+
+/// A crowded bucket that has all codes: queries that agree with `code` under the mask find nothing in later tables.
+struct Cover {
+    table: usize,
+    code: u64,
+    mask: u64,
 }
 
 impl Layers<Pages> {
@@ -116,6 +149,13 @@ impl Layers<Pages> {
         self.tables.iter().for_each(|table| table.prefetch_end(code));
     }
 
+    /// Fetches what a removal of the code reads and writes.
+    pub(super) fn prefetch_remove(&self, code: u64) {
+        self.prefetch_codes(code);
+        let first = &self.tables[0];
+        first.store.prefetch_value(first.bucket(code), 0);
+    }
+
     /// Calls `change` with each code and its position, and fetches memory for those that come later.
     pub(super) fn ahead_of<T>(
         host: &mut T,
@@ -138,6 +178,12 @@ impl Layers<Pages> {
     fn owning_mut(&mut self, code: u64) -> impl Iterator<Item = &mut Table<Pages>> {
         let part = self.part;
         self.tables.iter_mut().filter(move |table| part.owns(table.spec(), code))
+    }
+}
+
+impl Cover {
+    fn has(&self, query: u64) -> bool {
+        (query ^ self.code) & self.mask == 0
     }
 }
 
@@ -215,9 +261,30 @@ impl<S: Buckets> Layers<S> {
         table.store.prefetch_codes(table.bucket(code));
     }
 
-    /// Fetches the value of a code: the third step.
-    pub(super) fn prefetch_value(&self, code: u64) {
-        self.tables[0].prefetch_value(code);
+    /// Finds the place of a code in the first table, and fetches its value: the third step.
+    pub(super) fn locate(&self, code: u64) -> Lead {
+        let Some((bucket, at)) = self.tables[0].locate(code) else { return Lead::Code };
+        let lead = Lead::Place { table: 0, bucket, at: at as u32 };
+        self.prefetch_value(lead);
+        lead
+    }
+
+    /// Fetches a value.
+    #[inline]
+    pub(super) fn prefetch_value(&self, lead: Lead) {
+        if let Lead::Place { table, bucket, at } = lead {
+            self.tables[table as usize].store.prefetch_value(bucket, at as usize);
+        }
+    }
+
+    /// The value of a code that was found.
+    #[inline]
+    pub(super) fn value(&self, code: u64, lead: Lead) -> Option<u32> {
+        match lead {
+            Lead::Value(value) => Some(value),
+            Lead::Place { table, bucket, at } => self.tables[table as usize].value(bucket, at as usize),
+            Lead::Code => self.get(code),
+        }
     }
 
     /// Calls `each` with every code of the first table and its value, if it has one.
@@ -234,27 +301,34 @@ impl<S: Buckets> Layers<S> {
         }
         if self.flips() {
             let mut stopped = false;
-            self.find_bulk(&[query], &mut |_, code, value| {
-                stopped |= emit(code, value);
+            self.find_bulk(&[query], false, &mut |_, code, lead| {
+                stopped |= emit(code, lead);
                 stopped
             });
             return stopped;
         }
         self.prefetch_codes(query);
-        (0..self.tables.len()).any(|i| {
-            let bucket = self.tables[i].bucket(query);
-            self.look(level, query, i, bucket, &mut positions, emit)
-        })
+        for (i, table) in self.tables.iter().enumerate() {
+            let bucket = table.bucket(query);
+            if self.look(level, query, i, bucket, &mut positions, emit) {
+                return true;
+            }
+            let cover = table.nested(bucket).and_then(|nested| self.cover_of(i, nested));
+            if cover.is_some_and(|cover| cover.has(query)) {
+                break;
+            }
+        }
+        false
     }
 
     /// Emits the position of a query and each code within the radius of it, query after query. Whoever says stop hears
-    /// no more of that query.
-    pub(super) fn find_bulk(&self, queries: &[u64], emit: &mut EmitBulk) {
+    /// no more of that query; `first` tells that it always will be said.
+    pub(super) fn find_bulk(&self, queries: &[u64], first: bool, emit: &mut EmitBulk) {
         if self.scans {
             return self.scan_bulk(queries, emit);
         }
         if !self.flips() {
-            return self.sweep(queries, emit);
+            return self.sweep(queries, first, emit);
         }
         let mut probes: Vec<Probe> = Vec::with_capacity(LISTED.min(queries.len() * self.tables.len()));
         for (query, &code) in queries.iter().enumerate() {
@@ -272,26 +346,92 @@ impl<S: Buckets> Layers<S> {
     }
 
     /// As [`find_bulk`](Self::find_bulk), where a query looks into one bucket a table.
-    fn sweep(&self, queries: &[u64], emit: &mut EmitBulk) {
+    fn sweep(&self, queries: &[u64], first: bool, emit: &mut EmitBulk) {
         let level = Level::current();
-        let mut positions = Vec::new();
-        queries.iter().take(QUERY_HEADER_AHEAD).for_each(|&code| self.prefetch_headers(code));
-        queries.iter().take(QUERY_CODES_AHEAD).for_each(|&code| self.prefetch_codes(code));
+        let (mut positions, mut found, mut told) = (Vec::new(), Vec::new(), 0);
+        let crowded = self.tables.iter().any(|table| !table.all_nested().is_empty());
+        let cover = self.cover();
+        // The tables that a query has to look into.
+        let tables = |query: u64| match &cover {
+            Some(cover) if cover.has(query) => &self.tables[..=cover.table],
+            _ => &self.tables[..],
+        };
+        let header = |query: u64| tables(query).iter().for_each(|table| table.prefetch_header(query));
+        let codes = |query: u64| tables(query).iter().for_each(|table| table.prefetch_codes(query));
+        queries.iter().take(QUERY_HEADER_AHEAD).for_each(|&query| header(query));
+        queries.iter().take(QUERY_CODES_AHEAD).for_each(|&query| codes(query));
         for (i, &query) in queries.iter().enumerate() {
+            if crowded && i % TOGETHER == 0 {
+                self.look_together(&queries[i..queries.len().min(i + TOGETHER)], first, &mut found);
+                told = 0;
+            }
             if let Some(&next) = queries.get(i + QUERY_HEADER_AHEAD) {
-                self.prefetch_headers(next);
+                header(next);
             }
             if let Some(&next) = queries.get(i + QUERY_CODES_AHEAD) {
-                self.prefetch_codes(next);
+                codes(next);
             }
-            for t in 0..self.tables.len() {
-                let bucket = self.tables[t].bucket(query);
-                if self.look(level, query, t, bucket, &mut positions, &mut |code, value| emit(i, code, value))
+            let mine = found[told..].partition_point(|found| found.query as usize <= i % TOGETHER);
+            let mut within = found[told..][..mine].iter();
+            told += mine;
+            let lead = |found: &Found| {
+                self.tables[found.table as usize].all_nested()[found.nested as usize].lead(found.lead)
+            };
+            if within.any(|found| emit(i, found.code, lead(found))) {
+                continue;
+            }
+            let mut emit = |code, lead| emit(i, code, lead);
+            for (t, table) in tables(query).iter().enumerate() {
+                let bucket = table.bucket(query);
+                if !table.codes(bucket).is_empty()
+                    && self.look(level, query, t, bucket, &mut positions, &mut emit)
                 {
                     break;
                 }
             }
         }
+    }
+
+    /// Asks the indexes of crowded buckets, each for all queries that it concerns.
+    fn look_together(&self, queries: &[u64], first: bool, found: &mut Vec<Found>) {
+        found.clear();
+        for (t, table) in self.tables.iter().enumerate() {
+            let concerns = |(i, &query): (usize, &u64)| {
+                let number = table.nested_number(table.bucket(query))?;
+                (!self.told(query, t, &table.all_nested()[number])).then_some((number, i))
+            };
+            let mut asked: Vec<(usize, usize)> = queries.iter().enumerate().filter_map(concerns).collect();
+            asked.sort_unstable();
+            for group in asked.chunk_by(|a, b| a.0 == b.0) {
+                let nested = &table.all_nested()[group[0].0];
+                let codes: Vec<u64> = group.iter().map(|&(_, i)| queries[i]).collect();
+                nested.layers.find_bulk(&codes, first, &mut |at, code, lead| {
+                    let told = self.finder(code ^ codes[at]) == Some(t);
+                    if told {
+                        nested.layers.prefetch_value(lead);
+                        let (number, query) = group[at];
+                        let (query, table, nested) = (query as u32, t as u32, number as u32);
+                        found.push(Found { query, table, nested, code, lead });
+                    }
+                    told && first
+                });
+            }
+        }
+        found.sort_unstable_by_key(|found| (found.query, found.table));
+    }
+
+    /// A crowded bucket that has all codes, all with one key.
+    fn cover(&self) -> Option<Cover> {
+        let of_table = |(i, table): (usize, &Table<S>)| {
+            table.all_nested().iter().find_map(|nested| self.cover_of(i, nested))
+        };
+        self.tables.iter().enumerate().find_map(of_table)
+    }
+
+    fn cover_of(&self, table: usize, nested: &Nested<S>) -> Option<Cover> {
+        let mask = self.tables[table].spec().mask;
+        let all = nested.layers.len() == self.len && mask & !nested.shared == 0;
+        all.then_some(Cover { table, code: nested.code, mask })
     }
 
     /// Emits each pair of codes within the radius once.
@@ -358,7 +498,7 @@ impl<S: Buckets> Layers<S> {
             if probe.query == done {
                 continue;
             }
-            let mut emit = |code, value| emit(query, code, value);
+            let mut emit = |code, lead| emit(query, code, lead);
             if self.look(level, queries[query], probe.table as usize, probe.bucket, &mut positions, &mut emit)
             {
                 done = probe.query;
@@ -390,8 +530,11 @@ impl<S: Buckets> Layers<S> {
         for at in positions.drain(..) {
             let code = codes[at as usize];
             if !stopped && self.finder(code ^ query) == Some(i) {
-                // The value is far away: whoever wants it can ask for many at once.
-                stopped = emit(code, None);
+                let lead = match table.with_values {
+                    true => Lead::Place { table: i as u32, bucket, at },
+                    false => Lead::Code,
+                };
+                stopped = emit(code, lead);
             }
         }
         stopped
@@ -399,15 +542,19 @@ impl<S: Buckets> Layers<S> {
 
     /// As [`look`](Self::look), in the index of a crowded bucket.
     fn look_within(&self, query: u64, i: usize, nested: &Nested<S>, emit: &mut Emit) -> bool {
-        let differing = (query ^ nested.code) & nested.shared;
-        // Where all codes agree on the key of an earlier table, and with the query, that table tells them.
-        let told = |table: &Table<S>| table.spec().mask & (differing | !nested.shared) == 0;
-        if self.tables[..i].iter().any(told) {
+        if self.told(query, i, nested) {
             return false;
         }
-        nested
-            .layers
-            .find(query, &mut |code, value| self.finder(code ^ query) == Some(i) && emit(code, value))
+        nested.layers.find(query, &mut |code, lead| {
+            self.finder(code ^ query) == Some(i) && emit(code, nested.lead(lead))
+        })
+    }
+
+    /// Whether all codes of a crowded bucket of table `i` agree with the query on the key of an earlier table, which
+    /// then tells them.
+    fn told(&self, query: u64, i: usize, nested: &Nested<S>) -> bool {
+        let differing = (query ^ nested.code) & nested.shared;
+        self.tables[..i].iter().any(|table| table.spec().mask & (differing | !nested.shared) == 0)
     }
 
     /// Emits what is near, by looking at every code of the first table.
@@ -417,13 +564,15 @@ impl<S: Buckets> Layers<S> {
         for bucket in 0..table.buckets() as u32 {
             simd::near(level, table.codes(bucket), query, self.radius, positions);
             for at in positions.drain(..) {
-                stopped = stopped || emit(table.codes(bucket)[at as usize], table.value(bucket, at as usize));
+                stopped = stopped || emit(table.codes(bucket)[at as usize], table.lead(bucket, at));
             }
             if stopped {
                 return true;
             }
         }
-        table.all_nested().iter().any(|nested| nested.layers.scan(level, query, positions, emit))
+        table.all_nested().iter().any(|nested| {
+            nested.layers.scan(level, query, positions, &mut |code, lead| emit(code, nested.lead(lead)))
+        })
     }
 
     /// As [`scan`](Self::scan), many queries a bucket. What is found waits until all buckets were seen, so few queries
@@ -436,8 +585,8 @@ impl<S: Buckets> Layers<S> {
             self.scan_chunk(level, queries, &mut positions, &mut found);
             found.sort_unstable_by_key(|&(query, _, _)| query);
             let mut done = usize::MAX;
-            for (query, code, value) in found.drain(..) {
-                if query != done && emit(chunk * together + query, code, value) {
+            for (query, code, lead) in found.drain(..) {
+                if query != done && emit(chunk * together + query, code, lead) {
                     done = query;
                 }
             }
@@ -449,14 +598,14 @@ impl<S: Buckets> Layers<S> {
         level: Level,
         queries: &[u64],
         positions: &mut Vec<u32>,
-        found: &mut Vec<(usize, u64, Option<u32>)>,
+        found: &mut Vec<(usize, u64, Lead)>,
     ) {
         let table = &self.tables[0];
         for bucket in 0..table.buckets() as u32 {
             let codes = table.codes(bucket);
             for (i, &query) in queries.iter().enumerate() {
                 simd::near(level, codes, query, self.radius, positions);
-                let hit = |at: u32| (i, codes[at as usize], table.value(bucket, at as usize));
+                let hit = |at: u32| (i, codes[at as usize], table.lead(bucket, at));
                 found.extend(positions.drain(..).map(hit));
             }
         }

@@ -1,10 +1,11 @@
 //! Where do the codes of a bucket lie?
 //!
 //! Eight buckets share a page, an allocation of about a kilobyte, with a header of one cache line. Buckets of a page lie
-//! one behind the other, each with a small gap at its end. Who needs room when its gap is used up takes it from the
-//! nearest neighbor that has some: a bucket moves by one place when its first code becomes its last, because the order
-//! within a bucket means nothing. Only when the whole page is full is it made anew. So a code costs little more than
-//! its 8 bytes, a change writes a line or two, and nothing larger than a page is ever copied.
+//! one behind the other, each with a small gap at its end, and their values behind all of them. Who needs room when its
+//! gap is used up takes it from the nearest neighbor that has some: a bucket moves by one place when its first code
+//! becomes its last, because the order within a bucket means nothing. Only when the whole page is full is it made anew.
+//! So a code costs little more than its 8 bytes, a change writes a line or two, and nothing larger than a page is ever
+//! copied.
 
 use crate::simd;
 use std::ops::Range;
@@ -14,18 +15,21 @@ const PAGE: usize = 8;
 /// Lines that are fetched ahead for each bucket; the CPU follows a longer run by itself.
 const PREFETCHED_LINES: usize = 8;
 /// Largest gap of a bucket.
-const MAX_GAP: usize = u8::MAX as usize;
+const MAX_GAP: usize = u16::MAX as usize;
 
 /// Codes by bucket, with a value beside each if there are values.
 pub(super) trait Buckets {
     /// The codes of a bucket.
     fn codes(&self, bucket: u32) -> &[u64];
 
-    /// The values of a bucket, if this table has values.
-    fn values(&self, bucket: u32) -> Option<&[u32]>;
+    /// The value of a place of a bucket, if this table has values.
+    fn value(&self, bucket: u32, at: usize) -> Option<u32>;
 
     /// Fetches what says where a bucket lies.
     fn prefetch_header(&self, bucket: u32);
+
+    /// Fetches the value of a place of a bucket.
+    fn prefetch_value(&self, bucket: u32, at: usize);
 
     /// Fetches the codes of a bucket.
     #[inline]
@@ -43,325 +47,316 @@ pub(super) trait Buckets {
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
     pages: Vec<Page>,
-    /// Values of each page, at the places of its codes.
-    values: Option<Vec<Vec<u32>>>,
+    with_values: bool,
     buckets: usize,
+    /// What moves when a bucket is divided: kept, because that is often.
+    moving: Vec<(u64, u32)>,
 }
 
-/// Slot `s` has its codes from `starts[s]` on, up to `gaps[s]` before the start of the next.
+/// Slot `s` has its codes from the end of the slot before on, up to `gaps[s]` before `ends[s]`. Behind the last slot are
+/// the values, if there are any, two in a word: the value of place `i` is in half `i % 2` of word `i / 2`.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Page {
-    codes: Vec<u64>,
-    starts: [u32; PAGE],
-    gaps: [u8; PAGE],
+    words: Box<[u64]>,
+    ends: [u32; PAGE],
+    gaps: [u16; PAGE],
 }
 
 impl Buckets for Pages {
     #[inline]
     fn codes(&self, bucket: u32) -> &[u64] {
         let page = &self.pages[bucket as usize / PAGE];
-        &page.codes[page.range(bucket as usize % PAGE)]
+        &page.words[page.range(bucket as usize % PAGE)]
     }
 
     #[inline]
-    fn values(&self, bucket: u32) -> Option<&[u32]> {
-        let values = &self.values.as_ref()?[bucket as usize / PAGE];
-        Some(&values[self.pages[bucket as usize / PAGE].range(bucket as usize % PAGE)])
+    fn value(&self, bucket: u32, at: usize) -> Option<u32> {
+        let page = &self.pages[bucket as usize / PAGE];
+        self.with_values.then(|| page.value(page.range(bucket as usize % PAGE).start + at))
     }
 
     #[inline]
     fn prefetch_header(&self, bucket: u32) {
         simd::prefetch(&self.pages, bucket as usize / PAGE);
     }
+
+    #[inline]
+    fn prefetch_value(&self, bucket: u32, at: usize) {
+        let page = &self.pages[bucket as usize / PAGE];
+        let start = page.range(bucket as usize % PAGE).start;
+        simd::prefetch(&page.words, page.value_word(start + at));
+    }
 }
 
 impl Pages {
-    pub(super) fn new(with_values: bool) -> Pages {
-        Pages { pages: Vec::new(), values: with_values.then(Vec::new), buckets: 0 }
-    }
-
     /// Buckets of exactly these sizes for [`put`](Self::put) to fill.
     pub(super) fn with_sizes(sizes: &[u32], with_values: bool) -> Pages {
-        let mut pages = Pages::new(with_values);
-        pages.pages.reserve_exact(sizes.len().div_ceil(PAGE));
-        for sizes in sizes.chunks(PAGE) {
-            let page = Page::with_sizes(sizes);
-            pages.values.iter_mut().for_each(|values| values.push(vec![0; page.codes.len()]));
-            pages.pages.push(page);
-        }
-        pages.buckets = sizes.len();
-        pages
+        let mut pages = Vec::with_capacity(sizes.len().div_ceil(PAGE));
+        pages.extend(sizes.chunks(PAGE).map(|sizes| Page::with_sizes(sizes, with_values)));
+        Pages { pages, with_values, buckets: sizes.len(), moving: Vec::new() }
     }
 
     /// Writes to place `at` of a bucket.
     pub(super) fn put(&mut self, bucket: u32, at: usize, code: u64, value: Option<u32>) {
         let page = &mut self.pages[bucket as usize / PAGE];
-        let at = page.starts[bucket as usize % PAGE] as usize + at;
-        page.codes[at] = code;
-        if let (Some(values), Some(value)) = (&mut self.values, value) {
-            values[bucket as usize / PAGE][at] = value;
+        let at = page.range(bucket as usize % PAGE).start + at;
+        page.words[at] = code;
+        if let Some(value) = value.filter(|_| self.with_values) {
+            page.set_value(at, value);
         }
     }
 
     /// Adds a bucket that will have about `expected` codes.
     pub(super) fn add_bucket(&mut self, expected: usize) {
         if self.buckets.is_multiple_of(PAGE) {
-            let room = (expected + 2) * PAGE;
-            self.pages.push(Page::with_room(room));
-            self.values.iter_mut().for_each(|values| values.push(Vec::with_capacity(room)));
+            self.pages.push(Page::with_gaps(expected + 2, self.with_values));
         }
         self.buckets += 1;
     }
 
-    /// Fetches where the next code of a bucket will be written.
+    /// Fetches where the next code of a bucket, and its value, will be written.
     #[inline]
     pub(super) fn prefetch_end(&self, bucket: u32) {
         let page = &self.pages[bucket as usize / PAGE];
-        simd::prefetch(&page.codes, page.range(bucket as usize % PAGE).end);
-    }
-
-    /// The same for its value.
-    #[inline]
-    pub(super) fn prefetch_value_end(&self, bucket: u32) {
-        if let Some(values) = &self.values {
-            let end = self.pages[bucket as usize / PAGE].range(bucket as usize % PAGE).end;
-            simd::prefetch(&values[bucket as usize / PAGE], end);
+        let end = page.range(bucket as usize % PAGE).end;
+        simd::prefetch(&page.words, end);
+        if self.with_values {
+            simd::prefetch(&page.words, page.value_word(end));
         }
     }
 
     pub(super) fn set_value(&mut self, bucket: u32, at: usize, value: u32) {
-        let start = self.pages[bucket as usize / PAGE].starts[bucket as usize % PAGE] as usize;
-        if let Some(values) = &mut self.values {
-            values[bucket as usize / PAGE][start + at] = value;
+        let page = &mut self.pages[bucket as usize / PAGE];
+        if self.with_values {
+            page.set_value(page.range(bucket as usize % PAGE).start + at, value);
         }
     }
 
+    /// Adds a code, and tells how many the bucket has now.
     #[inline]
-    pub(super) fn push(&mut self, bucket: u32, code: u64, value: u32) {
-        let (page, values) = self.page_mut(bucket);
-        page.push(bucket as usize % PAGE, code, value, values);
+    pub(super) fn push(&mut self, bucket: u32, code: u64, value: u32) -> usize {
+        let page = &mut self.pages[bucket as usize / PAGE];
+        page.push(bucket as usize % PAGE, code, value, self.with_values);
+        page.range(bucket as usize % PAGE).len()
     }
 
     /// Removes a code; the last of its bucket takes its place.
     pub(super) fn swap_remove(&mut self, bucket: u32, at: usize) {
-        let (page, values) = self.page_mut(bucket);
-        page.swap_remove(bucket as usize % PAGE, at, values);
+        let page = &mut self.pages[bucket as usize / PAGE];
+        page.swap_remove(bucket as usize % PAGE, at, self.with_values);
     }
 
     /// Moves codes from one bucket to another.
     pub(super) fn divide(&mut self, from: u32, to: u32, moves: impl Fn(u64) -> bool) {
-        let taken = self.take(from, moves);
-        let (page, values) = self.page_mut(to);
-        page.append(to as usize % PAGE, &taken, values);
+        let mut moving = std::mem::take(&mut self.moving);
+        self.take(from, moves, &mut moving);
+        let page = &mut self.pages[to as usize / PAGE];
+        for (code, value) in moving.drain(..) {
+            page.push(to as usize % PAGE, code, value, self.with_values);
+        }
+        self.moving = moving;
     }
 
-    /// Removes codes from a bucket, with their values.
-    pub(super) fn take(&mut self, bucket: u32, moves: impl Fn(u64) -> bool) -> Taken {
-        let (page, values) = self.page_mut(bucket);
-        page.take(bucket as usize % PAGE, moves, values)
+    /// Moves codes of a bucket, with their values, to the end of `taken`.
+    pub(super) fn take(&mut self, bucket: u32, moves: impl Fn(u64) -> bool, taken: &mut Vec<(u64, u32)>) {
+        let page = &mut self.pages[bucket as usize / PAGE];
+        page.take(bucket as usize % PAGE, moves, self.with_values, taken);
     }
 
     /// Codes, values and headers, with the 16 bytes that an allocator keeps for each run.
     pub(super) fn memory_bytes(&self) -> usize {
-        let codes: usize = self.pages.iter().map(|page| page.codes.capacity() * 8 + 16).sum();
-        let values = self.values.iter().flatten().map(|run| run.capacity() * 4 + 16).sum::<usize>();
-        let heads = self.values.as_ref().map_or(0, |values| values.capacity() * size_of::<Vec<u32>>());
-        self.pages.capacity() * size_of::<Page>() + codes + values + heads
-    }
-
-    #[inline]
-    fn page_mut(&mut self, bucket: u32) -> (&mut Page, Option<&mut Vec<u32>>) {
-        let at = bucket as usize / PAGE;
-        (&mut self.pages[at], self.values.as_mut().map(|values| &mut values[at]))
-    }
-}
-
-/// Codes that were taken out, with their values if they had any.
-#[derive(Debug)]
-pub(super) struct Taken {
-    pub(super) codes: Vec<u64>,
-    pub(super) values: Vec<u32>,
-}
-
-impl Taken {
-    fn with_capacity(count: usize, with_values: bool) -> Taken {
-        let values = if with_values { count } else { 0 };
-        Taken { codes: Vec::with_capacity(count), values: Vec::with_capacity(values) }
+        let words: usize = self.pages.iter().map(|page| page.words.len() * 8 + 16).sum();
+        self.pages.capacity() * size_of::<Page>() + words + self.moving.capacity() * 16
     }
 }
 
 impl Page {
-    fn with_room(room: usize) -> Page {
-        Page { codes: Vec::with_capacity(room), starts: [0; PAGE], gaps: [0; PAGE] }
-    }
-
-    fn with_sizes(sizes: &[u32]) -> Page {
-        let mut starts = [0; PAGE];
+    fn with_sizes(sizes: &[u32], with_values: bool) -> Page {
+        let mut ends = [0; PAGE];
         let mut total = 0;
-        for (i, start) in starts.iter_mut().enumerate() {
-            *start = total;
+        for (i, end) in ends.iter_mut().enumerate() {
             total += sizes.get(i).unwrap_or(&0);
+            *end = total;
         }
-        Page { codes: vec![0; total as usize], starts, gaps: [0; PAGE] }
+        Page { words: vec![0; words(total as usize, with_values)].into(), ends, gaps: [0; PAGE] }
     }
 
-    /// Where the next slot begins.
+    /// Empty slots with gaps of this size.
+    fn with_gaps(gap: usize, with_values: bool) -> Page {
+        let gap = gap.min(MAX_GAP);
+        let ends = std::array::from_fn(|slot| (gap * (slot + 1)) as u32);
+        Page { words: vec![0; words(gap * PAGE, with_values)].into(), ends, gaps: [gap as u16; PAGE] }
+    }
+
     #[inline]
-    fn next(&self, slot: usize) -> usize {
-        self.starts.get(slot + 1).map_or(self.codes.len(), |&start| start as usize)
+    fn start(&self, slot: usize) -> usize {
+        let before = self.ends[(slot + PAGE - 1) % PAGE] as usize;
+        if slot == 0 { 0 } else { before }
     }
 
     #[inline]
     fn range(&self, slot: usize) -> Range<usize> {
-        self.starts[slot] as usize..self.next(slot) - usize::from(self.gaps[slot])
+        self.start(slot)..self.ends[slot] as usize - usize::from(self.gaps[slot])
+    }
+
+    /// The word that has the value of a place.
+    #[inline]
+    fn value_word(&self, at: usize) -> usize {
+        self.ends[PAGE - 1] as usize + at / 2
     }
 
     #[inline]
-    fn push(&mut self, slot: usize, code: u64, value: u32, mut values: Option<&mut Vec<u32>>) {
+    fn value(&self, at: usize) -> u32 {
+        (self.words[self.value_word(at)] >> (at % 2 * 32)) as u32
+    }
+
+    #[inline]
+    fn set_value(&mut self, at: usize, value: u32) {
+        let word = &mut self.words[self.value_word(at)];
+        let shift = at % 2 * 32;
+        *word = *word & !(0xFFFF_FFFF << shift) | u64::from(value) << shift;
+    }
+
+    #[inline]
+    fn push(&mut self, slot: usize, code: u64, value: u32, with_values: bool) {
         if self.gaps[slot] == 0 {
-            self.make_gap(slot, values.as_deref_mut());
+            self.make_gap(slot, with_values);
         }
         let at = self.range(slot).end;
         self.gaps[slot] -= 1;
-        self.codes[at] = code;
-        if let Some(values) = values {
-            values[at] = value;
+        self.words[at] = code;
+        if with_values {
+            self.set_value(at, value);
         }
     }
 
-    fn swap_remove(&mut self, slot: usize, at: usize, mut values: Option<&mut Vec<u32>>) {
+    #[inline]
+    fn swap_remove(&mut self, slot: usize, at: usize, with_values: bool) {
         let range = self.range(slot);
-        self.copy(range.end - 1, range.start + at, values.as_deref_mut());
-        let most = range.len() + 16;
-        self.widen(slot, 1, most, values);
+        self.copy(range.end - 1, range.start + at, with_values);
+        self.widen(slot, 1, range.len() + 16, with_values);
     }
 
     /// Gives the last codes of a slot to its gap, and gives memory back where the gap is more than `most`.
-    fn widen(&mut self, slot: usize, count: usize, most: usize, values: Option<&mut Vec<u32>>) {
-        let left = self.range(slot).len() - count;
+    #[inline]
+    fn widen(&mut self, slot: usize, count: usize, most: usize, with_values: bool) {
         let gap = usize::from(self.gaps[slot]) + count;
         if gap <= most.min(MAX_GAP) {
-            self.gaps[slot] = gap as u8;
+            self.gaps[slot] = gap as u16;
             return;
         }
-        let mut sizes: [usize; PAGE] = std::array::from_fn(|slot| self.range(slot).len());
-        sizes[slot] = left;
-        self.rebuild(sizes, values);
+        let mut sizes = self.sizes();
+        sizes[slot] -= count;
+        self.rebuild(sizes, with_values);
     }
 
-    /// Adds codes to a slot.
-    fn append(&mut self, slot: usize, taken: &Taken, mut values: Option<&mut Vec<u32>>) {
-        // A new bucket is the last of its page, with room behind it.
-        if self.next(slot) == self.codes.len() && self.gaps[slot] == 0 {
-            self.codes.extend_from_slice(&taken.codes);
-            values.iter_mut().for_each(|values| values.extend_from_slice(&taken.values));
-            self.starts[slot + 1..].fill(self.codes.len() as u32);
-            return;
-        }
-        for (i, &code) in taken.codes.iter().enumerate() {
-            self.push(slot, code, taken.values.get(i).copied().unwrap_or(0), values.as_deref_mut());
-        }
-    }
-
-    fn take(&mut self, slot: usize, moves: impl Fn(u64) -> bool, mut values: Option<&mut Vec<u32>>) -> Taken {
-        let Range { start, mut end } = self.range(slot);
-        let mut taken = Taken::with_capacity(end - start, values.is_some());
-        let mut at = start;
+    fn take(
+        &mut self,
+        slot: usize,
+        moves: impl Fn(u64) -> bool,
+        with_values: bool,
+        taken: &mut Vec<(u64, u32)>,
+    ) {
+        let before = taken.len();
+        let Range { start: mut at, mut end } = self.range(slot);
         while at < end {
-            if moves(self.codes[at]) {
-                taken.codes.push(self.codes[at]);
-                taken.values.extend(values.as_ref().map(|values| values[at]));
+            let code = self.words[at];
+            if moves(code) {
+                taken.push((code, if with_values { self.value(at) } else { 0 }));
                 end -= 1;
-                self.copy(end, at, values.as_deref_mut());
+                self.copy(end, at, with_values);
             } else {
                 at += 1;
             }
         }
         // Buckets are divided in turn: the last of a page gives back what all of them no longer need.
         let most = if slot == PAGE - 1 { 0 } else { MAX_GAP };
-        self.widen(slot, taken.codes.len(), most, values);
-        taken
+        self.widen(slot, taken.len() - before, most, with_values);
     }
 
-    fn copy(&mut self, from: usize, to: usize, values: Option<&mut Vec<u32>>) {
-        self.codes[to] = self.codes[from];
-        if let Some(values) = values {
-            values[to] = values[from];
+    #[inline]
+    fn copy(&mut self, from: usize, to: usize, with_values: bool) {
+        self.words[to] = self.words[from];
+        if with_values {
+            self.set_value(to, self.value(from));
         }
     }
 
-    /// Gives a slot a gap: from the nearest slot that has one, from the room behind the last, or in a page made anew.
-    fn make_gap(&mut self, slot: usize, mut values: Option<&mut Vec<u32>>) {
-        let donor = (0..PAGE).filter(|&other| self.gaps[other] > 0).min_by_key(|other| other.abs_diff(slot));
-        match donor {
-            Some(donor) if donor > slot => self.shift_up(slot, donor, values),
-            Some(donor) => self.shift_down(slot, donor, values),
-            None if self.codes.len() < self.codes.capacity() => {
-                self.codes.push(0);
-                values.iter_mut().for_each(|values| values.push(0));
-                self.gaps[PAGE - 1] = 1;
-                self.shift_up(slot, PAGE - 1, values);
+    /// Gives a slot a gap: from the nearest slot that has one, or in a page made anew.
+    #[cold]
+    fn make_gap(&mut self, slot: usize, with_values: bool) {
+        let wide = |other: &usize| self.gaps[*other] > 0;
+        let (above, below) = ((slot + 1..PAGE).find(wide), (0..slot).rev().find(wide));
+        match (above, below) {
+            (Some(above), Some(below)) if slot - below < above - slot => {
+                self.shift_down(slot, below, with_values);
             }
-            None => self.rebuild(std::array::from_fn(|slot| self.range(slot).len()), values),
+            (Some(above), _) => self.shift_up(slot, above, with_values),
+            (None, Some(below)) => self.shift_down(slot, below, with_values),
+            (None, None) => self.rebuild(self.sizes(), with_values),
         }
     }
 
     /// Moves the slots behind `slot` up to `donor` by one place towards the donor's gap.
-    fn shift_up(&mut self, slot: usize, donor: usize, mut values: Option<&mut Vec<u32>>) {
-        self.gaps[donor] -= 1;
+    fn shift_up(&mut self, slot: usize, donor: usize, with_values: bool) {
         for moving in (slot + 1..=donor).rev() {
-            let range = self.starts[moving] as usize..self.next(moving) - usize::from(self.gaps[moving]) - 1;
-            self.copy(range.start, range.end, values.as_deref_mut());
-            self.starts[moving] += 1;
+            // Those between have no gap: their end is where the one behind them just made room.
+            let range = self.range(moving);
+            self.copy(range.start, range.end, with_values);
+            self.ends[moving - 1] += 1;
+            self.gaps[moving] -= 1;
+            self.gaps[moving - 1] += 1;
         }
-        self.gaps[slot] += 1;
     }
 
     /// Moves the slots behind `donor` up to `slot` by one place towards the donor's gap.
-    fn shift_down(&mut self, slot: usize, donor: usize, mut values: Option<&mut Vec<u32>>) {
-        self.gaps[donor] -= 1;
+    fn shift_down(&mut self, slot: usize, donor: usize, with_values: bool) {
         for moving in donor + 1..=slot {
             let range = self.range(moving);
             if !range.is_empty() {
-                self.copy(range.end - 1, range.start - 1, values.as_deref_mut());
+                self.copy(range.end - 1, range.start - 1, with_values);
             }
-            self.starts[moving] -= 1;
+            self.ends[moving - 1] -= 1;
+            self.gaps[moving - 1] -= 1;
             self.gaps[moving] += 1;
-            self.gaps[moving - 1] -= u8::from(moving > donor + 1);
         }
     }
 
-    /// Lays the first `sizes` codes of each slot out anew, with gaps of a fifth. Where that is more than a gap can be,
-    /// the room is behind the last slot.
-    fn rebuild(&mut self, sizes: [usize; PAGE], values: Option<&mut Vec<u32>>) {
-        let gaps = sizes.map(|size| (size / 5 + 1).min(MAX_GAP));
-        let total: usize = sizes.iter().chain(&gaps).sum();
-        let behind = if sizes.iter().any(|size| size / 5 >= MAX_GAP) { total / 8 } else { 0 };
-        if let Some(values) = values {
-            *values = self.laid_out(values, &sizes, &gaps, total + behind);
-        }
-        self.codes = self.laid_out(&self.codes, &sizes, &gaps, total + behind);
-        let mut start = 0;
+    fn sizes(&self) -> [usize; PAGE] {
+        std::array::from_fn(|slot| self.range(slot).len())
+    }
+
+    /// Lays the first `sizes` codes of each slot out anew, with gaps of a quarter.
+    fn rebuild(&mut self, sizes: [usize; PAGE], with_values: bool) {
+        let gaps = sizes.map(|size| (size / 4 + 1).min(MAX_GAP));
+        let total = sizes.iter().chain(&gaps).sum();
+        let mut words = Vec::with_capacity(words(total, with_values));
         for slot in 0..PAGE {
-            self.starts[slot] = start as u32;
-            self.gaps[slot] = gaps[slot] as u8;
-            start += sizes[slot] + gaps[slot];
+            words.extend_from_slice(&self.words[self.start(slot)..][..sizes[slot]]);
+            words.resize(words.len() + gaps[slot], 0);
+        }
+        words.resize(words.capacity(), 0);
+        let (mut end, old) = (0, std::mem::replace(self, Page { words: words.into(), ..*self }));
+        for slot in 0..PAGE {
+            end += sizes[slot] + gaps[slot];
+            self.ends[slot] = end as u32;
+            self.gaps[slot] = gaps[slot] as u16;
+        }
+        if with_values {
+            self.copy_values(&old, &sizes);
         }
     }
 
-    fn laid_out<T: Copy + Default>(
-        &self,
-        items: &[T],
-        sizes: &[usize],
-        gaps: &[usize],
-        room: usize,
-    ) -> Vec<T> {
-        let mut laid = Vec::with_capacity(room);
-        for slot in 0..PAGE {
-            laid.extend_from_slice(&items[self.starts[slot] as usize..][..sizes[slot]]);
-            laid.resize(laid.len() + gaps[slot], T::default());
+    fn copy_values(&mut self, old: &Page, sizes: &[usize; PAGE]) {
+        for (slot, &size) in sizes.iter().enumerate() {
+            let (from, to) = (old.start(slot), self.start(slot));
+            (0..size).for_each(|i| self.set_value(to + i, old.value(from + i)));
         }
-        laid
     }
+}
+
+/// Words for so many codes, and values where there are some.
+fn words(codes: usize, with_values: bool) -> usize {
+    if with_values { codes + codes.div_ceil(2) } else { codes }
 }

@@ -1,7 +1,7 @@
 //! How are queries answered, whether codes lie in pages or in a file?
 
 use super::documents::DocumentSets;
-use super::layers::Layers;
+use super::layers::{Layers, Lead};
 use super::pages::Buckets;
 use super::{DocNumber, Hit};
 use crate::sketch::Fingerprint;
@@ -13,7 +13,7 @@ const PENDING: usize = 64;
 struct Found {
     query: usize,
     code: u64,
-    value: Option<u32>,
+    lead: Lead,
 }
 
 /// Codes and documents, to be asked. See [`HammingIndex`](super::HammingIndex) for what each question means.
@@ -25,8 +25,8 @@ pub(super) struct Search<'a, S, D> {
 impl<S: Buckets, D: DocumentSets> Search<'_, S, D> {
     pub(super) fn find_first(&self, query: Fingerprint) -> Option<Hit> {
         let mut first = None;
-        self.layers.find(query.as_u64(), &mut |code, value| {
-            first = self.first_of(query.as_u64(), code, value);
+        self.layers.find(query.as_u64(), &mut |code, lead| {
+            first = self.first_of(query.as_u64(), code, lead);
             true
         });
         first
@@ -34,8 +34,8 @@ impl<S: Buckets, D: DocumentSets> Search<'_, S, D> {
 
     pub(super) fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>) {
         hits.clear();
-        self.layers.find(query.as_u64(), &mut |code, value| {
-            self.push_hits(query.as_u64(), code, value, hits);
+        self.layers.find(query.as_u64(), &mut |code, lead| {
+            self.push_hits(query.as_u64(), code, lead, hits);
             false
         });
         hits.sort_unstable();
@@ -44,8 +44,8 @@ impl<S: Buckets, D: DocumentSets> Search<'_, S, D> {
     pub(super) fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>> {
         let codes: Vec<u64> = queries.iter().map(|query| query.as_u64()).collect();
         let mut firsts = vec![None; queries.len()];
-        self.find_bulk(&codes, true, &mut |query, code, value| {
-            firsts[query] = self.first_of(codes[query], code, value);
+        self.find_bulk(&codes, true, &mut |query, code, lead| {
+            firsts[query] = self.first_of(codes[query], code, lead);
         });
         firsts
     }
@@ -61,25 +61,29 @@ impl<S: Buckets, D: DocumentSets> Search<'_, S, D> {
                 next += 1;
             }
         };
-        self.find_bulk(&codes, false, &mut |query, code, value| {
+        self.find_bulk(&codes, false, &mut |query, code, lead| {
             tell(&mut hits, query);
-            self.push_hits(codes[query], code, value, &mut hits);
+            self.push_hits(codes[query], code, lead, &mut hits);
         });
         tell(&mut hits, queries.len());
     }
 
     /// Calls `each` with the position of a query and what was found for it, in order, some time after it was found: by
     /// then its documents are in the cache.
-    fn find_bulk(&self, codes: &[u64], first: bool, each: &mut dyn FnMut(usize, u64, Option<u32>)) {
+    fn find_bulk(&self, codes: &[u64], first: bool, each: &mut dyn FnMut(usize, u64, Lead)) {
         let mut pending = Vec::with_capacity(PENDING);
         let mut settle = |pending: &mut Vec<Found>| {
-            pending.iter().for_each(|found| self.layers.prefetch_first(found.code));
-            pending.iter().for_each(|found| self.layers.prefetch_value(found.code));
-            pending.drain(..).for_each(|Found { query, code, value }| each(query, code, value));
+            let unplaced = |found: &&mut Found| matches!(found.lead, Lead::Code);
+            pending.iter_mut().filter(unplaced).for_each(|found| self.layers.prefetch_first(found.code));
+            pending.iter_mut().filter(unplaced).for_each(|found| found.lead = self.layers.locate(found.code));
+            pending.drain(..).for_each(|Found { query, code, lead }| each(query, code, lead));
         };
-        self.layers.find_bulk(codes, &mut |query, code, value| {
-            self.layers.prefetch_first_header(code);
-            pending.push(Found { query, code, value });
+        self.layers.find_bulk(codes, first, &mut |query, code, lead| {
+            match lead {
+                Lead::Code => self.layers.prefetch_first_header(code),
+                lead => self.layers.prefetch_value(lead),
+            }
+            pending.push(Found { query, code, lead });
             if pending.len() == PENDING {
                 settle(&mut pending);
             }
@@ -88,14 +92,14 @@ impl<S: Buckets, D: DocumentSets> Search<'_, S, D> {
         settle(&mut pending);
     }
 
-    fn push_hits(&self, query: u64, code: u64, value: Option<u32>, hits: &mut Vec<Hit>) {
+    fn push_hits(&self, query: u64, code: u64, lead: Lead, hits: &mut Vec<Hit>) {
         let distance = (query ^ code).count_ones();
-        let Some(value) = value.or_else(|| self.layers.get(code)) else { return };
+        let Some(value) = self.layers.value(code, lead) else { return };
         self.documents.each(code, value, &mut |doc| hits.push(Hit { distance, doc: DocNumber(doc) }));
     }
 
-    fn first_of(&self, query: u64, code: u64, value: Option<u32>) -> Option<Hit> {
-        let value = value.or_else(|| self.layers.get(code))?;
+    fn first_of(&self, query: u64, code: u64, lead: Lead) -> Option<Hit> {
+        let value = self.layers.value(code, lead)?;
         let distance = (query ^ code).count_ones();
         let mut first = None;
         self.documents.each(code, value, &mut |doc| {

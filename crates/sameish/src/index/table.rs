@@ -4,8 +4,8 @@
 //! wanted, the next one in turn is split by one bit more. So a table grows with its codes and no insert ever waits for
 //! a rehash: the most that one insert moves is a bucket or two.
 
-use super::layers::Layers;
-use super::pages::{Buckets, Pages, Taken};
+use super::layers::{Layers, Lead};
+use super::pages::{Buckets, Pages};
 use super::part::gather;
 use super::plan::{self, Key, Spec};
 use crate::simd::{self, Level};
@@ -108,6 +108,16 @@ impl Shape {
     }
 }
 
+impl<S: Buckets> Nested<S> {
+    /// What is known outside of a value within.
+    pub(super) fn lead(&self, lead: Lead) -> Lead {
+        match lead {
+            Lead::Place { table, bucket, at } => self.layers.tables()[table as usize].lead(bucket, at),
+            known => known,
+        }
+    }
+}
+
 impl<S: Buckets> Table<S> {
     /// A table over buckets that are there.
     pub(super) fn over(
@@ -197,7 +207,7 @@ impl<S: Buckets> Table<S> {
     /// The value at a place of a bucket, if this table has values.
     #[inline]
     pub(super) fn value(&self, bucket: u32, at: usize) -> Option<u32> {
-        self.store.values(bucket)?.get(at).copied()
+        self.store.value(bucket, at)
     }
 
     /// The index of a crowded bucket.
@@ -218,11 +228,30 @@ impl<S: Buckets> Table<S> {
         crowded
     }
 
-    /// Fetches the value of a code.
-    pub(super) fn prefetch_value(&self, code: u64) {
-        if let Some(Place::Bucket(bucket, at)) = self.place(code) {
-            self.store.values(bucket).iter().for_each(|values| simd::prefetch(values, at));
+    /// The value at a place of a bucket, as who finds codes by scanning tells it.
+    #[inline]
+    pub(super) fn lead(&self, bucket: u32, at: u32) -> Lead {
+        self.value(bucket, at as usize).map_or(Lead::Code, Lead::Value)
+    }
+
+    /// The bucket and the place of a code that is in no crowded bucket.
+    pub(super) fn locate(&self, code: u64) -> Option<(u32, usize)> {
+        match self.place(code)? {
+            Place::Bucket(bucket, at) => Some((bucket, at)),
+            Place::Nested(_) => None,
         }
+    }
+
+    /// Fetches the header of the bucket of a code.
+    #[inline]
+    pub(super) fn prefetch_header(&self, code: u64) {
+        self.store.prefetch_header(self.bucket(code));
+    }
+
+    /// Fetches the codes of the bucket of a code.
+    #[inline]
+    pub(super) fn prefetch_codes(&self, code: u64) {
+        self.store.prefetch_codes(self.bucket(code));
     }
 
     /// The value of a code, if it is here.
@@ -241,6 +270,11 @@ impl<S: Buckets> Table<S> {
             }
         }
         self.nested.iter().for_each(|nested| nested.layers.each(each));
+    }
+
+    /// The number of the index of a crowded bucket.
+    pub(super) fn nested_number(&self, bucket: u32) -> Option<usize> {
+        self.nested_index(bucket).copied()
     }
 
     #[inline]
@@ -307,9 +341,7 @@ impl Table<Pages> {
 
     /// Fetches what an insert of the code writes to.
     pub(super) fn prefetch_end(&self, code: u64) {
-        let bucket = self.bucket(code);
-        self.store.prefetch_end(bucket);
-        self.store.prefetch_value_end(bucket);
+        self.store.prefetch_end(self.bucket(code));
     }
 
     /// Replaces the value of a code that is here.
@@ -330,8 +362,7 @@ impl Table<Pages> {
             nested.shared &= !(nested.code ^ code);
             nested.layers.insert(code, value);
         } else {
-            self.store.push(bucket, code, value);
-            let len = self.codes(bucket).len();
+            let len = self.store.push(bucket, code, value);
             // A look at all codes of a bucket pays if it is taken seldom.
             if len > CROWD && (len == CROWD + 1 || len.is_power_of_two()) {
                 self.nest_if_crowded(bucket);
@@ -388,7 +419,9 @@ impl Table<Pages> {
         let (code, hidden) = (codes[0], self.shape.hidden());
         let varying = codes.iter().fold(0, |bits, other| bits | (code ^ other));
         let Some(plan) = plan::choose_nested(self.radius, varying & !hidden, len) else { return };
-        let Taken { codes, values } = self.store.take(bucket, |_| true);
+        let mut taken = Vec::with_capacity(len);
+        self.store.take(bucket, |_| true, &mut taken);
+        let (codes, values): (Vec<u64>, Vec<u32>) = taken.into_iter().unzip();
         let depth = self.depth + 1;
         let layers = Layers::build(plan, self.radius, self.with_values, depth, &codes, &values);
         self.nested_at.insert(bucket, self.nested.len());
