@@ -291,7 +291,10 @@ fn is_pipe(_: &Path) -> bool {
 fn say_estimate(sources: &[Found], work: &Work) {
     let paths = sources.iter().flatten().filter_map(|source| source.path.as_deref());
     let bytes: u64 = paths.filter_map(|path| Some(path.metadata().ok()?.len())).sum();
-    // News articles have about 3.5 kB; packed ones a third of that.
+    if bytes < WORTH_TELLING {
+        return;
+    }
+    // News articles have about 3.5 kB.
     let documents = bytes / 3_400;
     let memory = (64 << 20) + documents * (HELD_BYTES as u64 + 120);
     let limit =
@@ -303,6 +306,9 @@ fn say_estimate(sources: &[Found], work: &Work) {
         grouped(memory / 1_000_000),
     ));
 }
+
+/// Smaller inputs are done before an estimate is read.
+const WORTH_TELLING: u64 = 16 << 20;
 
 /// Settings of a run that have been checked.
 struct Plan {
