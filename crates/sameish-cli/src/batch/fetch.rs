@@ -8,8 +8,9 @@ use sameish::Content;
 use std::fs::File;
 use std::io;
 
-/// Files that stay open; a process may have 1024 by default, and a folder may hold more. The others are opened each time.
-const HELD_OPEN: usize = 256;
+/// Files that stay open; a process may have 256 or 1024 by default, and a folder may hold more. The others are opened
+/// each time.
+const HELD_OPEN: usize = 128;
 
 /// Reads documents where they lie. Several threads may do so at once.
 pub(crate) struct Fetcher {
