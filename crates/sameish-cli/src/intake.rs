@@ -49,6 +49,11 @@ pub(crate) enum OnBad {
 }
 
 impl RunArgs {
+    /// Whether people read along.
+    pub(crate) fn talks(&self) -> bool {
+        !self.quiet && !self.json
+    }
+
     /// Opens the output.
     pub(crate) fn create_output(&self, sources: &[Found]) -> Result<Output, Failure> {
         Output::create(self.output.as_deref(), self.force, sources)

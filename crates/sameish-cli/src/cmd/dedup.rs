@@ -169,7 +169,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let (sources, _spools) = spooled(sources, &work)?;
     let (against, _more_spools) = spooled(against, &work)?;
     let mut intake = run.intake(&sources)?;
-    if !run.quiet {
+    if run.talks() {
         say_estimate(&sources, &work);
     }
     let mut stages = Stages::new();
@@ -177,7 +177,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     stages.end("sign");
     let deduped = plan.dedup(signed, &reading, choice.report.is_some(), &mut stages)?;
     let outcome = Outcome::new(&deduped, choice.per_source);
-    if !run.quiet {
+    if run.talks() {
         outcome.say_tables(&deduped)?;
     }
     let share = outcome.removed as f64 / (outcome.documents.max(1)) as f64;
