@@ -30,7 +30,7 @@ pub(crate) struct RunArgs {
     pub(crate) rejects: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// End with a summary for machines on standard error
+    /// End with a summary for machines
     #[arg(long)]
     pub(crate) json: bool,
     /// Say nothing but errors
@@ -52,6 +52,22 @@ impl RunArgs {
     /// Whether people read along.
     pub(crate) fn talks(&self) -> bool {
         !self.quiet && !self.json
+    }
+
+    /// The same where the summary is the answer: it goes to standard output unless the data does.
+    pub(crate) fn answer(
+        &self,
+        summary: &impl Serialize,
+        data_on_stdout: bool,
+        in_words: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        if !self.json || data_on_stdout {
+            return self.summarize(summary, in_words);
+        }
+        let mut line = Vec::new();
+        push_line(&mut line, summary);
+        Output::Stdout.write(&line)?;
+        Ok(())
     }
 
     /// Opens the output.

@@ -46,7 +46,11 @@ fn news() -> String {
 }
 
 fn summary(run: &Run) -> Value {
-    serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap()
+    // Where no data goes to standard output, the summary does.
+    let line = [&run.stdout, &run.stderr].into_iter().filter_map(|text| text.lines().last());
+    line.filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(|value| value["documents"].is_u64())
+        .unwrap()
 }
 
 /// Runs `dedup` with `--json`.

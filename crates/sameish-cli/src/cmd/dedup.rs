@@ -201,7 +201,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     if let Some(path) = &choice.report {
         outcome.write_report(path, &deduped, &engine, &summary, &run, &sources)?;
     }
-    run.summarize(&summary, || summary.in_words())?;
+    let data_on_stdout = !choice.dry_run && run.output.as_deref().is_none_or(|path| path == "-");
+    run.answer(&summary, data_on_stdout, || summary.in_words())?;
     if refused {
         exit = exit.or_worse(Exit::Limit);
         say(format_args!(
