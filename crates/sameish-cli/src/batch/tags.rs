@@ -11,7 +11,8 @@ use std::path::Path;
 pub(crate) struct Tags {
     bands: usize,
     rows: usize,
-    memory: Vec<u32>,
+    /// A column for each band, of the rows that are not in the file.
+    columns: Vec<Vec<u32>>,
     /// Bytes that may stay in memory.
     limit: usize,
     file: Option<BufWriter<File>>,
@@ -19,19 +20,25 @@ pub(crate) struct Tags {
 
 impl Tags {
     pub(crate) fn new(bands: Bands, limit: usize) -> Tags {
-        Tags { bands: bands.count as usize, rows: 0, memory: Vec::new(), limit, file: None }
+        let bands = bands.count as usize;
+        Tags { bands, rows: 0, columns: vec![Vec::new(); bands], limit, file: None }
     }
 
     /// Adds the row of the next document; none for one without a signature.
     pub(crate) fn push(&mut self, row: &[u32], folder: Option<&Path>) -> Result<(), Failure> {
-        let start = self.memory.len();
-        self.memory.extend_from_slice(row);
-        self.memory.resize(start + self.bands, 0);
+        for (band, column) in self.columns.iter_mut().enumerate() {
+            column.push(row.get(band).copied().unwrap_or(0));
+        }
         self.rows += 1;
-        if self.memory.len() * 4 > self.limit {
+        if self.in_memory() * self.bands * 4 > self.limit {
             self.spill(folder)?;
         }
         Ok(())
+    }
+
+    /// Rows that are not in the file.
+    fn in_memory(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
     }
 
     fn spill(&mut self, folder: Option<&Path>) -> Result<(), Failure> {
@@ -40,26 +47,36 @@ impl Tags {
             self.file = Some(BufWriter::with_capacity(1 << 20, temporary_file(folder).map_err(failed)?));
         }
         if let Some(file) = &mut self.file {
-            for tag in self.memory.drain(..) {
-                file.write_all(&tag.to_le_bytes()).map_err(failed)?;
+            for row in 0..self.columns.first().map_or(0, Vec::len) {
+                for column in &self.columns {
+                    file.write_all(&column[row].to_le_bytes()).map_err(failed)?;
+                }
             }
+            self.columns.iter_mut().for_each(Vec::clear);
         }
         Ok(())
     }
 
     /// The buckets of those documents for which `takes` says so. Sorts as many entries at a time as fit into `room` bytes.
     pub(crate) fn buckets(mut self, takes: impl Fn(u32) -> bool, room: usize) -> Result<Buckets, Failure> {
-        if self.file.is_some() && !self.memory.is_empty() {
+        if self.file.is_some() && self.in_memory() > 0 {
             self.spill(None)?;
         }
         let parts = (self.rows * size_of::<(u32, DocNumber)>()).div_ceil(room.max(1 << 20)).max(1) as u64;
         let mut builder = BucketsBuilder::new(self.rows);
-        let mut entries = Vec::new();
+        let (mut entries, mut repeats) = (Vec::new(), Repeats::for_rows(self.rows));
         for band in 0..self.bands {
+            // Most tags occur once: they are left out before anything is sorted.
+            repeats.clear();
+            self.each(band, |doc, tag| {
+                if takes(doc) {
+                    repeats.add(tag);
+                }
+            })?;
             for part in 0..parts {
                 entries.clear();
                 self.each(band, |doc, tag| {
-                    if (u64::from(tag) * parts) >> 32 == part && takes(doc) {
+                    if repeats.may_repeat(tag) && (u64::from(tag) * parts) >> 32 == part && takes(doc) {
                         entries.push((tag, DocNumber(doc)));
                     }
                 })?;
@@ -73,8 +90,7 @@ impl Tags {
     fn each(&mut self, band: usize, mut visit: impl FnMut(u32, u32)) -> Result<(), Failure> {
         let failed = |error: std::io::Error| temporary(&error);
         let Some(file) = &mut self.file else {
-            let rows = self.memory.chunks_exact(self.bands);
-            (0u32..).zip(rows).for_each(|(doc, row)| visit(doc, row[band]));
+            (0u32..).zip(&self.columns[band]).for_each(|(doc, &tag)| visit(doc, tag));
             return Ok(());
         };
         file.flush().map_err(failed)?;
@@ -87,6 +103,44 @@ impl Tags {
             visit(doc, u32::from_le_bytes(tags[band]));
         }
         Ok(())
+    }
+}
+
+/// Which tags may occur more than once: a bit for each of their leading bits, and another for the second time. Tags are
+/// hashes, so few that occur once share a bit.
+struct Repeats {
+    shift: u32,
+    once: Vec<u64>,
+    twice: Vec<u64>,
+}
+
+impl Repeats {
+    /// Eight bits a row.
+    fn for_rows(rows: usize) -> Repeats {
+        let bits = (rows * 8).next_power_of_two().ilog2().clamp(6, 32);
+        let words = vec![0; 1 << (bits - 6)];
+        Repeats { shift: 32 - bits, once: words.clone(), twice: words }
+    }
+
+    fn clear(&mut self) {
+        self.once.fill(0);
+        self.twice.fill(0);
+    }
+
+    fn add(&mut self, tag: u32) {
+        let (word, bit) = self.place(tag);
+        self.twice[word] |= self.once[word] & bit;
+        self.once[word] |= bit;
+    }
+
+    fn may_repeat(&self, tag: u32) -> bool {
+        let (word, bit) = self.place(tag);
+        self.twice[word] & bit != 0
+    }
+
+    fn place(&self, tag: u32) -> (usize, u64) {
+        let at = tag >> self.shift;
+        ((at >> 6) as usize, 1 << (at & 63))
     }
 }
 
