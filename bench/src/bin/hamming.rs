@@ -15,7 +15,7 @@
 
 use cpu_time::{ProcessTime, ThreadTime};
 use sameish::*;
-use sameish_bench::time;
+use sameish_bench::{planted, splitmix, time};
 use sameish_store::MappedIndex;
 use std::hint::black_box;
 use std::time::Instant;
@@ -63,29 +63,11 @@ struct Work {
     planted: Vec<Fingerprint>,
 }
 
-fn splitmix(seed: u64, n: usize) -> Vec<u64> {
-    let value = |i: u64| {
-        let z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15u64.wrapping_mul(i));
-        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    };
-    (1..=n as u64).map(value).collect()
-}
-
 impl Work {
     fn new(n: usize) -> Work {
         let count = 1_000_000;
         let (codes, uniform) = (splitmix(1, n), splitmix(2, count));
-        let (bases, bits) = (splitmix(3, count), splitmix(4, count));
-        let mut planted = uniform.clone();
-        for j in (0..count).step_by(2) {
-            let b = bits[j];
-            let first = b & 63;
-            let places = [first, first + 1 + (b >> 8) % 31, first + 32 + (b >> 16) % 31];
-            let base = codes[(bases[j] % n as u64) as usize];
-            planted[j] = places.iter().take(j / 2 % 4).fold(base, |code, place| code ^ 1 << (place & 63));
-        }
+        let planted = planted(&codes, count);
         let fingerprints = |codes: Vec<u64>| codes.into_iter().map(Fingerprint::from_u64).collect();
         let entry = |(i, code): (usize, &u64)| (Fingerprint::from_u64(*code), DocNumber(i as u32));
         let entries = codes.iter().enumerate().map(entry).collect();

@@ -7,10 +7,9 @@ use crate::input::batch::{Batch, Rules};
 use crate::input::reject::{Broken, Reject};
 use crate::input::{Batches, Reading, find::Found};
 use crate::intake::{Counts, Intake};
-use crate::pipeline::in_order;
+use crate::pipeline::{in_order, with_scratch};
 use sameish::{DocId, Engine, Linkage, Prepared, Scratch, Status, Timestamp};
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
 
 /// Which record counts when an id comes again with another text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -49,12 +48,7 @@ pub(crate) fn load(
 ) -> anyhow::Result<()> {
     reading.rules.lossy |= engine.config().text.lossy;
     let (rules, maker) = (reading.rules, engine.clone());
-    let scratches: Vec<Mutex<Scratch>> = (0..threads).map(|_| Mutex::default()).collect();
-    let work = move |batch: Batch| {
-        let thread = rayon::current_thread_index().unwrap_or(0);
-        let mut scratch = scratches[thread].lock().unwrap_or_else(PoisonError::into_inner);
-        prepare(batch, &maker, rules, &mut scratch)
-    };
+    let work = move |batch: Batch| with_scratch(|scratch| prepare(batch, &maker, rules, scratch));
     let mut loading = Loading { engine, on_dup_id, intake };
     in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| loading.take(turn))
 }

@@ -7,6 +7,8 @@ use crate::exit::{Exit, Failure};
 use crate::input::Batches;
 use crate::input::batch::Batch;
 use crate::input::reject::Broken;
+use sameish::Scratch;
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -94,6 +96,15 @@ fn read<T: Send + 'static>(
             return;
         }
     }
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Lends the buffers of this thread.
+pub(crate) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
+    SCRATCH.with_borrow_mut(work)
 }
 
 /// Room for bytes under way. A batch that is larger than the room goes alone.

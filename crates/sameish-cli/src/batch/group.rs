@@ -7,10 +7,10 @@
 use super::fetch::Fetcher;
 use super::sign::{Doc, Rank, State};
 use crate::exit::Failure;
+use crate::pipeline::with_scratch;
 use rayon::prelude::*;
-use sameish::{Buckets, Content, DocNumber, Engine, Facts, FeatureSet, Scratch, TextKey, WordFrequencies};
+use sameish::{Buckets, Content, DocNumber, Engine, Facts, FeatureSet, TextKey, WordFrequencies};
 use sameish::{facts_agreement, is_template};
-use std::cell::RefCell;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -109,10 +109,6 @@ impl Loaded {
         let content = || self.content.as_ref().unwrap_or_else(|| unreachable!("kept for its facts"));
         self.facts.get_or_init(|| Facts::of(content()))
     }
-}
-
-thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 /// A center and the documents it is compared with.
@@ -293,7 +289,7 @@ impl Grouper<'_> {
     fn load(&self, docs: &[u32]) -> Result<HashMap<u32, Loaded>, Failure> {
         let load = |&doc: &u32| {
             let content = self.fetcher.content(&self.docs[doc as usize])?;
-            let features = SCRATCH.with_borrow_mut(|scratch| self.engine.features(&content, scratch));
+            let features = with_scratch(|scratch| self.engine.features(&content, scratch));
             let content = self.keep_templates.then_some(content);
             Ok((doc, Loaded { features, content, facts: OnceLock::new() }))
         };

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Only places, tags and numbers are held for each document. Texts are read a second time for those that share a band, so
-//! memory grows by about 200 bytes a document, whatever its length.
+//! memory grows by about 300 bytes a document, whatever its length.
 
 pub(crate) mod fetch;
 pub(crate) mod group;

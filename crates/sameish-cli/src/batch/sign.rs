@@ -10,14 +10,14 @@ use crate::input::reject::{Broken, Reject};
 use crate::input::{Batches, Reading};
 use crate::intake::{Counts, Intake};
 use crate::load::{OnDupId, repeated_id};
-use crate::pipeline::in_order;
+use crate::pipeline::{in_order, with_scratch};
 use sameish::{
     Bands, Content, DocId, Engine, Facts, Scratch, Signature, Status, TextKey, Timestamp, WordFrequencies,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What is held of a document.
 #[derive(Clone, Copy, Debug)]
@@ -174,12 +174,7 @@ impl Signing {
         let (rules, threads) = (reading.rules, self.threads);
         let this = Arc::new(self);
         let worker = this.clone();
-        let scratches: Vec<Mutex<Scratch>> = (0..threads).map(|_| Mutex::default()).collect();
-        let work = Arc::new(move |batch: Batch| {
-            let thread = rayon::current_thread_index().unwrap_or(0);
-            let mut scratch = scratches[thread].lock().unwrap_or_else(PoisonError::into_inner);
-            worker.sign(batch, rules, &mut scratch)
-        });
+        let work = Arc::new(move |batch: Batch| with_scratch(|scratch| worker.sign(batch, rules, scratch)));
         let mut end =
             End { signing: &this, signed, known: HashMap::new(), last_input: None, records: 0, intake };
         for (sources, own) in [(against, false), (sources, true)] {

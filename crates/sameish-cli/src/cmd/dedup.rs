@@ -1,31 +1,28 @@
 //! `sameish dedup`: one document per cluster.
 
+mod outcome;
+mod plan;
 mod report;
+mod summary;
 
 use crate::args::{EngineArgs, InputArgs, MatchArgs, Size, TemplateArgs};
-use crate::batch::fetch::Fetcher;
-use crate::batch::group::{GroupCounts, Grouper, Grouping, leaders, order};
-use crate::batch::sign::{Doc, HELD_BYTES, Ids, Keep, Names, Signed, Signing, State};
+use crate::batch::sign::{HELD_BYTES, Keep};
 use crate::batch::temporary;
 use crate::batch::write::{Target, Writing};
 use crate::exit::{Exit, Failure};
-use crate::input::Reading;
-use crate::input::find::{Found, Source};
-use crate::intake::{Counts, RunArgs};
-use crate::load::OnDupId;
+use crate::input::find::Found;
+use crate::intake::RunArgs;
 use crate::output::file::{Output, same_place};
-use crate::output::messages::{counted, grouped, say};
+use crate::output::messages::{grouped, say};
 use crate::output::packed::Packing;
-use sameish::{Bands, Engine, Templates, WordFrequencies};
-use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use outcome::Outcome;
+use plan::Plan;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Instant;
+use summary::{Stages, Summary};
 use tempfile::TempPath;
 
 /// Keep one document of each cluster of near copies
@@ -175,7 +172,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let mut stages = Stages::new();
     let signed = plan.signing().run(against, sources.clone(), reading.clone(), &mut intake)?;
     stages.end("sign");
-    let deduped = plan.dedup(signed, &reading, choice.report.is_some(), &mut stages)?;
+    let deduped = plan.dedup(signed, &reading, choice.report.is_some(), &mut stages, &mut intake.messages)?;
+    intake.messages.clear();
     let outcome = Outcome::new(&deduped, choice.per_source);
     if run.talks() {
         outcome.say_tables(&deduped)?;
@@ -207,7 +205,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         exit = exit.or_worse(Exit::Limit);
         say(format_args!(
             "error: {:.1} % of the documents would go, more than `--max-removed` {:.0} % allows; nothing was written. \
-             Look at the table above, then raise it or pass `--force`",
+             `--dry-run` shows what would go; raise it or pass `--force`",
             share * 100.0,
             choice.max_removed.0 * 100.0
         ));
@@ -225,7 +223,11 @@ fn check_outputs(
     against: &[Found],
 ) -> Result<(), Failure> {
     let output = run.output.as_deref().filter(|path| *path != "-" && !choice.dry_run);
-    let lists = [("--clusters", choice.clusters.as_deref()), ("--removed", choice.removed.as_deref())];
+    let lists = [
+        ("--clusters", choice.clusters.as_deref()),
+        ("--removed", choice.removed.as_deref()),
+        ("--report", choice.report.as_deref()),
+    ];
     let rest = [("--rejects", run.rejects.as_deref()), ("--output", output)];
     let named: Vec<(&str, &Path)> =
         lists.into_iter().chain(rest).filter_map(|(flag, path)| Some((flag, path?))).collect();
@@ -310,391 +312,3 @@ fn say_estimate(sources: &[Found], work: &Work) {
 
 /// Smaller inputs are done before an estimate is read.
 const WORTH_TELLING: u64 = 16 << 20;
-
-/// Settings of a run that have been checked.
-struct Plan {
-    engine: Arc<Engine>,
-    bands: Bands,
-    keep: Keep,
-    on_dup_id: OnDupId,
-    keep_templates: bool,
-    threads: usize,
-    temp_dir: Option<PathBuf>,
-    memory: Option<usize>,
-}
-
-impl Plan {
-    fn new(
-        engine: &Arc<Engine>,
-        choice: &Choice,
-        work: &Work,
-        threads: usize,
-        on_dup_id: OnDupId,
-    ) -> Result<Plan, Failure> {
-        let usage = |error: sameish::Error| Failure::usage(error.to_string());
-        let config = engine.config();
-        let bands = match (config.bands().map_err(usage)?, config.matching.verify, &config.simhash) {
-            (Some(bands), true, None) => bands,
-            _ => {
-                return Err(Failure::usage(
-                    "dedup needs settings that make MinHash signatures alone and verify, such as `--preset copies`",
-                ));
-            }
-        };
-        let memory = work.max_memory.map(Size::bytes);
-        if memory.is_some_and(|memory| memory < LEAST_MEMORY) {
-            return Err(Failure::usage(format!("`--max-memory` must be at least {}M", LEAST_MEMORY >> 20)));
-        }
-        Ok(Plan {
-            engine: engine.clone(),
-            bands,
-            keep: choice.keep.0.clone(),
-            on_dup_id,
-            keep_templates: config.matching.templates == Templates::Keep,
-            threads,
-            temp_dir: work.temp_dir.clone(),
-            memory,
-        })
-    }
-
-    fn signing(&self) -> Signing {
-        let share = |of: usize| self.memory.map_or(usize::MAX, |memory| memory / of);
-        Signing {
-            engine: self.engine.clone(),
-            bands: self.bands,
-            keep: self.keep.clone(),
-            on_dup_id: self.on_dup_id,
-            facts: self.keep_templates,
-            threads: self.threads,
-            temp_dir: self.temp_dir.clone(),
-            tags_in_memory: share(8),
-            max_held: share(2),
-        }
-    }
-
-    fn dedup(
-        &self,
-        signed: Signed,
-        reading: &Reading,
-        histogram: bool,
-        stages: &mut Stages,
-    ) -> anyhow::Result<Deduped> {
-        let Signed {
-            docs,
-            ids,
-            sources,
-            keys,
-            tags,
-            ranks,
-            inputs,
-            mut starts,
-            spool,
-            frequencies,
-            against,
-            own_starts,
-        } = signed;
-        let order = order(docs.len(), &ranks, against);
-        let leader = leaders(&docs, &keys, &order);
-        drop((keys, ranks));
-        let takes = |doc: u32| leader[doc as usize] == doc && docs[doc as usize].state == State::Long;
-        let room = self.memory.map_or(usize::MAX, |memory| memory / 8);
-        let buckets = tags.buckets(takes, room)?;
-        stages.end("pair");
-        let fetcher = Fetcher::new(inputs, spool.finish()?, reading.rules)?;
-        let grouper = Grouper {
-            engine: &self.engine,
-            docs: &docs,
-            fetcher: &fetcher,
-            frequencies: frequencies.as_ref(),
-            keep_templates: self.keep_templates,
-            against,
-            histogram,
-            window_bytes: self.memory.map_or(WINDOW_BYTES, |memory| (memory / 32).min(WINDOW_BYTES)),
-        };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build()?;
-        let grouping = pool.install(|| grouper.run(&order, &leader, &buckets, |_| {}))?;
-        stages.end("verify");
-        let starts = starts.split_off(own_starts);
-        Ok(Deduped { docs, ids, sources, order, grouping, against, starts, fetcher, frequencies })
-    }
-}
-
-/// Below this nothing works.
-const LEAST_MEMORY: usize = 64 << 20;
-/// Text that is loaded at once.
-const WINDOW_BYTES: usize = 16 << 20;
-
-/// All documents and who belongs to whom.
-struct Deduped {
-    docs: Vec<Doc>,
-    ids: Ids,
-    sources: Names,
-    order: Vec<u32>,
-    grouping: Grouping,
-    against: u32,
-    starts: Vec<(Source, u64)>,
-    fetcher: Fetcher,
-    frequencies: Option<WordFrequencies>,
-}
-
-/// What stays and what goes.
-struct Outcome {
-    documents: u64,
-    removed: u64,
-    /// Numbers of the records that stay, ascending.
-    kept: Vec<u64>,
-    /// Documents by center, in order: where each cluster of more than one ends in `members`.
-    clusters: Vec<Vec<u32>>,
-    stays: Vec<bool>,
-}
-
-impl Outcome {
-    fn new(deduped: &Deduped, per_source: bool) -> Outcome {
-        let Deduped { docs, order, grouping, against, .. } = deduped;
-        let mut place: HashMap<u32, usize> = HashMap::new();
-        let mut clusters: Vec<Vec<u32>> = Vec::new();
-        let mut stays = vec![false; docs.len()];
-        for &doc in order {
-            let center = grouping.center[doc as usize];
-            if docs[doc as usize].state == State::Replaced {
-                continue;
-            }
-            if center == doc {
-                stays[doc as usize] = doc >= *against;
-                continue;
-            }
-            let at = *place.entry(center).or_insert_with(|| {
-                clusters.push(vec![center]);
-                clusters.len() - 1
-            });
-            clusters[at].push(doc);
-        }
-        if per_source {
-            for cluster in &clusters {
-                let mut seen: HashSet<u32> = HashSet::new();
-                for &doc in cluster {
-                    let first = seen.insert(docs[doc as usize].source);
-                    stays[doc as usize] |= first && doc >= *against;
-                }
-            }
-        }
-        let mut kept: Vec<u64> =
-            docs.iter().zip(&stays).filter(|(_, stays)| **stays).map(|(doc, _)| doc.record).collect();
-        kept.sort_unstable();
-        let documents = docs.len() as u64 - u64::from(*against);
-        Outcome { documents, removed: documents - kept.len() as u64, kept, clusters, stays }
-    }
-
-    fn keeps(&self, record: u64) -> bool {
-        self.kept.binary_search(&record).is_ok()
-    }
-
-    fn write_lists(
-        &self,
-        deduped: &Deduped,
-        choice: &Choice,
-        run: &RunArgs,
-        sources: &[Found],
-    ) -> Result<(), Failure> {
-        if let Some(path) = &choice.clusters {
-            let lines = (1..)
-                .zip(&self.clusters)
-                .map(|(number, cluster)| self.cluster_line(deduped, number, cluster));
-            write_lines(path, lines, run.force, sources)?;
-        }
-        if let Some(path) = &choice.removed {
-            let gone = (deduped.against..deduped.docs.len() as u32).filter(|&doc| {
-                !self.stays[doc as usize] && deduped.docs[doc as usize].state != State::Replaced
-            });
-            let lines = gone.map(|doc| {
-                let center = deduped.grouping.center[doc as usize];
-                let similarity = rounded(deduped.grouping.similarity[doc as usize]);
-                let (id, kept) = (deduped.ids.get(doc), deduped.ids.get(center));
-                format!("{{\"id\":{id},\"kept\":{kept},\"similarity\":{similarity}}}\n")
-            });
-            write_lines(path, lines, run.force, sources)?;
-        }
-        Ok(())
-    }
-
-    fn cluster_line(&self, deduped: &Deduped, number: usize, cluster: &[u32]) -> String {
-        let members: Vec<&str> = cluster.iter().map(|&doc| deduped.ids.get(doc)).collect();
-        let similarity = |doc: &u32| f64::from(deduped.grouping.similarity[*doc as usize]);
-        let mean = cluster[1..].iter().map(similarity).sum::<f64>() / (cluster.len() - 1) as f64;
-        format!(
-            "{{\"id\":\"cluster-{number}\",\"center\":{},\"members\":[{}],\"mean_similarity\":{}}}\n",
-            members[0],
-            members.join(","),
-            rounded(mean as f32)
-        )
-    }
-}
-
-fn rounded(similarity: f32) -> f64 {
-    (f64::from(similarity) * 1e6).round() / 1e6
-}
-
-fn write_lines(
-    path: &Path,
-    lines: impl Iterator<Item = String>,
-    force: bool,
-    sources: &[Found],
-) -> Result<(), Failure> {
-    let mut output = Output::create(Some(path), force, sources)?;
-    let mut piece = String::new();
-    for line in lines {
-        piece += &line;
-        if piece.len() > 1 << 16 {
-            output.write(piece.as_bytes())?;
-            piece.clear();
-        }
-    }
-    output.write(piece.as_bytes())?;
-    output.finish()
-}
-
-/// Wall time of each stage.
-struct Stages {
-    begun: Instant,
-    done: Vec<(&'static str, f64)>,
-}
-
-impl Stages {
-    fn new() -> Stages {
-        Stages { begun: Instant::now(), done: Vec::new() }
-    }
-
-    fn end(&mut self, name: &'static str) {
-        self.done.push((name, (self.begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0));
-        self.begun = Instant::now();
-    }
-}
-
-/// What a run comes to.
-#[derive(Serialize)]
-struct Summary {
-    documents: u64,
-    kept: u64,
-    removed: u64,
-    /// Of more than one document.
-    clusters: u64,
-    largest_cluster: u64,
-    too_short: u64,
-    rejected: u64,
-    repeated: u64,
-    replaced: u64,
-    failed_inputs: u64,
-    /// Pairs that were compared.
-    candidates: u64,
-    /// Of those at or above the threshold.
-    verified: u64,
-    /// Of those of one form with other facts, which stayed.
-    templates: u64,
-    chains_cut: u64,
-    caps_hit: u64,
-    expected_recall: Option<f64>,
-    bytes: u64,
-    seconds: f64,
-    stages: BTreeMap<&'static str, f64>,
-    peak_memory: Option<u64>,
-}
-
-impl Summary {
-    fn new(counts: Counts, outcome: &Outcome, deduped: &Deduped, engine: &Engine, stages: Stages) -> Summary {
-        let GroupCounts { candidates, verified, caps_hit, chains_cut, templates } = deduped.grouping.counts;
-        Summary {
-            documents: counts.documents,
-            kept: outcome.kept.len() as u64,
-            removed: outcome.removed,
-            clusters: outcome.clusters.len() as u64,
-            largest_cluster: outcome
-                .clusters
-                .iter()
-                .map(|cluster| cluster.len() as u64)
-                .max()
-                .unwrap_or(u64::from(outcome.documents > 0)),
-            too_short: counts.too_short,
-            rejected: counts.rejected,
-            repeated: counts.repeated,
-            replaced: counts.replaced,
-            failed_inputs: counts.failed_inputs,
-            candidates,
-            verified,
-            templates,
-            chains_cut,
-            caps_hit,
-            expected_recall: engine.expected_recall(),
-            bytes: counts.bytes,
-            seconds: counts.seconds,
-            stages: stages.done.into_iter().collect(),
-            peak_memory: peak_memory(),
-        }
-    }
-
-    /// For the page.
-    fn figures(&self) -> Vec<(String, String)> {
-        report::figures(&[
-            ("documents", self.documents),
-            ("kept", self.kept),
-            ("removed", self.removed),
-            ("clusters", self.clusters),
-            ("largest cluster", self.largest_cluster),
-            ("too short", self.too_short),
-            ("rejected", self.rejected),
-        ])
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let mut add = |count: u64, what: &str| {
-            if count > 0 {
-                notes.push(format!("{} {what}", grouped(count)));
-            }
-        };
-        add(
-            self.templates,
-            "pairs have the same form and other facts, and stayed; `--templates merge` takes them for copies.",
-        );
-        add(
-            self.chains_cut,
-            "matches between clusters were cut, so that every document matches the one that stands for it.",
-        );
-        add(self.caps_hit, "limits were hit: some matches may be missing.");
-        notes
-    }
-
-    fn in_words(&self) -> String {
-        let share = 100.0 * self.removed as f64 / self.documents.max(1) as f64;
-        let mut words = format!(
-            "{}: {} kept, {} removed ({share:.1} %) in {}, the largest of {}",
-            counted(self.documents, "document"),
-            grouped(self.kept),
-            grouped(self.removed),
-            counted(self.clusters, "cluster"),
-            grouped(self.largest_cluster)
-        );
-        let mut add = |count: u64, what: &str| {
-            if count > 0 {
-                _ = write!(words, ", {} {what}", grouped(count));
-            }
-        };
-        add(self.templates, "pairs of one form with other facts kept");
-        add(self.chains_cut, "matches between clusters cut");
-        add(self.too_short, "too short");
-        add(self.repeated, "there before");
-        add(self.rejected, "rejected");
-        add(self.caps_hit, "limits hit so that some may be missing");
-        if let Some(recall) = self.expected_recall {
-            _ = write!(words, "; {:.1} % of pairs at the threshold expected to be found", 100.0 * recall);
-        }
-        _ = write!(words, "; {:.1} MB in {:.2} s", self.bytes as f64 / 1e6, self.seconds);
-        words
-    }
-}
-
-/// Most bytes that were resident, where the system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-}

@@ -8,10 +8,9 @@ use crate::input::reject::{Broken, Reject};
 use crate::intake::{Counts, Intake, RunArgs};
 use crate::output::file::Output;
 use crate::output::jsonl::push_sketches;
-use crate::pipeline::in_order;
+use crate::pipeline::{in_order, with_scratch};
 use sameish::{Engine, Scratch, Status};
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
 
 /// Make a sketch of each document
 ///
@@ -55,12 +54,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let mut end = End { sketches: run.create_output(&sources)?, intake, closed: false };
     let (rules, threads) = (reading.rules, run.threads.count());
     let line_bytes = longest_line(&engine);
-    let scratches: Vec<Mutex<Scratch>> = (0..threads).map(|_| Mutex::default()).collect();
-    let work = move |batch: Batch| {
-        let thread = rayon::current_thread_index().unwrap_or(0);
-        let mut scratch = scratches[thread].lock().unwrap_or_else(PoisonError::into_inner);
-        sketch(&batch, &engine, rules, &mut scratch)
-    };
+    let work = move |batch: Batch| with_scratch(|scratch| sketch(&batch, &engine, rules, scratch));
     in_order(Batches::new(sources, reading), threads, line_bytes, work, |turn| end.take(turn))?;
     end.finish(&run)
 }

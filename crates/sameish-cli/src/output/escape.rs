@@ -32,6 +32,30 @@ pub(crate) fn escaped_bytes(bytes: &[u8]) -> String {
     out
 }
 
+/// Text that is safe within HTML and SVG.
+pub(crate) fn escaped_markup(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match entity(c) {
+            Some(entity) => out.push_str(entity),
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+/// How markup writes a character that means something to it.
+pub(crate) fn entity(c: char) -> Option<&'static str> {
+    Some(match c {
+        '&' => "&amp;",
+        '<' => "&lt;",
+        '>' => "&gt;",
+        '"' => "&quot;",
+        '\'' => "&#39;",
+        _ => return None,
+    })
+}
+
 /// Control characters, line separators, and marks that change the direction of text.
 pub(crate) fn is_steering(c: char) -> bool {
     c.is_control()

@@ -69,6 +69,18 @@ impl Messages {
         let _ = stderr.flush();
     }
 
+    /// How far a stage is whose length is known.
+    pub(crate) fn share(&mut self, what: &str, done: usize, of: usize) {
+        let Some(updated) = &mut self.updated else { return };
+        if updated.elapsed() < PAUSE {
+            return;
+        }
+        *updated = Instant::now();
+        let mut stderr = std::io::stderr();
+        let _ = write!(stderr, "\r\x1b[K{what}, {} %", 100 * done / of.max(1));
+        let _ = stderr.flush();
+    }
+
     /// Takes the progress line away.
     pub(crate) fn clear(&self) {
         if self.updated.is_some() {

@@ -312,6 +312,7 @@ impl Collection {
         let text = self.texts.next();
         self.lookup.insert(DocNumber(text), Query::of(&prepared).seen())?;
         prepared.sketches.minhash = None;
+        prepared.features.shrink();
         if let Some(key) = prepared.key {
             self.by_key.entry(key).or_default().push(text);
         }

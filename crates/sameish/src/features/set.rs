@@ -29,6 +29,11 @@ impl FeatureSet {
         FeatureSet::from_hashes(hashes)
     }
 
+    /// Gives back the room that gathering the features took, for sets that are held.
+    pub(crate) fn shrink(&mut self) {
+        self.hashes.shrink_to_fit();
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.hashes.len()

@@ -1,6 +1,8 @@
 //! What went, for people: tables on the terminal, and a page.
 
-use super::{Deduped, Outcome, Summary};
+use super::outcome::Outcome;
+use super::plan::Deduped;
+use super::summary::Summary;
 use crate::batch::sign::{Doc, State};
 use crate::exit::Failure;
 use crate::input::find::Found;

@@ -1,7 +1,7 @@
 //! The report as one HTML file that asks for nothing from anywhere.
 
-use super::plot::escaped_markup;
 use super::report::{Part, Section};
+use crate::output::escape::escaped_markup;
 
 const HEAD: &str = "<!doctype html>
 <html lang=\"en\">

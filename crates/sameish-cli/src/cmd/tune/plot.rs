@@ -1,6 +1,7 @@
 //! Plots for a terminal and as SVG.
 
 use super::report::{Part, Section};
+use crate::output::escape::escaped_markup;
 use crate::output::messages::grouped;
 use sameish::Bands;
 use std::fmt::Write;
@@ -223,22 +224,6 @@ pub(super) fn standalone(svg: String) -> String {
     let style = "<style>svg{background:#fff;color:#222;font:13px sans-serif}</style>";
     let body = svg.replacen('>', &format!(">{style}"), 1);
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{body}\n")
-}
-
-/// Text that is safe within HTML and SVG.
-pub(super) fn escaped_markup(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\'' => out += "&#39;",
-            _ => out.push(c),
-        }
-    }
-    out
 }
 
 /// An SVG element under construction.

@@ -8,14 +8,13 @@ use crate::input::find::Found;
 use crate::input::reject::{Broken, Reject};
 use crate::input::{Batches, Reading};
 use crate::intake::{Counts, Intake};
-use crate::load::OnDupId;
-use crate::output::escape::escaped_name;
-use crate::pipeline::in_order;
+use crate::load::{OnDupId, repeated_id};
+use crate::pipeline::{in_order, with_scratch};
 use sameish::{DocId, Engine, Prepared, Scratch, Status, TextKey, TokenHash, hash_token};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// What to keep.
 pub(super) struct Plan {
@@ -78,10 +77,9 @@ pub(super) fn read(
         rules: reading.rules,
         bound: AtomicU64::new(u64::MAX),
         plan,
-        scratches: (0..threads).map(|_| Mutex::default()).collect(),
     });
     let mut keeper = Keeper { maker: maker.clone(), kept: BTreeMap::new(), extra: BTreeMap::new(), intake };
-    let work = move |batch: Batch| maker.work(batch);
+    let work = move |batch: Batch| with_scratch(|scratch| maker.work(batch, scratch));
     in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| keeper.take(turn))?;
     let Keeper { kept, extra, intake, .. } = keeper;
     let docs: Vec<Doc> = kept.into_values().collect();
@@ -100,13 +98,10 @@ struct Maker {
     /// Documents behind it are not in the sample. It only falls, so whoever sees an old value only works in vain.
     bound: AtomicU64,
     plan: Plan,
-    scratches: Vec<Mutex<Scratch>>,
 }
 
 impl Maker {
-    fn work(&self, batch: Batch) -> Loaded {
-        let thread = rayon::current_thread_index().unwrap_or(0);
-        let mut scratch = self.scratches[thread].lock().unwrap_or_else(PoisonError::into_inner);
+    fn work(&self, batch: Batch, scratch: &mut Scratch) -> Loaded {
         let (mut ready, mut rejects) = (Vec::new(), Vec::new());
         let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
         for (record, taken) in batch.records(self.rules).enumerate() {
@@ -124,7 +119,7 @@ impl Maker {
             if place > self.bound.load(Ordering::Relaxed) && !self.plan.wanted.contains(&document.id) {
                 continue;
             }
-            let prepared = self.engine.prepare(&document.content, &mut scratch);
+            let prepared = self.engine.prepare(&document.content, scratch);
             ready.push(Ready {
                 record,
                 place,
@@ -192,11 +187,6 @@ impl Keeper<'_> {
             }
         }
     }
-}
-
-fn repeated_id(id: &DocId) -> String {
-    let id = escaped_name(id.to_string().as_ref());
-    format!("id `{id}` was there before with another text; mend it, or pass `--on-dup-id last`")
 }
 
 /// The sample with equal texts taken together.

@@ -1,6 +1,6 @@
 //! Text that can not steer a page.
 
-use crate::output::escape::is_steering;
+use crate::output::escape::{entity, is_steering};
 use crate::output::figures::shortened;
 use std::fmt::Write;
 
@@ -41,17 +41,6 @@ fn push_shown(text: &str, also: impl Fn(char) -> bool) -> String {
         }
     }
     out
-}
-
-fn entity(c: char) -> Option<&'static str> {
-    Some(match c {
-        '&' => "&amp;",
-        '<' => "&lt;",
-        '>' => "&gt;",
-        '"' => "&quot;",
-        '\'' => "&#39;",
-        _ => return None,
-    })
 }
 
 /// What steers, and what leaves no trace on the page. Joiners stay: whole scripts and many emoji need them.
