@@ -20,6 +20,7 @@
 
 use crate::error::{Error, Result};
 use crate::preset::Preset;
+use crate::sketch::Screen;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -325,6 +326,12 @@ impl Config {
             None => Bands::for_target(minhash.rows, threshold, recall),
         };
         self.minhash.as_ref().map(of).transpose()
+    }
+
+    /// Which candidates of the MinHash lane are worth a look at their texts, as the threshold and recall allow.
+    pub fn screen(&self) -> Option<Screen> {
+        let MatchingConfig { threshold, recall, .. } = self.matching;
+        self.minhash.as_ref().map(|minhash| Screen::for_target(minhash.rows, threshold, recall))
     }
 
     /// Checks every setting and how they go together.

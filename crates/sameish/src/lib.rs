@@ -85,8 +85,8 @@ pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequencies, fnv1a64, hash_token};
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
-    BlockTables, Buckets, BucketsBuilder, CurvePoint, DocNumber, HammingIndex, HammingView, Histogram, Hit,
-    LinearScan, OverlapHit, OverlapIndex, Pair, Part, Permutation, Valley, valley,
+    BandTags, BlockTables, Buckets, BucketsBuilder, CurvePoint, DocNumber, HammingIndex, HammingView,
+    Histogram, Hit, LinearScan, OverlapHit, OverlapIndex, Pair, Part, Permutation, Valley, valley,
 };
 pub use matching::{
     Evidence, Interval, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,
@@ -94,7 +94,7 @@ pub use matching::{
 };
 pub use preset::Preset;
 pub use sketch::{
-    Fingerprint, MAX_WEIGHT, MinHasher, SchemeId, Sdr, SdrEncoder, Signature, SimHasher, Stored,
-    decode_sketch, encode_sketch,
+    Fingerprint, MAX_WEIGHT, MinHasher, Outline, SchemeId, Screen, Sdr, SdrEncoder, Signature, SimHasher,
+    Stored, decode_sketch, encode_sketch,
 };
 pub use text::{Decoded, Span, StopWords, Token, decode, normalize, tokens};

@@ -6,18 +6,21 @@
 
 use super::fetch::Fetcher;
 use super::sign::{Doc, Rank, State};
+use super::tags::Repeats;
 use crate::exit::Failure;
 use crate::pipeline::with_scratch;
 use rayon::prelude::*;
-use sameish::{Buckets, Content, DocNumber, Engine, Facts, FeatureSet, TextKey, WordFrequencies};
+use sameish::{
+    Buckets, Content, DocNumber, Engine, Facts, FeatureSet, Outline, Screen, TextKey, WordFrequencies,
+};
 use sameish::{facts_agreement, is_template};
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// Most documents of a bucket that are looked at for one center before it is asked whether going on pays.
 const SCANNED: usize = 2_000;
-/// Larger buckets make a candidate only of those who share a second one.
+/// In larger buckets nobody looks for chains.
 const HOT: usize = 64;
 /// Candidates that a center is compared with before it is asked whether going on pays; twice as many each time it does. So a
 /// document that matches costs two comparisons at most, and a center this many besides.
@@ -35,6 +38,9 @@ pub(crate) struct Grouper<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) docs: &'a [Doc],
     pub(crate) fetcher: &'a Fetcher,
+    /// Who meets in a bucket is a candidate if their outlines pass the screen.
+    pub(crate) outlines: &'a [Outline],
+    pub(crate) screen: Screen,
     pub(crate) frequencies: Option<&'a WordFrequencies>,
     /// Whether forms with other facts are kept apart.
     pub(crate) keep_templates: bool,
@@ -84,12 +90,16 @@ pub(crate) fn order(docs: usize, ranks: &[Rank], against: u32) -> Vec<u32> {
 /// For each document the first in order with the same text: itself where there is none before it.
 pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], order: &[u32]) -> Vec<u32> {
     let mut leader: Vec<u32> = (0..docs.len() as u32).collect();
-    let mut place = vec![0u32; docs.len()];
-    (0u32..).zip(order).for_each(|(at, &doc)| place[doc as usize] = at);
     let takes_part = |doc: &u32| matches!(docs[*doc as usize].state, State::Long | State::Short);
-    let mut sorted: Vec<u32> = (0..docs.len() as u32).filter(takes_part).collect();
+    // Keys are hashes, and most occur once.
+    let (mut repeats, short) =
+        (Repeats::for_rows(docs.len()), |doc: u32| keys[doc as usize].as_u128() as u32);
+    order.iter().filter(|doc| takes_part(doc)).for_each(|&doc| repeats.add(short(doc)));
+    let may_repeat = |(_, doc): &(u32, u32)| takes_part(doc) && repeats.may_repeat(short(*doc));
+    let mut sorted: Vec<(u32, u32)> = (0u32..).zip(order.iter().copied()).filter(may_repeat).collect();
     let key = |doc: u32| (keys[doc as usize], docs[doc as usize].state == State::Short);
-    sorted.sort_unstable_by_key(|&doc| (key(doc), place[doc as usize]));
+    sorted.sort_unstable_by_key(|&(place, doc)| (key(doc), place));
+    let sorted: Vec<u32> = sorted.into_iter().map(|(_, doc)| doc).collect();
     for same in sorted.chunk_by(|&a, &b| key(a) == key(b)) {
         same.iter().for_each(|&doc| leader[doc as usize] = same[0]);
     }
@@ -303,16 +313,18 @@ impl Grouper<'_> {
 
 /// What changes while documents are grouped.
 struct Progress<'a> {
+    grouper: &'a Grouper<'a>,
     buckets: &'a Buckets,
     grouping: Grouping,
     /// Members of each bucket before this place have a center.
     cursor: Vec<u32>,
-    /// For which center a document was last seen, and how often.
-    seen: Vec<(u32, u8)>,
+    /// For which question a document was last seen.
+    seen: Vec<u32>,
+    questions: u32,
 }
 
 impl<'a> Progress<'a> {
-    fn new(grouper: &Grouper<'_>, buckets: &'a Buckets) -> Progress<'a> {
+    fn new(grouper: &'a Grouper<'a>, buckets: &'a Buckets) -> Progress<'a> {
         let count = grouper.docs.len();
         let grouping = Grouping {
             center: vec![NOBODY; count],
@@ -322,17 +334,24 @@ impl<'a> Progress<'a> {
             templates: Vec::new(),
         };
         let cursor = vec![0; buckets.len()];
-        Progress { buckets, grouping, cursor, seen: vec![(NOBODY, 0); count] }
+        Progress { grouper, buckets, grouping, cursor, seen: vec![0; count], questions: 0 }
     }
 
     fn is_free(&self, doc: u32) -> bool {
         self.grouping.center[doc as usize] == NOBODY
     }
 
-    /// Those who share enough buckets with the center and for whom `takes` says so: at most `most`, the ones with most
-    /// buckets in common, because they are likely to match.
+    /// How far the outlines of two documents are apart, if they pass the screen.
+    fn near(&self, a: u32, b: u32) -> Option<u32> {
+        let [a, b] = [a, b].map(|doc| self.grouper.outlines[doc as usize]);
+        self.grouper.screen.passes(a, b).then(|| a.distance(b))
+    }
+
+    /// Those who share a bucket with the center, pass the screen, and for whom `takes` says so: at most `most`, the ones
+    /// with the nearest outlines, because they are likely to match.
     fn task(&mut self, center: u32, most: usize, takes: impl Fn(u32) -> bool) -> Task {
         let (mut candidates, mut more) = (Vec::new(), false);
+        self.questions += 1;
         for bucket in self.buckets.of(DocNumber(center)) {
             let members = self.buckets.members(bucket);
             let cursor = &mut self.cursor[bucket as usize];
@@ -342,39 +361,24 @@ impl<'a> Progress<'a> {
             {
                 *cursor += 1;
             }
-            let weight = if members.len() > HOT { 1 } else { 2 };
             let rest = &members[*cursor as usize..];
             more |= rest.len() > SCANNED;
             for &doc in rest.iter().take(SCANNED) {
-                if doc == center || self.grouping.center[doc as usize] != NOBODY || !takes(doc) {
+                if doc == center || self.seen[doc as usize] == self.questions {
                     continue;
                 }
-                let seen = &mut self.seen[doc as usize];
-                if seen.0 != center {
-                    *seen = (center, 0);
-                    candidates.push(doc);
+                self.seen[doc as usize] = self.questions;
+                if self.is_free(doc) && takes(doc) {
+                    candidates.extend(self.near(center, doc).map(|distance| (distance, doc)));
                 }
-                seen.1 = seen.1.saturating_add(weight);
             }
         }
-        let before = candidates.len();
-        candidates.retain(|&doc| {
-            let enough = self.seen[doc as usize].1 >= 2;
-            if !enough {
-                self.seen[doc as usize] = (NOBODY, 0);
-            }
-            enough
-        });
-        self.grouping.counts.caps_hit += u64::from(candidates.len() < before);
         if candidates.len() > most {
             more = true;
-            let shared = |doc: &u32| (Reverse(self.seen[*doc as usize].1), *doc);
-            candidates.select_nth_unstable_by_key(most, shared);
-            (most..candidates.len()).for_each(|at| self.seen[candidates[at] as usize] = (NOBODY, 0));
+            candidates.select_nth_unstable(most);
             candidates.truncate(most);
         }
-        // Seen anew if the center is asked again.
-        candidates.iter().for_each(|&doc| self.seen[doc as usize] = (NOBODY, 0));
+        let mut candidates: Vec<u32> = candidates.into_iter().map(|(_, doc)| doc).collect();
         candidates.sort_unstable();
         Task { center, candidates, taken: self.taken(center), more }
     }
@@ -387,7 +391,7 @@ impl<'a> Progress<'a> {
             if members.len() <= HOT && taken.len() < CHAINS {
                 let others = members.iter().copied().filter(|&doc| {
                     let other = self.grouping.center[doc as usize];
-                    other != NOBODY && other != center && other != doc
+                    other != NOBODY && other != center && other != doc && self.near(center, doc).is_some()
                 });
                 taken.extend(others.take(CHAINS));
             }

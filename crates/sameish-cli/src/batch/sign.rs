@@ -12,7 +12,8 @@ use crate::intake::{Counts, Intake};
 use crate::load::{OnDupId, repeated_id};
 use crate::pipeline::{in_order, with_scratch};
 use sameish::{
-    Bands, Content, DocId, Engine, Facts, Scratch, Signature, Status, TextKey, Timestamp, WordFrequencies,
+    BandTags, Bands, Content, DocId, Engine, Facts, Outline, Scratch, Status, TextKey, Timestamp,
+    WordFrequencies,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -70,6 +71,8 @@ pub(crate) struct Signed {
     /// A key for each document: of its normalized text where it is short, of its bytes where it is not.
     pub(crate) keys: Vec<TextKey>,
     pub(crate) tags: Tags,
+    /// Of each document's signature; of nothing where it has none.
+    pub(crate) outlines: Vec<Outline>,
     /// What `--keep` looks at, smaller first; empty where the order of the input decides.
     pub(crate) ranks: Vec<Rank>,
     pub(crate) inputs: Vec<Input>,
@@ -102,6 +105,7 @@ pub(crate) enum Rank {
 /// What signing needs to know.
 pub(crate) struct Signing {
     pub(crate) engine: Arc<Engine>,
+    pub(crate) tags: BandTags,
     pub(crate) bands: Bands,
     pub(crate) keep: Keep,
     pub(crate) on_dup_id: OnDupId,
@@ -128,6 +132,7 @@ struct Ready {
     source: Option<String>,
     rank: Rank,
     key: TextKey,
+    outline: Outline,
     state: State,
     text_bytes: usize,
     tokens: bool,
@@ -162,6 +167,7 @@ impl Signing {
             ids: Ids::default(),
             sources: Names::default(),
             keys: Vec::new(),
+            outlines: Vec::new(),
             tags: Tags::new(self.bands, self.tags_in_memory),
             ranks: Vec::new(),
             inputs: Vec::new(),
@@ -225,7 +231,7 @@ impl Signing {
             let before = (done.tags.len(), done.spooled.len());
             let (state, key) = match (&sketches.minhash, sketches.status) {
                 (Some(signature), Status::Ok) => {
-                    done.tags.extend(self.bands.tags(Signature::rows(signature)));
+                    done.tags.extend(self.tags.of(signature.rows()));
                     (State::Long, TextKey::verbatim(&document.content))
                 }
                 _ => match TextKey::of(&document.content) {
@@ -244,6 +250,10 @@ impl Signing {
                 source: document.source,
                 rank,
                 key,
+                outline: sketches
+                    .minhash
+                    .as_ref()
+                    .map_or(Outline::default(), |signature| Outline::of(signature.rows())),
                 state,
                 text_bytes: text_bytes(&document.content),
                 tokens,
@@ -395,6 +405,7 @@ impl End<'_> {
         });
         signed.ids.push(&ready.id);
         signed.keys.push(ready.key);
+        signed.outlines.push(ready.outline);
         signed.tags.push(row, self.signing.temp_dir.as_deref())?;
         if self.signing.keep != Keep::First {
             signed.ranks.push(ready.rank);

@@ -106,9 +106,9 @@ impl Tags {
     }
 }
 
-/// Which tags may occur more than once: a bit for each of their leading bits, and another for the second time. Tags are
+/// Which tags may occur more than once (or other hashes): a bit for each of their leading bits, and another for the second time. Tags are
 /// hashes, so few that occur once share a bit.
-struct Repeats {
+pub(super) struct Repeats {
     shift: u32,
     once: Vec<u64>,
     twice: Vec<u64>,
@@ -116,7 +116,7 @@ struct Repeats {
 
 impl Repeats {
     /// Eight bits a row.
-    fn for_rows(rows: usize) -> Repeats {
+    pub(super) fn for_rows(rows: usize) -> Repeats {
         let bits = (rows * 8).next_power_of_two().ilog2().clamp(6, 32);
         let words = vec![0; 1 << (bits - 6)];
         Repeats { shift: 32 - bits, once: words.clone(), twice: words }
@@ -127,13 +127,13 @@ impl Repeats {
         self.twice.fill(0);
     }
 
-    fn add(&mut self, tag: u32) {
+    pub(super) fn add(&mut self, tag: u32) {
         let (word, bit) = self.place(tag);
         self.twice[word] |= self.once[word] & bit;
         self.once[word] |= bit;
     }
 
-    fn may_repeat(&self, tag: u32) -> bool {
+    pub(super) fn may_repeat(&self, tag: u32) -> bool {
         let (word, bit) = self.place(tag);
         self.twice[word] & bit != 0
     }

@@ -46,7 +46,7 @@ mod view;
 
 pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, BandPair, BandSearch};
 pub use blocks::{BlockTables, Permutation};
-pub use buckets::{Buckets, BucketsBuilder};
+pub use buckets::{BandTags, Buckets, BucketsBuilder};
 pub use hamming::HammingIndex;
 pub use histogram::{Histogram, Valley, valley};
 pub use linear::LinearScan;

@@ -9,6 +9,7 @@
 
 mod codec;
 mod minhash;
+mod outline;
 mod sdr;
 mod simhash;
 mod votes;
@@ -16,6 +17,7 @@ mod votes;
 pub use codec::{Stored, decode_sketch, encode_sketch};
 pub use minhash::{MinHasher, Signature};
 pub(crate) use minhash::{RowMinima, share_equal};
+pub use outline::{Outline, Screen};
 pub use sdr::{Sdr, SdrEncoder};
 pub use simhash::{Fingerprint, MAX_WEIGHT, SimHasher};
 pub(crate) use votes::Votes;

@@ -11,7 +11,7 @@ use crate::input::Reading;
 use crate::input::find::Source;
 use crate::load::OnDupId;
 use crate::output::messages::Messages;
-use sameish::{Bands, Engine, Templates, WordFrequencies};
+use sameish::{BandTags, Bands, Engine, Screen, Templates, WordFrequencies};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use std::sync::Arc;
 pub(super) struct Plan {
     engine: Arc<Engine>,
     bands: Bands,
+    screen: Screen,
     keep: Keep,
     on_dup_id: OnDupId,
     keep_templates: bool,
@@ -37,8 +38,13 @@ impl Plan {
     ) -> Result<Plan, Failure> {
         let usage = |error: sameish::Error| Failure::usage(error.to_string());
         let config = engine.config();
-        let bands = match (config.bands().map_err(usage)?, config.matching.verify, &config.simhash) {
-            (Some(bands), true, None) => bands,
+        let (bands, screen) = match (
+            config.bands().map_err(usage)?,
+            config.screen(),
+            config.matching.verify,
+            &config.simhash,
+        ) {
+            (Some(bands), Some(screen), true, None) => (bands, screen),
             _ => {
                 return Err(Failure::usage(
                     "dedup needs settings that make MinHash signatures alone and verify, such as `--preset copies`",
@@ -52,6 +58,7 @@ impl Plan {
         Ok(Plan {
             engine: engine.clone(),
             bands,
+            screen,
             keep: choice.keep.0.clone(),
             on_dup_id,
             keep_templates: config.matching.templates == Templates::Keep,
@@ -65,6 +72,7 @@ impl Plan {
         let share = |of: usize| self.memory.map_or(usize::MAX, |memory| memory / of);
         Signing {
             engine: self.engine.clone(),
+            tags: BandTags::new(self.bands),
             bands: self.bands,
             keep: self.keep.clone(),
             on_dup_id: self.on_dup_id,
@@ -90,6 +98,7 @@ impl Plan {
             sources,
             keys,
             tags,
+            outlines,
             ranks,
             inputs,
             mut starts,
@@ -110,6 +119,8 @@ impl Plan {
             engine: &self.engine,
             docs: &docs,
             fetcher: &fetcher,
+            outlines: &outlines,
+            screen: self.screen,
             frequencies: frequencies.as_ref(),
             keep_templates: self.keep_templates,
             against,
