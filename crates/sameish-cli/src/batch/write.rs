@@ -224,8 +224,22 @@ impl Writing<'_> {
         for batch in Batches::new(vec![Ok(source.clone())], quiet).numbered_from(first).map_while(Result::ok)
         {
             kept.clear();
-            for record in (0..batch.spans.len()).filter(|&record| (self.keep)(batch.first + record as u64)) {
-                kept.extend_from_slice(batch.record(record));
+            let keep = |record: &usize| (self.keep)(batch.first + *record as u64);
+            let mut records = (0..batch.spans.len()).filter(keep).map(|record| batch.span(record)).peekable();
+            while let Some(mut run) = records.next() {
+                while let Some(next) = records.next_if(|next| next.start == run.end) {
+                    run.end = next.end;
+                }
+                let run = &batch.bytes[run];
+                // Long runs go without another copy.
+                if run.len() >= LONG_RUN && matches!(run.last(), Some(b'\n' | b'\r')) {
+                    if !(packed.write(&kept)? && packed.write(run)?) {
+                        return Ok(false);
+                    }
+                    kept.clear();
+                    continue;
+                }
+                kept.extend_from_slice(run);
                 if !self.reading.whole_files && !matches!(kept.last(), Some(b'\n' | b'\r')) {
                     kept.push(b'\n');
                 }
@@ -237,6 +251,9 @@ impl Writing<'_> {
         Ok(true)
     }
 }
+
+/// Bytes that are worth a write of their own.
+const LONG_RUN: usize = 1 << 14;
 
 /// The name of an input's file in the folder: packed as asked, else as it was.
 fn name_for(source: &Source, packing: Option<Packing>) -> PathBuf {

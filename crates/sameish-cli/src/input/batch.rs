@@ -5,6 +5,7 @@ use super::format::{Fault, Format, Item, Span};
 use super::reject::{Place, Reason, Reject, excerpt};
 use sameish::{Content, DocId, Document};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Longest id, in bytes.
@@ -66,15 +67,15 @@ impl Batch {
         Ok(Taken { document, replaced })
     }
 
-    /// A record with its line end, as it came.
-    pub(crate) fn record(&self, record: usize) -> &[u8] {
+    /// Where a record lies with its line end.
+    pub(crate) fn span(&self, record: usize) -> Range<usize> {
         let Span { start, end, .. } = self.spans[record];
         let ending = match &self.bytes[end..] {
             [b'\r', b'\n', ..] => 2,
             [b'\r' | b'\n', ..] => 1,
             _ => 0,
         };
-        &self.bytes[start..end + ending]
+        start..end + ending
     }
 
     /// Why a record that could be read is not used all the same.

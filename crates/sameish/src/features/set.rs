@@ -17,8 +17,8 @@ pub struct FeatureSet {
 
 impl FeatureSet {
     /// The set of these features; repeats count once.
-    pub fn from_hashes(mut hashes: Vec<u64>) -> FeatureSet {
-        hashes.sort_unstable();
+    pub fn from_hashes(hashes: Vec<u64>) -> FeatureSet {
+        let mut hashes = sorted_hashes(hashes);
         hashes.dedup();
         FeatureSet { hashes }
     }
@@ -75,6 +75,45 @@ impl FeatureSet {
     }
 }
 
+/// Sorts numbers that are spread evenly, as hashes are: each goes straight to about its place, by its leading bits, and a
+/// short walk puts neighbors in order. Half the time of a comparison sort at a few hundred. Numbers that were chosen to
+/// share their leading bits are sorted the usual way, so nobody can make it slow.
+fn sorted_hashes(mut hashes: Vec<u64>) -> Vec<u64> {
+    /// Below this the usual way is as fast.
+    const FEW: usize = 48;
+    /// Neighbors that a walk puts in order.
+    const NEAR: u32 = 24;
+    let n = hashes.len();
+    if n < FEW || n > u32::MAX as usize {
+        hashes.sort_unstable();
+        return hashes;
+    }
+    let bits = n.ilog2();
+    let place = |hash: u64| (hash >> (u64::BITS - bits)) as usize;
+    let mut ends = vec![0u32; (1 << bits) + 1];
+    hashes.iter().for_each(|&hash| ends[place(hash) + 1] += 1);
+    if ends.iter().any(|&count| count > NEAR) {
+        hashes.sort_unstable();
+        return hashes;
+    }
+    (1..ends.len()).for_each(|i| ends[i] += ends[i - 1]);
+    let mut sorted = vec![0; n];
+    for &hash in &hashes {
+        let end = &mut ends[place(hash)];
+        sorted[*end as usize] = hash;
+        *end += 1;
+    }
+    for i in 1..n {
+        let (hash, mut at) = (sorted[i], i);
+        while at > 0 && sorted[at - 1] > hash {
+            sorted[at] = sorted[at - 1];
+            at -= 1;
+        }
+        sorted[at] = hash;
+    }
+    sorted
+}
+
 /// How many items two ascending lists without repeats have in common.
 pub(crate) fn count_shared<T: Ord>(a: &[T], b: &[T]) -> usize {
     let (mut i, mut j, mut shared) = (0, 0, 0);
@@ -127,6 +166,20 @@ pub(crate) fn number_occurrences(hashes: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
+
+    #[test]
+    fn hashes_are_sorted_however_they_are_spread() {
+        let mut random = SplitMix64(3);
+        for n in [0, 1, 47, 48, 49, 63, 64, 65, 500, 4096, 20_000] {
+            for spread in [u64::MAX, 0xFFFF_FFFF, 0x3F, 0x3F << 58, 0] {
+                let hashes: Vec<u64> = (0..n).map(|_| random.next() & spread).collect();
+                let mut expected = hashes.clone();
+                expected.sort();
+                assert_eq!(sorted_hashes(hashes), expected, "{n} with {spread:x}");
+            }
+        }
+    }
 
     fn set(hashes: &[u64]) -> FeatureSet {
         FeatureSet::from_hashes(hashes.to_vec())
