@@ -328,10 +328,9 @@ impl Config {
         self.minhash.as_ref().map(of).transpose()
     }
 
-    /// Which candidates of the MinHash lane are worth a look at their texts, as the threshold and recall allow.
+    /// Which candidates of the MinHash lane are worth a look at their texts.
     pub fn screen(&self) -> Option<Screen> {
-        let MatchingConfig { threshold, recall, .. } = self.matching;
-        self.minhash.as_ref().map(|minhash| Screen::for_target(minhash.rows, threshold, recall))
+        self.minhash.as_ref().map(|minhash| Screen::new(minhash.rows, self.matching.threshold))
     }
 
     /// Checks every setting and how they go together.
