@@ -9,10 +9,11 @@ use crate::input::format::Format;
 use crate::input::reject::{Broken, Reject};
 use crate::input::{Batches, Reading};
 use crate::intake::{Counts, Intake};
-use crate::load::{OnDupId, repeated_id};
+use crate::on_dup_id::{OnDupId, repeated_id};
 use crate::pipeline::{in_order, with_scratch};
 use sameish::{
-    Bands, Content, DocId, Engine, Facts, Scratch, Signature, Status, TextKey, Timestamp, WordFrequencies,
+    Bands, Content, DocId, Engine, Facts, Fingerprint, Scratch, Sdr, Signature, Sketches, Status, TextKey,
+    Timestamp, WordFrequencies,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -33,6 +34,8 @@ pub(crate) struct Doc {
     /// Number of the source's name.
     pub(crate) source: u32,
     pub(crate) state: State,
+    /// Whether its text is too short for the preset.
+    pub(crate) too_short: bool,
     /// Whether its text was given as tokens.
     pub(crate) tokens: bool,
 }
@@ -40,11 +43,11 @@ pub(crate) struct Doc {
 /// How a document takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Has tags.
+    /// Long enough for all that the settings make.
     Long,
-    /// Has none; matches equal texts.
+    /// Has no tags; matches equal texts, and by its fingerprint where it has one.
     Short,
-    /// Has no words, and matches nothing.
+    /// Has nothing that could be compared, and does not match its own like.
     Blank,
     /// A later record with its id took its place.
     Replaced,
@@ -67,9 +70,14 @@ pub(crate) struct Signed {
     pub(crate) docs: Vec<Doc>,
     pub(crate) ids: Ids,
     pub(crate) sources: Names,
-    /// A key for each document: of its normalized text where it is short, of its bytes where it is not.
+    /// A key for each document, of what [`Keys`] says.
     pub(crate) keys: Vec<TextKey>,
     pub(crate) tags: Tags,
+    pub(crate) lows: Lows,
+    /// The fingerprint of each document, zero where it has none; empty where the settings make none.
+    pub(crate) prints: Vec<u64>,
+    /// The sparse code of each document; empty where the settings make none.
+    pub(crate) codes: Vec<Sdr>,
     /// What `--keep` looks at, smaller first; empty where the order of the input decides.
     pub(crate) ranks: Vec<Rank>,
     pub(crate) inputs: Vec<Input>,
@@ -91,6 +99,8 @@ pub(crate) struct Input {
 /// Sorts documents for `--keep`.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub(crate) enum Rank {
+    /// The newest first.
+    Moment(std::cmp::Reverse<Timestamp>),
     /// The largest number first, so stored with the other sign.
     Number(f64),
     /// Behind all numbers, the last in the alphabet first.
@@ -99,14 +109,38 @@ pub(crate) enum Rank {
     Absent,
 }
 
+/// Which texts are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// Those with the same bytes; short ones with the same normalized text. Cheaper, where nobody asks what is exact.
+    Verbatim,
+    /// Those with the same normalized text.
+    Normalized,
+}
+
+/// Of which documents word frequencies are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    None,
+    /// Enough for a decision.
+    Sample,
+    /// For figures that are shown.
+    All,
+}
+
 /// What signing needs to know.
 pub(crate) struct Signing {
     pub(crate) engine: Arc<Engine>,
+    /// None of them where the settings make no signatures.
     pub(crate) bands: Bands,
     pub(crate) keep: Keep,
+    pub(crate) keys: Keys,
     pub(crate) on_dup_id: OnDupId,
-    /// Whether word frequencies are counted.
-    pub(crate) facts: bool,
+    pub(crate) facts: Counted,
+    /// Whether texts are asked for again.
+    pub(crate) texts: bool,
+    /// Whether [`Lows`] are held.
+    pub(crate) lows: bool,
     pub(crate) threads: usize,
     pub(crate) temp_dir: Option<PathBuf>,
     /// Bytes of tags that may stay in memory.
@@ -117,7 +151,7 @@ pub(crate) struct Signing {
 
 /// About how much a record takes between the workers and the end.
 const ANSWER_BYTES: usize = 512;
-/// Every document below this number counts towards word frequencies, and one in [`SAMPLED`] of the others.
+/// Of a sample every document below this number counts towards word frequencies, and one in [`SAMPLED`] of the others.
 const ALL_COUNTED: u64 = 4096;
 const SAMPLED: u64 = 16;
 
@@ -129,6 +163,9 @@ struct Ready {
     rank: Rank,
     key: TextKey,
     state: State,
+    too_short: bool,
+    print: u64,
+    code: Option<Sdr>,
     text_bytes: usize,
     tokens: bool,
     /// Length of its tags in the batch's list.
@@ -144,6 +181,8 @@ struct Done {
     batch: Batch,
     ready: Vec<Ready>,
     tags: Vec<u32>,
+    /// A row for each document that is ready.
+    lows: Vec<u8>,
     spooled: Vec<u8>,
     rejects: Vec<Reject>,
 }
@@ -163,11 +202,14 @@ impl Signing {
             sources: Names::default(),
             keys: Vec::new(),
             tags: Tags::new(self.bands, self.tags_in_memory),
+            lows: Lows { rows: self.low_rows(), bytes: Vec::new() },
+            prints: Vec::new(),
+            codes: Vec::new(),
             ranks: Vec::new(),
             inputs: Vec::new(),
             starts: Vec::new(),
             spool: Spool::new(self.temp_dir.clone()),
-            frequencies: self.facts.then(WordFrequencies::default),
+            frequencies: (self.facts != Counted::None).then(WordFrequencies::default),
             against: 0,
             own_starts: 0,
         };
@@ -199,6 +241,7 @@ impl Signing {
         let mut done = Done {
             ready: Vec::with_capacity(batch.spans.len()),
             tags: Vec::with_capacity(batch.spans.len() * self.bands.count as usize),
+            lows: Vec::new(),
             spooled: Vec::new(),
             rejects: Vec::new(),
             batch,
@@ -223,28 +266,30 @@ impl Signing {
             };
             let sketches = self.engine.sketch(&document.content, scratch);
             let before = (done.tags.len(), done.spooled.len());
-            let (state, key) = match (&sketches.minhash, sketches.status) {
-                (Some(signature), Status::Ok) => {
-                    done.tags.extend(self.bands.tags(Signature::rows(signature)));
-                    (State::Long, TextKey::verbatim(&document.content))
-                }
-                _ => match TextKey::of(&document.content) {
-                    Some(key) => (State::Short, key),
-                    None => (State::Blank, TextKey::verbatim(&document.content)),
-                },
-            };
-            let tokens = match done.batch.plain {
+            let signature = sketches.minhash.as_ref().filter(|_| sketches.status == Status::Ok);
+            done.tags.extend(signature.into_iter().flat_map(|rows| self.bands.tags(Signature::rows(rows))));
+            let lows = signature.iter().flat_map(|rows| rows.rows()).map(|row| *row as u8);
+            done.lows.extend(lows.chain(std::iter::repeat(0)).take(self.low_rows()));
+            let (state, key) = self.state(&document.content, &sketches);
+            let tokens = match done.batch.plain || !self.texts {
                 true => matches!(document.content, Content::Tokens(_)),
                 false => spool::encode(&document.content, &mut done.spooled),
             };
             let number = done.batch.first + record as u64;
-            let counted = self.facts && (number < ALL_COUNTED || number.is_multiple_of(SAMPLED));
+            let counted = match self.facts {
+                Counted::None => false,
+                Counted::Sample => number < ALL_COUNTED || number.is_multiple_of(SAMPLED),
+                Counted::All => true,
+            };
             done.ready.push(Ready {
                 record,
                 source: document.source,
                 rank,
                 key,
                 state,
+                too_short: sketches.status == Status::TooShort,
+                print: sketches.simhash.map_or(0, Fingerprint::as_u64),
+                code: sketches.sdr,
                 text_bytes: text_bytes(&document.content),
                 tokens,
                 tags: done.tags.len() - before.0,
@@ -257,6 +302,29 @@ impl Signing {
         done
     }
 
+    fn low_rows(&self) -> usize {
+        let rows = self.engine.config().minhash.as_ref().map_or(0, |minhash| minhash.rows as usize);
+        if self.lows { rows } else { 0 }
+    }
+
+    /// How a document takes part, and its key.
+    fn state(&self, content: &Content, sketches: &Sketches) -> (State, TextKey) {
+        let long = sketches.status == Status::Ok && (self.bands.count == 0 || sketches.minhash.is_some());
+        if long && self.bands.count > 0 && self.keys == Keys::Verbatim {
+            return (State::Long, TextKey::verbatim(content));
+        }
+        // Where nothing is verified, sketches decide, and not even equal texts match without them.
+        let print = sketches.simhash.is_some_and(|print| !print.is_zero());
+        let code = sketches.sdr.as_ref().is_some_and(|code| !code.active().is_empty());
+        let comparable = self.engine.config().matching.verify || print || code || sketches.minhash.is_some();
+        match TextKey::of(content) {
+            Some(key) if comparable && long => (State::Long, key),
+            Some(key) if comparable => (State::Short, key),
+            Some(key) => (State::Blank, key),
+            None => (State::Blank, TextKey::verbatim(&Content::Text(String::new()))),
+        }
+    }
+
     fn rank(&self, content: &Content, field: Option<&str>) -> Result<Rank, String> {
         Ok(match (&self.keep, field) {
             (Keep::First, _) => Rank::Absent,
@@ -264,7 +332,7 @@ impl Signing {
             (_, None) => Rank::Absent,
             (Keep::Newest, Some(date)) => {
                 let moment = Timestamp::parse(date).map_err(|error| error.to_string())?;
-                Rank::Number(-(moment.as_milliseconds() as f64))
+                Rank::Moment(std::cmp::Reverse(moment))
             }
             (Keep::Field(_), Some(value)) => match value.trim().parse::<f64>() {
                 Ok(number) if !number.is_nan() => Rank::Number(-number),
@@ -303,14 +371,16 @@ impl End<'_> {
     }
 
     fn take_done(&mut self, done: Done) -> Result<(), Failure> {
-        let Done { batch, ready, tags, spooled, mut rejects } = done;
+        let Done { batch, ready, tags, lows, spooled, mut rejects } = done;
         let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
         let input = self.input_of(&batch);
         self.records = batch.first + batch.spans.len() as u64;
-        let (mut tags, mut spooled) = (&tags[..], &spooled[..]);
+        let (mut tags, mut lows, mut spooled) = (&tags[..], &lows[..], &spooled[..]);
         for ready in ready {
             let (row, rest) = tags.split_at(ready.tags);
             tags = rest;
+            let (low_row, rest) = lows.split_at(self.signed.lows.rows);
+            lows = rest;
             let (text, rest) = spooled.split_at(ready.spooled);
             spooled = rest;
             let doc = self.signed.docs.len() as u32;
@@ -326,9 +396,10 @@ impl End<'_> {
                 }
             }
             counts.documents += 1;
-            counts.too_short += u64::from(ready.state != State::Long);
+            counts.too_short += u64::from(ready.too_short);
             counts.replaced += u64::from(ready.replaced);
             self.push(&batch, input, ready, row, text)?;
+            self.signed.lows.bytes.extend_from_slice(low_row);
         }
         rejects.sort_by_key(|reject| reject.place);
         rejects.iter().try_for_each(|reject| self.intake.reject(reject))?;
@@ -379,6 +450,7 @@ impl End<'_> {
     ) -> Result<(), Failure> {
         let span = &batch.spans[ready.record];
         let (at, len) = match input {
+            SPOOLED if !self.signing.texts => (0, 0),
             SPOOLED => (self.signed.spool.push(text)?, text.len()),
             _ => (batch.offset + span.start as u64, span.end - span.start),
         };
@@ -391,11 +463,16 @@ impl End<'_> {
             text_bytes: u32::try_from(ready.text_bytes).unwrap_or(u32::MAX),
             source: signed.sources.number(ready.source.as_deref().unwrap_or("")),
             state: ready.state,
+            too_short: ready.too_short,
             tokens: ready.tokens,
         });
         signed.ids.push(&ready.id);
         signed.keys.push(ready.key);
         signed.tags.push(row, self.signing.temp_dir.as_deref())?;
+        if self.signing.engine.config().simhash.is_some() {
+            signed.prints.push(ready.print);
+        }
+        signed.codes.extend(ready.code);
         if self.signing.keep != Keep::First {
             signed.ranks.push(ready.rank);
         }
@@ -411,7 +488,10 @@ impl End<'_> {
         if documents > (u32::MAX >> 1) as usize {
             return Err(Failure::new(Exit::Limit, "more than 2,147,483,647 documents; split the input"));
         }
-        let held = documents * HELD_BYTES + self.signed.ids.bytes.len();
+        let code_bytes = self.signed.codes.first().map_or(0, |code| CODE_BYTES + 6 * code.active().len());
+        let print_bytes = if self.signed.prints.is_empty() { 0 } else { PRINT_BYTES };
+        let held = documents * (HELD_BYTES + self.signed.lows.rows + print_bytes + code_bytes)
+            + self.signed.ids.bytes.len();
         match held > self.signing.max_held {
             false => Ok(()),
             true => {
@@ -429,12 +509,34 @@ impl End<'_> {
 
 /// About how much is held for each document, besides its id: place, key, buckets, who has its id, its center.
 pub(crate) const HELD_BYTES: usize = 200;
+/// The same for a fingerprint in its index, and for a sparse code besides its bits.
+const PRINT_BYTES: usize = 100;
+const CODE_BYTES: usize = 80;
 
 enum Admitted {
     Yes,
     /// The same id and text once more.
     Repeated,
     No,
+}
+
+/// The lowest byte of each row of each signature: enough to tell who is far below the threshold without reading a text.
+/// Rows that are equal have equal bytes, others one time in 256 (Li and König, 2010).
+#[derive(Default)]
+pub(crate) struct Lows {
+    /// Bytes of a document; none where the settings or the job have no use for them.
+    rows: usize,
+    bytes: Vec<u8>,
+}
+
+impl Lows {
+    /// The share of rows that may be equal: never less than the share that is. Nothing where nothing is held.
+    pub(crate) fn share(&self, a: u32, b: u32) -> Option<f64> {
+        let [a, b] = [a, b]
+            .map(|doc| self.bytes.get(doc as usize * self.rows..).and_then(|rest| rest.get(..self.rows)));
+        let equal = |(a, b): (&[u8], &[u8])| a.iter().zip(b).filter(|(a, b)| a == b).count();
+        (self.rows > 0).then(|| a.zip(b).map(|both| equal(both) as f64 / self.rows as f64)).flatten()
+    }
 }
 
 /// An id as JSON, so that `7` and `"7"` differ.

@@ -5,11 +5,11 @@ use super::{Choice, Work};
 use crate::args::Size;
 use crate::batch::fetch::Fetcher;
 use crate::batch::group::{Grouper, Grouping, leaders, order};
-use crate::batch::sign::{Doc, Ids, Keep, Names, Signed, Signing, State};
+use crate::batch::sign::{Counted, Doc, Ids, Keep, Keys, Names, Signed, Signing, State};
 use crate::exit::Failure;
 use crate::input::Reading;
 use crate::input::find::Source;
-use crate::load::OnDupId;
+use crate::on_dup_id::OnDupId;
 use crate::output::messages::Messages;
 use sameish::{Bands, Engine, Templates, WordFrequencies};
 use std::path::PathBuf;
@@ -67,8 +67,11 @@ impl Plan {
             engine: self.engine.clone(),
             bands: self.bands,
             keep: self.keep.clone(),
+            keys: Keys::Verbatim,
             on_dup_id: self.on_dup_id,
-            facts: self.keep_templates,
+            facts: if self.keep_templates { Counted::Sample } else { Counted::None },
+            texts: true,
+            lows: false,
             threads: self.threads,
             temp_dir: self.temp_dir.clone(),
             tags_in_memory: share(8),
@@ -90,6 +93,7 @@ impl Plan {
             sources,
             keys,
             tags,
+            prints,
             ranks,
             inputs,
             mut starts,
@@ -97,9 +101,10 @@ impl Plan {
             frequencies,
             against,
             own_starts,
+            ..
         } = signed;
         let order = order(docs.len(), &ranks, against);
-        let leader = leaders(&docs, &keys, &order);
+        let leader = leaders(&docs, &keys, &prints, &order);
         drop((keys, ranks));
         let takes = |doc: u32| leader[doc as usize] == doc && docs[doc as usize].state == State::Long;
         let room = self.memory.map_or(usize::MAX, |memory| memory / 8);
