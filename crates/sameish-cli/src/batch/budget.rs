@@ -11,6 +11,8 @@ pub(crate) struct Budget(Option<usize>);
 const LEAST: usize = 64 << 20;
 /// Text that is loaded at once.
 const WINDOW: usize = 16 << 20;
+/// Text that is held, with all that is made of it.
+const DESK: usize = 32 << 20;
 
 impl Budget {
     pub(crate) fn new(limit: Option<Size>) -> Result<Budget, Failure> {
@@ -35,6 +37,11 @@ impl Budget {
     /// For sorting tags.
     pub(crate) fn sorting(self) -> usize {
         self.share(8)
+    }
+
+    /// For texts that are held while others are compared with them, and again for those.
+    pub(crate) fn desk(self) -> usize {
+        self.share(16).min(DESK)
     }
 
     /// For texts that are loaded at once.

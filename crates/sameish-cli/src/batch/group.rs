@@ -4,16 +4,13 @@
 //! verified match (DESIGN.md, promise 3). Only centers are asked for candidates, so a family of a million near copies is
 //! compared a million times and not a million times a million.
 
-use super::fetch::Fetcher;
-use super::sign::{Doc, Rank, State};
+use super::judging::{Known, Loaded};
+use super::near::{hamming, least_estimate};
+use super::sign::{Doc, Lows, Rank, State};
 use crate::exit::Failure;
-use crate::pipeline::with_scratch;
-use rayon::prelude::*;
-use sameish::{Buckets, Content, DocNumber, Engine, Facts, FeatureSet, TextKey, WordFrequencies};
-use sameish::{facts_agreement, is_template};
+use sameish::{Buckets, DocNumber, Fingerprint, HammingIndex, Hit, Judge, TextKey, Verdict, WordFrequencies};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
 
 /// Most documents of a bucket that are looked at for one center before it is asked whether going on pays.
 const SCANNED: usize = 2_000;
@@ -32,9 +29,8 @@ const NOBODY: u32 = u32::MAX;
 
 /// How documents are grouped.
 pub(crate) struct Grouper<'a> {
-    pub(crate) engine: &'a Engine,
-    pub(crate) docs: &'a [Doc],
-    pub(crate) fetcher: &'a Fetcher,
+    pub(crate) known: Known<'a>,
+    pub(crate) lows: &'a Lows,
     pub(crate) frequencies: Option<&'a WordFrequencies>,
     /// Whether forms with other facts are kept apart.
     pub(crate) keep_templates: bool,
@@ -52,6 +48,8 @@ pub(crate) struct Grouping {
     pub(crate) center: Vec<u32>,
     /// To the center.
     pub(crate) similarity: Vec<f32>,
+    /// Whether that was seen in the texts themselves.
+    pub(crate) verified: Vec<bool>,
     pub(crate) counts: GroupCounts,
     /// Similarities of compared pairs, in hundredths; below the threshold only where asked for.
     pub(crate) histogram: Vec<u64>,
@@ -97,18 +95,39 @@ pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], prints: &[u64], order: &[u
     leader
 }
 
-/// A document whose text was read once more.
-struct Loaded {
-    features: FeatureSet,
-    /// Where facts may be asked for.
-    content: Option<Content>,
-    facts: OnceLock<Facts>,
-}
+impl Grouping {
+    /// Nobody has a center yet.
+    pub(crate) fn new(known: &Known<'_>) -> Grouping {
+        let count = known.docs.len();
+        Grouping {
+            center: vec![NOBODY; count],
+            similarity: vec![1.0; count],
+            verified: vec![known.engine.config().matching.verify; count],
+            counts: GroupCounts::default(),
+            histogram: vec![0; 101],
+            templates: Vec::new(),
+        }
+    }
 
-impl Loaded {
-    fn facts(&self) -> &Facts {
-        let content = || self.content.as_ref().unwrap_or_else(|| unreachable!("kept for its facts"));
-        self.facts.get_or_init(|| Facts::of(content()))
+    pub(crate) fn is_free(&self, doc: u32) -> bool {
+        self.center[doc as usize] == NOBODY
+    }
+
+    /// Gives a document its center.
+    pub(crate) fn join(&mut self, doc: u32, center: u32, verdict: &Verdict) {
+        self.center[doc as usize] = center;
+        self.similarity[doc as usize] = verdict.similarity as f32;
+        self.verified[doc as usize] = verdict.verified;
+    }
+
+    /// Copies go where the first of them went. In order, because one of them may be the center.
+    pub(crate) fn follow(&mut self, order: &[u32], leader: &[u32], against: u32) {
+        for &doc in order.iter().filter(|&&doc| doc >= against && leader[doc as usize] != doc) {
+            let (doc, first) = (doc as usize, leader[doc as usize] as usize);
+            self.center[doc] = self.center[first];
+            self.similarity[doc] = self.similarity[first];
+            self.verified[doc] = self.verified[first];
+        }
     }
 }
 
@@ -131,7 +150,7 @@ impl Grouper<'_> {
         buckets: &Buckets,
         mut progress: impl FnMut(usize),
     ) -> Result<Grouping, Failure> {
-        let mut state = Progress::new(self, buckets);
+        let mut state = Progress::new(self, leader, buckets)?;
         for doc in 0..self.against {
             state.grouping.center[doc as usize] = doc;
         }
@@ -142,12 +161,7 @@ impl Grouper<'_> {
             progress(at);
         }
         let mut grouping = state.grouping;
-        // Copies go where the first of them went. In order, because one of them may be the center.
-        for &doc in order.iter().filter(|&&doc| doc >= self.against && leader[doc as usize] != doc) {
-            let first = leader[doc as usize] as usize;
-            grouping.center[doc as usize] = grouping.center[first];
-            grouping.similarity[doc as usize] = grouping.similarity[first];
-        }
+        grouping.follow(order, leader, self.against);
         Ok(grouping)
     }
 
@@ -160,12 +174,11 @@ impl Grouper<'_> {
             if leader[doc as usize] != doc {
                 continue;
             }
-            let center = &mut state.grouping.center[doc as usize];
-            if *center != NOBODY && doc >= self.against {
+            if !state.grouping.is_free(doc) && doc >= self.against {
                 continue;
             }
-            if !state.buckets.any(DocNumber(doc)) {
-                *center = doc;
+            if !state.buckets.any(DocNumber(doc)) && self.print(doc).is_none() {
+                state.grouping.center[doc as usize] = doc;
                 continue;
             }
             let caps_hit = state.grouping.counts.caps_hit;
@@ -186,8 +199,14 @@ impl Grouper<'_> {
         tasks
     }
 
+    /// The fingerprint of a document that has one.
+    fn print(&self, doc: u32) -> Option<Fingerprint> {
+        let print = self.known.prints.get(doc as usize).filter(|print| **print != 0);
+        print.map(|&print| Fingerprint::from_u64(print))
+    }
+
     fn bytes(&self, task: &Task) -> usize {
-        let bytes = |doc: &u32| self.docs[*doc as usize].text_bytes as usize;
+        let bytes = |doc: &u32| self.known.docs[*doc as usize].text_bytes as usize;
         bytes(&task.center) + task.candidates.iter().chain(&task.taken).map(bytes).sum::<usize>()
     }
 
@@ -202,8 +221,9 @@ impl Grouper<'_> {
         let mut loaded = self.load(&needed)?;
         for mut task in tasks {
             let center = task.center;
-            if state.is_free(center) {
+            if state.grouping.is_free(center) {
                 state.grouping.center[center as usize] = center;
+                state.leave_index(center);
             } else if center >= self.against {
                 continue;
             }
@@ -244,90 +264,105 @@ impl Grouper<'_> {
         let Some(center) = loaded.get(&task.center) else { return (0, 0) };
         let (mut tried, mut matched) = (0, 0);
         for &doc in &task.candidates {
-            let Some(other) = loaded.get(&doc).filter(|_| state.is_free(doc)) else { continue };
+            let Some(other) = loaded.get(&doc).filter(|_| state.grouping.is_free(doc)) else { continue };
             tried += 1;
             state.grouping.counts.candidates += 1;
-            if let Some(similarity) = self.matches((task.center, center), (doc, other), &mut state.grouping) {
+            if let Some(verdict) = self.matches((task.center, center), (doc, other), &mut state.grouping) {
                 matched += 1;
-                state.grouping.center[doc as usize] = task.center;
-                state.grouping.similarity[doc as usize] = similarity as f32;
+                state.grouping.join(doc, task.center, &verdict);
+                state.leave_index(doc);
             }
         }
-        let threshold = self.engine.config().matching.threshold;
-        for doc in &task.taken {
-            let similar = |other: &Loaded| center.features.jaccard_at_least(&other.features, threshold);
-            let cut = loaded.get(doc).and_then(similar).is_some();
+        let (judge, side) = (self.judge(), self.known.side(task.center, Some(center)));
+        for &doc in &task.taken {
+            let similar = |other: &Loaded| judge.judge(&side, &self.known.side(doc, Some(other)));
+            let cut = loaded.get(&doc).and_then(similar).is_some();
             state.grouping.counts.chains_cut += u64::from(cut);
         }
         (tried, matched)
     }
 
-    fn matches(&self, a: (u32, &Loaded), b: (u32, &Loaded), grouping: &mut Grouping) -> Option<f64> {
-        let threshold = self.engine.config().matching.threshold;
-        let (x, y) = (&a.1.features, &b.1.features);
-        let similarity = match self.histogram {
-            false => x.jaccard_at_least(y, threshold),
+    fn judge(&self) -> Judge {
+        Judge::new(self.known.engine.config())
+    }
+
+    fn matches(&self, a: (u32, &Loaded), b: (u32, &Loaded), grouping: &mut Grouping) -> Option<Verdict> {
+        let judge = self.judge();
+        let [x, y] = [a, b].map(|(doc, loaded)| self.known.side(doc, Some(loaded)));
+        let verdict = match self.histogram {
+            false => judge.judge(&x, &y),
             true => {
-                let similarity = x.jaccard(y);
-                grouping.histogram[(similarity * 100.0) as usize] += 1;
-                Some(similarity).filter(|similarity| *similarity >= threshold)
+                let verdict = judge.with_threshold(0.0).judge(&x, &y)?;
+                grouping.histogram[(verdict.similarity * 100.0) as usize] += 1;
+                Some(verdict).filter(|verdict| !verdict.verified || verdict.similarity >= judge.threshold())
             }
         }?;
-        grouping.counts.verified += 1;
-        if self.keep_templates && similarity < 1.0 {
-            let facts = facts_agreement(a.1.facts(), b.1.facts(), self.frequencies);
-            if is_template(similarity, facts) {
-                grouping.counts.templates += 1;
-                if grouping.templates.len() < SHOWN {
-                    grouping.templates.push((a.0, b.0, similarity as f32));
-                }
-                return None;
-            }
+        grouping.counts.verified += u64::from(verdict.verified);
+        if !self.keep_templates {
+            return Some(verdict);
         }
-        Some(similarity)
+        let verdict = verdict.with_facts(self.frequencies, || (a.1.facts(), b.1.facts()));
+        if !verdict.template {
+            return Some(verdict);
+        }
+        grouping.counts.templates += 1;
+        if grouping.templates.len() < SHOWN {
+            grouping.templates.push((a.0, b.0, verdict.similarity as f32));
+        }
+        None
     }
 
     fn load(&self, docs: &[u32]) -> Result<HashMap<u32, Loaded>, Failure> {
-        let load = |&doc: &u32| {
-            let content = self.fetcher.content(&self.docs[doc as usize])?;
-            let features = with_scratch(|scratch| self.engine.features(&content, scratch));
-            let content = self.keep_templates.then_some(content);
-            Ok((doc, Loaded { features, content, facts: OnceLock::new() }))
-        };
-        docs.par_iter()
-            .with_min_len(16)
-            .map(load)
-            .collect::<Result<Vec<_>, Failure>>()
-            .map(|list| list.into_iter().collect())
+        self.known.load(docs).map(|list| list.into_iter().collect())
     }
 }
 
 /// What changes while documents are grouped.
 struct Progress<'a> {
+    grouper: &'a Grouper<'a>,
     buckets: &'a Buckets,
     grouping: Grouping,
     /// Members of each bucket before this place have a center.
     cursor: Vec<u32>,
     /// For which center a document was last seen, and how often.
     seen: Vec<(u32, u8)>,
+    /// Fingerprints of those who have no center.
+    hamming: Option<HammingIndex>,
+    hits: Vec<Hit>,
+    /// Signatures that agree in a smaller share of their rows are of documents that do not match.
+    least: f64,
 }
 
 impl<'a> Progress<'a> {
-    fn new(grouper: &Grouper<'_>, buckets: &'a Buckets) -> Progress<'a> {
-        let count = grouper.docs.len();
-        let grouping = Grouping {
-            center: vec![NOBODY; count],
-            similarity: vec![1.0; count],
-            counts: GroupCounts::default(),
-            histogram: vec![0; 101],
-            templates: Vec::new(),
-        };
-        let cursor = vec![0; buckets.len()];
-        Progress { buckets, grouping, cursor, seen: vec![(NOBODY, 0); count] }
+    fn new(grouper: &'a Grouper<'a>, leader: &[u32], buckets: &'a Buckets) -> Result<Progress<'a>, Failure> {
+        let (known, config) = (&grouper.known, grouper.known.engine.config());
+        let own = (0u32..)
+            .zip(known.prints)
+            .filter(|(doc, _)| *doc >= grouper.against && leader[*doc as usize] == *doc);
+        Ok(Progress {
+            buckets,
+            grouping: Grouping::new(known),
+            cursor: vec![0; buckets.len()],
+            seen: vec![(NOBODY, 0); known.docs.len()],
+            hamming: hamming(config, own.map(|(doc, print)| (doc, *print)))?,
+            hits: Vec::new(),
+            least: least_estimate(config),
+            grouper,
+        })
     }
 
-    fn is_free(&self, doc: u32) -> bool {
-        self.grouping.center[doc as usize] == NOBODY
+    /// A document that has a center now is found no more by its fingerprint.
+    fn leave_index(&mut self, doc: u32) {
+        if let (Some(hamming), Some(print)) = (&mut self.hamming, self.grouper.print(doc)) {
+            hamming.remove(print, DocNumber(doc));
+        }
+    }
+
+    /// Whether signatures tell that two documents do not match.
+    fn ruled_out(&self, a: u32, b: u32) -> bool {
+        let signed = |doc: u32| self.grouper.known.docs[doc as usize].state == State::Long;
+        let share = || self.grouper.lows.share(a, b);
+        signed(a) && signed(b) && share().is_some_and(|share| share < self.least)
     }
 
     /// Those who share enough buckets with the center and for whom `takes` says so: at most `most`, the ones with most
@@ -358,6 +393,21 @@ impl<'a> Progress<'a> {
                 seen.1 = seen.1.saturating_add(weight);
             }
         }
+        if let (Some(hamming), Some(print)) = (&self.hamming, self.grouper.print(center)) {
+            hamming.find_all(print, &mut self.hits);
+            more |= self.hits.len() > SCANNED;
+            for &Hit { doc: DocNumber(doc), .. } in self.hits.iter().take(SCANNED) {
+                if doc == center || !self.grouping.is_free(doc) || !takes(doc) {
+                    continue;
+                }
+                let seen = &mut self.seen[doc as usize];
+                if seen.0 != center {
+                    *seen = (center, 0);
+                    candidates.push(doc);
+                }
+                seen.1 = seen.1.saturating_add(2);
+            }
+        }
         let before = candidates.len();
         candidates.retain(|&doc| {
             let enough = self.seen[doc as usize].1 >= 2;
@@ -367,6 +417,7 @@ impl<'a> Progress<'a> {
             enough
         });
         self.grouping.counts.caps_hit += u64::from(candidates.len() < before);
+        candidates.retain(|&doc| !self.ruled_out(center, doc));
         if candidates.len() > most {
             more = true;
             let shared = |doc: &u32| (Reverse(self.seen[*doc as usize].1), *doc);

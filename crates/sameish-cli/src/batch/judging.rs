@@ -6,10 +6,10 @@ use crate::exit::Failure;
 use crate::pipeline::with_scratch;
 use rayon::prelude::*;
 use sameish::{
-    Content, Engine, Facts, FeatureSet, Fingerprint, Judge, Sdr, Side, Signature, TextKey, Verdict,
-    WordFrequencies,
+    Content, Engine, Facts, FeatureSet, Fingerprint, Judge, MinHashConfig, Sdr, Shingle, Side, Signature,
+    TextKey, Verdict, WordFrequencies,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// All that is known of the documents.
@@ -26,6 +26,7 @@ pub(crate) struct Known<'a> {
 }
 
 /// A document whose text was read once more.
+#[derive(Default)]
 pub(crate) struct Loaded {
     features: FeatureSet,
     signature: Option<Signature>,
@@ -107,14 +108,14 @@ pub(crate) struct Desk<'a> {
     budget: usize,
 }
 
-/// Comparisons that one thread makes at a time.
-const PIECE: usize = 256;
+/// Comparisons that one thread makes at a time, at least.
+const PIECE: usize = 64;
 
-/// A task, or a part of it.
-struct Piece {
-    task: usize,
-    from: usize,
-    to: usize,
+/// A comparison that is to be made.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Comparison {
+    other: u32,
+    task: u32,
 }
 
 impl<'a> Desk<'a> {
@@ -123,7 +124,10 @@ impl<'a> Desk<'a> {
         Desk { texts: needs_texts(known.engine), known, young, old, young_bytes: 0, budget }
     }
 
-    /// Those of each task that match, in its order. With frequencies verdicts carry facts.
+    /// Those of each task that match, ascending. With frequencies verdicts carry facts.
+    ///
+    /// The texts of as many tasks as fit are held while those they are compared with pass by, each once. So a corpus in
+    /// which all are candidates of all is read as often as its texts do not fit into memory, and no more.
     pub(crate) fn judge(
         &mut self,
         tasks: &[Task],
@@ -132,57 +136,76 @@ impl<'a> Desk<'a> {
     ) -> Result<Vec<Vec<Found>>, Failure> {
         let mut found: Vec<Vec<Found>> = Vec::new();
         found.resize_with(tasks.len(), Vec::new);
-        let (mut pieces, mut needed, mut bytes) = (Vec::new(), HashSet::new(), 0);
-        for (task, Task { doc, others }) in tasks.iter().enumerate() {
-            let mut from = 0;
-            while from < others.len() {
-                let mut to = from;
-                while to < others.len() && to - from < PIECE && (to == from || bytes < self.budget) {
-                    for doc in [*doc, others[to]] {
-                        bytes += if needed.insert(doc) { self.bytes(doc) } else { 0 };
-                    }
-                    to += 1;
-                }
-                pieces.push(Piece { task, from, to });
-                from = to;
-                if self.texts && bytes >= self.budget {
-                    self.judge_pieces(tasks, &pieces, &needed, judge, facts, &mut found)?;
-                    (pieces, needed, bytes) = (Vec::new(), HashSet::new(), 0);
-                }
+        let mut from = 0;
+        while from < tasks.len() {
+            let (mut to, mut bytes) = (from, 0);
+            while to < tasks.len() && bytes < self.budget {
+                bytes += if tasks[to].others.is_empty() { 0 } else { self.bytes(tasks[to].doc) };
+                to += 1;
             }
+            self.judge_held(&tasks[from..to], judge, facts, &mut found[from..to])?;
+            from = to;
         }
-        self.judge_pieces(tasks, &pieces, &needed, judge, facts, &mut found)?;
         Ok(found)
     }
 
-    fn judge_pieces(
+    fn judge_held(
         &mut self,
         tasks: &[Task],
-        pieces: &[Piece],
-        needed: &HashSet<u32>,
         judge: Judge,
         facts: Option<&WordFrequencies>,
         found: &mut [Vec<Found>],
     ) -> Result<(), Failure> {
-        let loaded = if self.texts { self.loaded(needed.iter().copied())? } else { HashMap::new() };
-        let known = &self.known;
-        let judge_piece = |piece: &Piece| {
-            let Task { doc, others } = &tasks[piece.task];
-            let mine = loaded.get(doc).map(Arc::as_ref);
-            let side = known.side(*doc, mine);
-            let one = |&other: &u32| {
-                let theirs = loaded.get(&other).map(Arc::as_ref);
-                let mut verdict = judge.judge(&side, &known.side(other, theirs))?;
-                if let (Some(mine), Some(theirs), Some(_)) = (mine, theirs, facts) {
-                    verdict = verdict.with_facts(facts, || (mine.facts(), theirs.facts()));
-                }
-                Some(Found { doc: other, verdict })
+        let mut comparisons: Vec<Comparison> = (0u32..)
+            .zip(tasks)
+            .flat_map(|(task, Task { others, .. })| {
+                others.iter().map(move |&other| Comparison { other, task })
+            })
+            .collect();
+        comparisons.sort_unstable();
+        let asking = tasks.iter().filter(|task| !task.others.is_empty()).map(|task| task.doc);
+        let held = self.loaded(asking)?;
+        let mut rest = &comparisons[..];
+        while !rest.is_empty() {
+            let (mut bytes, mut last) = (0, None);
+            let fits = rest.iter().take_while(|comparison| {
+                let before = bytes;
+                let new = last.replace(comparison.other) != Some(comparison.other);
+                bytes += if new { self.bytes(comparison.other) } else { 0 };
+                !new || before < self.budget
+            });
+            let (now, later) = rest.split_at(fits.count());
+            let mut others: Vec<u32> = now.iter().map(|comparison| comparison.other).collect();
+            others.dedup();
+            let passing = self.loaded(others.into_iter())?;
+            let one = |&Comparison { other, task }: &Comparison| {
+                let doc = tasks[task as usize].doc;
+                let verdict =
+                    self.verdict((doc, held.get(&doc)), (other, passing.get(&other)), judge, facts)?;
+                Some((task, Found { doc: other, verdict }))
             };
-            others[piece.from..piece.to].iter().filter_map(one).collect::<Vec<Found>>()
-        };
-        let judged: Vec<Vec<Found>> = pieces.par_iter().map(judge_piece).collect();
-        pieces.iter().zip(judged).for_each(|(piece, judged)| found[piece.task].extend(judged));
+            let judged: Vec<(u32, Found)> = now.par_iter().with_min_len(PIECE).filter_map(one).collect();
+            judged.into_iter().for_each(|(task, new)| found[task as usize].push(new));
+            rest = later;
+        }
         Ok(())
+    }
+
+    fn verdict(
+        &self,
+        (a, mine): (u32, Option<&Arc<Loaded>>),
+        (b, theirs): (u32, Option<&Arc<Loaded>>),
+        judge: Judge,
+        facts: Option<&WordFrequencies>,
+    ) -> Option<Verdict> {
+        let [x, y] = [(a, mine), (b, theirs)].map(|(doc, text)| self.known.side(doc, text.map(Arc::as_ref)));
+        let verdict = judge.judge(&x, &y)?;
+        Some(match (mine, theirs, facts) {
+            (Some(mine), Some(theirs), Some(_)) => {
+                verdict.with_facts(facts, || (mine.facts(), theirs.facts()))
+            }
+            _ => verdict,
+        })
     }
 
     /// Texts that are there or are read now.
@@ -191,7 +214,8 @@ impl<'a> Desk<'a> {
         docs: impl Iterator<Item = u32>,
     ) -> Result<HashMap<u32, Arc<Loaded>>, Failure> {
         let (mut loaded, mut missing) = (HashMap::new(), Vec::new());
-        for doc in docs {
+        let wanted = if self.texts { usize::MAX } else { 0 };
+        for doc in docs.take(wanted) {
             match self.young.get(&doc).cloned().or_else(|| self.old.remove(&doc)) {
                 Some(there) => {
                     loaded.insert(doc, there.clone());
@@ -220,8 +244,12 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// About how much a text and what is made of it take: its features have 8 bytes a word, its facts 4.
+    /// About how much a text and what is made of it take: its features have 8 bytes a word or character, its facts 4 a word.
     fn bytes(&self, doc: u32) -> usize {
-        256 + 3 * self.known.docs[doc as usize].text_bytes as usize
+        let by_characters =
+            |minhash: &MinHashConfig| matches!(minhash.shingle, Shingle::Chars(_) | Shingle::Letters);
+        let config = self.known.engine.config();
+        let share = if config.minhash.as_ref().is_some_and(by_characters) { 8 } else { 3 };
+        256 + share * self.known.docs[doc as usize].text_bytes as usize
     }
 }

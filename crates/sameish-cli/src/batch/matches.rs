@@ -2,15 +2,18 @@
 //! documents decides.
 
 use super::corpus::Corpus;
-use super::judging::{Desk, Found, Task};
+use super::judging::{Desk, Found, Loaded, Task};
 use super::near::{Near, Wanted};
 use crate::exit::Failure;
 use sameish::{Effort, Judge, Templates, Verdict, WordFrequencies};
+use std::collections::HashSet;
 
-/// Texts that are asked at once.
-const WINDOW: usize = 1024;
+/// Most texts that are asked at once.
+const WINDOW: usize = 8192;
+/// Texts that are asked at once where it is not known who is to be asked.
+const SMALL_WINDOW: usize = 256;
 /// Candidates of texts that are asked at once, as far as it does not take one text alone.
-const WINDOW_CANDIDATES: usize = 1 << 16;
+const WINDOW_CANDIDATES: usize = 1 << 19;
 
 /// Asks texts for their matches.
 pub(crate) struct Matcher<'a> {
@@ -34,7 +37,7 @@ impl<'a> Matcher<'a> {
     pub(crate) fn new(corpus: &'a Corpus, facts: bool) -> Result<Matcher<'a>, Failure> {
         Ok(Matcher {
             near: Near::new(corpus)?,
-            desk: Desk::new(corpus.known(facts), corpus.budget.window()),
+            desk: Desk::new(corpus.known(facts), corpus.budget.desk()),
             judge: Judge::new(corpus.engine.config()),
             effort: Effort::default(),
             frequencies: corpus.frequencies.as_ref().filter(|_| facts),
@@ -60,9 +63,16 @@ impl<'a> Matcher<'a> {
 
     /// What documents of one text are to each other.
     pub(crate) fn same(&mut self, doc: u32) -> Result<Option<Verdict>, Failure> {
-        let task = Task { doc, others: vec![doc] };
-        let found = self.desk.judge(&[task], self.judge, self.frequencies)?;
-        Ok(found.iter().flatten().next().map(|found| found.verdict))
+        if !self.judge.verifies() {
+            let task = Task { doc, others: vec![doc] };
+            let found = self.desk.judge(&[task], self.judge, None)?;
+            return Ok(found.iter().flatten().next().map(|found| found.verdict));
+        }
+        // Equal texts have equal features, whatever these are.
+        let unread = Loaded::default();
+        let side = self.desk.known.side(doc, Some(&unread));
+        let facts = || (unread.facts(), unread.facts());
+        Ok(self.judge.judge(&side, &side).map(|verdict| verdict.with_facts(None, facts)))
     }
 
     /// Whether a match may bring two documents into one group.
@@ -75,12 +85,13 @@ impl<'a> Matcher<'a> {
     pub(crate) fn stars(&mut self, progress: &mut impl FnMut(usize)) -> Result<(Vec<u32>, u64), Failure> {
         let order: Vec<u32> = self.corpus.texts().collect();
         let (mut center, mut cut, mut at) = (vec![NOBODY; self.corpus.docs.len()], 0, 0);
+        let mut size = SMALL_WINDOW;
         while at < order.len() {
             progress(at);
-            let window = self.speculate(&order[at..], &center);
+            let window = self.speculate(&order[at..], &center, size);
             let found = self.desk.judge(&window.tasks, self.judge, self.frequencies)?;
             let mut asked = window.tasks.iter().zip(&window.efforts).zip(found).peekable();
-            let end = at + window.len;
+            let (begin, end) = (at, at + window.len);
             while at < end {
                 let doc = order[at];
                 let mine = asked.next_if(|((task, _), _)| task.doc == doc);
@@ -106,16 +117,18 @@ impl<'a> Matcher<'a> {
                     }
                 }
             }
+            // Windows that end early are made in vain.
+            size = (2 * (at - begin)).clamp(SMALL_WINDOW / 8, WINDOW);
         }
         Ok((center, cut))
     }
 
-    /// The next texts that are likely to be centers. One that is a candidate of another is likely to be taken by it.
-    fn speculate(&mut self, order: &[u32], center: &[u32]) -> Window {
+    /// The next texts that are likely to be centers: not those that are probably taken by one of them.
+    fn speculate(&mut self, order: &[u32], center: &[u32], size: usize) -> Window {
         let mut window = Window::default();
-        let (mut effort, mut likely, mut candidates) = (self.effort, std::collections::HashSet::new(), 0);
+        let (mut effort, mut likely, mut candidates) = (self.effort, HashSet::new(), 0);
         for &doc in order {
-            if window.tasks.len() >= WINDOW || candidates >= WINDOW_CANDIDATES {
+            if window.len >= size || candidates >= WINDOW_CANDIDATES {
                 break;
             }
             window.len += 1;
@@ -125,7 +138,7 @@ impl<'a> Matcher<'a> {
             let before = effort;
             let others = self.near.candidates(doc, Wanted::All, &mut effort);
             candidates += others.len();
-            likely.extend(others.iter().copied());
+            likely.extend(others.iter().copied().filter(|&other| self.near.probably_matches(doc, other)));
             window.tasks.push(Task { doc, others });
             window.efforts.push((before, effort));
         }

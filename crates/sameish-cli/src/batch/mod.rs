@@ -14,6 +14,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod corpus;
+pub(crate) mod distance;
 pub(crate) mod fetch;
 pub(crate) mod group;
 pub(crate) mod judging;

@@ -142,6 +142,12 @@ impl<'a> Near<'a> {
         }
     }
 
+    /// What signatures say of a candidate; fingerprints and sparse codes have said it already.
+    pub(crate) fn probably_matches(&self, a: u32, b: u32) -> bool {
+        let both = signed(self.corpus, a) && signed(self.corpus, b);
+        !both || estimate(self.corpus, a, b) >= self.corpus.engine.config().matching.threshold
+    }
+
     fn same(&self, doc: u32) -> &[u32] {
         let list = (!self.same.is_empty()).then(|| self.same.get(&self.corpus.keys[doc as usize]));
         list.flatten().map_or(&[], Vec::as_slice)
@@ -162,7 +168,8 @@ fn estimate(corpus: &Corpus, a: u32, b: u32) -> f64 {
 /// the engine's own indexes.
 const MARGIN: f64 = 5.0;
 
-fn least_estimate(config: &Config) -> f64 {
+/// Signatures that agree in a smaller share of their rows are of documents that do not match.
+pub(crate) fn least_estimate(config: &Config) -> f64 {
     let (threshold, rows) =
         (config.matching.threshold, config.minhash.as_ref().map_or(1, |minhash| minhash.rows));
     threshold - MARGIN * (threshold * (1.0 - threshold) / f64::from(rows)).sqrt()

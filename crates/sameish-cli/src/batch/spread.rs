@@ -33,7 +33,7 @@ impl<'a> Spreads<'a> {
         Spreads {
             corpus,
             clusters,
-            desk: Desk::new(corpus.known(false), corpus.budget.window()),
+            desk: Desk::new(corpus.known(false), corpus.budget.desk()),
             judge: Judge::new(corpus.engine.config()).with_threshold(0.0),
             distances: by_distance(corpus),
         }

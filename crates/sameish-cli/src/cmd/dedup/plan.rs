@@ -2,16 +2,20 @@
 
 use super::summary::Stages;
 use super::{Choice, Work};
-use crate::args::Size;
+use crate::batch::budget::Budget;
+use crate::batch::corpus::bands;
+use crate::batch::distance::group_by_distance;
 use crate::batch::fetch::Fetcher;
 use crate::batch::group::{Grouper, Grouping, leaders, order};
+use crate::batch::judging::Known;
 use crate::batch::sign::{Counted, Doc, Ids, Keep, Keys, Names, Signed, Signing, State};
 use crate::exit::Failure;
 use crate::input::Reading;
 use crate::input::find::Source;
 use crate::on_dup_id::OnDupId;
 use crate::output::messages::Messages;
-use sameish::{Bands, Engine, Templates, WordFrequencies};
+use crate::pipeline::pool;
+use sameish::{Bands, Config, Engine, MinHashConfig, Shingle, Templates, WordFrequencies};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,7 +28,7 @@ pub(super) struct Plan {
     keep_templates: bool,
     threads: usize,
     temp_dir: Option<PathBuf>,
-    memory: Option<usize>,
+    budget: Budget,
 }
 
 impl Plan {
@@ -35,34 +39,27 @@ impl Plan {
         threads: usize,
         on_dup_id: OnDupId,
     ) -> Result<Plan, Failure> {
-        let usage = |error: sameish::Error| Failure::usage(error.to_string());
         let config = engine.config();
-        let bands = match (config.bands().map_err(usage)?, config.matching.verify, &config.simhash) {
-            (Some(bands), true, None) => bands,
-            _ => {
-                return Err(Failure::usage(
-                    "dedup needs settings that make MinHash signatures alone and verify, such as `--preset copies`",
-                ));
-            }
-        };
-        let memory = work.max_memory.map(Size::bytes);
-        if memory.is_some_and(|memory| memory < LEAST_MEMORY) {
-            return Err(Failure::usage(format!("`--max-memory` must be at least {}M", LEAST_MEMORY >> 20)));
+        let fingerprints_alone = config.simhash.is_some() && config.minhash.is_none();
+        if config.sdr.is_some() || !config.matching.verify && !fingerprints_alone {
+            return Err(Failure::usage(
+                "dedup needs settings that verify or make fingerprints alone, and no sparse codes: \
+                 such as `--preset copies` or `--preset wire`",
+            ));
         }
         Ok(Plan {
             engine: engine.clone(),
-            bands,
+            bands: bands(config)?,
             keep: choice.keep.0.clone(),
             on_dup_id,
-            keep_templates: config.matching.templates == Templates::Keep,
+            keep_templates: config.matching.verify && config.matching.templates == Templates::Keep,
             threads,
             temp_dir: work.temp_dir.clone(),
-            memory,
+            budget: Budget::new(work.max_memory)?,
         })
     }
 
     pub(super) fn signing(&self) -> Signing {
-        let share = |of: usize| self.memory.map_or(usize::MAX, |memory| memory / of);
         Signing {
             engine: self.engine.clone(),
             bands: self.bands,
@@ -71,11 +68,11 @@ impl Plan {
             on_dup_id: self.on_dup_id,
             facts: if self.keep_templates { Counted::Sample } else { Counted::None },
             texts: true,
-            lows: false,
+            lows: strangers_meet(self.engine.config()),
             threads: self.threads,
             temp_dir: self.temp_dir.clone(),
-            tags_in_memory: share(8),
-            max_held: share(2),
+            tags_in_memory: self.budget.tags(),
+            max_held: self.budget.held(),
         }
     }
 
@@ -94,6 +91,7 @@ impl Plan {
             keys,
             tags,
             prints,
+            lows,
             ranks,
             inputs,
             mut starts,
@@ -105,35 +103,46 @@ impl Plan {
         } = signed;
         let order = order(docs.len(), &ranks, against);
         let leader = leaders(&docs, &keys, &prints, &order);
-        drop((keys, ranks));
+        drop(ranks);
         let takes = |doc: u32| leader[doc as usize] == doc && docs[doc as usize].state == State::Long;
-        let room = self.memory.map_or(usize::MAX, |memory| memory / 8);
-        let buckets = tags.buckets(takes, room)?;
+        let buckets = tags.buckets(takes, self.budget.sorting())?;
         stages.end("pair");
         let fetcher = Fetcher::new(inputs, spool.finish()?, reading.rules)?;
-        let grouper = Grouper {
+        let known = Known {
             engine: &self.engine,
             docs: &docs,
+            keys: &keys,
+            prints: &prints,
+            codes: &[],
             fetcher: &fetcher,
+            facts: self.keep_templates,
+        };
+        let grouper = Grouper {
+            known,
+            lows: &lows,
             frequencies: frequencies.as_ref(),
             keep_templates: self.keep_templates,
             against,
             histogram,
-            window_bytes: self.memory.map_or(WINDOW_BYTES, |memory| (memory / 32).min(WINDOW_BYTES)),
+            window_bytes: self.budget.window(),
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build()?;
         let progress = |done| messages.share("comparing", done, order.len());
-        let grouping = pool.install(|| grouper.run(&order, &leader, &buckets, progress))?;
+        let grouping = match self.engine.config().matching.verify {
+            false => group_by_distance(&known, &order, &leader, against, progress)?,
+            true => pool(self.threads)?.install(|| grouper.run(&order, &leader, &buckets, progress))?,
+        };
         stages.end("verify");
         let starts = starts.split_off(own_starts);
         Ok(Deduped { docs, ids, sources, order, grouping, against, starts, fetcher, frequencies })
     }
 }
 
-/// Below this nothing works.
-const LEAST_MEMORY: usize = 64 << 20;
-/// Text that is loaded at once.
-const WINDOW_BYTES: usize = 16 << 20;
+/// Whether many texts become candidates that have little in common: by fingerprints of long texts, and by characters. Then
+/// signatures are held to tell them apart without reading them.
+fn strangers_meet(config: &Config) -> bool {
+    let by_characters = |minhash: &MinHashConfig| matches!(minhash.shingle, Shingle::Chars(_));
+    config.simhash.is_some() || config.minhash.as_ref().is_some_and(by_characters)
+}
 
 /// All documents and who belongs to whom.
 pub(super) struct Deduped {
