@@ -5,7 +5,7 @@ use crate::input::Reading;
 use crate::input::batch::Rules;
 use crate::input::find::{Found, find, known_suffix};
 use crate::input::format::{Fields, Kind};
-use crate::load::OnDupId;
+use crate::on_dup_id::OnDupId;
 use crate::output::escape::escaped_name;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sameish::{Config, Engine, Preset, Shingle, Templates, TokenHash};
@@ -103,6 +103,18 @@ impl TemplateArgs {
             Some(TemplatesArg::Merge) => Templates::Merge,
         };
     }
+}
+
+/// How much memory, and where temporary files go.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Memory and files")]
+pub(crate) struct MemoryArgs {
+    /// Most memory to use [default: no limit]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_memory: Option<Size>,
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) temp_dir: Option<PathBuf>,
 }
 
 impl MatchArgs {

@@ -11,7 +11,7 @@ mod cmd;
 mod exit;
 mod input;
 mod intake;
-mod load;
+mod on_dup_id;
 mod output;
 mod pipeline;
 

@@ -38,20 +38,13 @@ pub(crate) fn in_order<T: Send + 'static>(
     work: impl Fn(Batch) -> T + Send + Sync + 'static,
     mut take: impl FnMut(Result<T, Broken>) -> anyhow::Result<ControlFlow<()>>,
 ) -> anyhow::Result<()> {
-    let too_many = |why: String| {
-        Failure::new(
-            Exit::Limit,
-            format!("can not start {threads} threads: {why}; pass a smaller `--threads`"),
-        )
-    };
-    let pool =
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| too_many(e.to_string()))?;
+    let pool = pool(threads)?;
     let room = Arc::new(Room::default());
     let (sender, turns) = sync_channel(threads * BATCHES_PER_THREAD);
     let reader = {
         let (room, work) = (room.clone(), Arc::new(work));
         let read = move || read(batches, &pool, &room, bytes_per_record, &work, &sender);
-        thread::Builder::new().spawn(read).map_err(|e| too_many(e.to_string()))?
+        thread::Builder::new().spawn(read).map_err(|e| too_many(threads, &e))?
     };
     for turn in turns {
         let result = match turn {
@@ -68,6 +61,15 @@ pub(crate) fn in_order<T: Send + 'static>(
     }
     reader.join().unwrap_or_else(|panic| resume_unwind(panic));
     Ok(())
+}
+
+/// Threads that work together.
+pub(crate) fn pool(threads: usize) -> Result<rayon::ThreadPool, Failure> {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| too_many(threads, &error))
+}
+
+fn too_many(threads: usize, why: &dyn std::error::Error) -> Failure {
+    Failure::new(Exit::Limit, format!("can not start {threads} threads: {why}; pass a smaller `--threads`"))
 }
 
 /// Sends batches to the pool, and their places in the order to the caller.

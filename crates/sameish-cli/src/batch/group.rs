@@ -4,19 +4,14 @@
 //! verified match (DESIGN.md, promise 3). Only centers are asked for candidates, so a family of a million near copies is
 //! compared a million times and not a million times a million.
 
-use super::fetch::Fetcher;
-use super::sign::{Doc, Rank, State};
+use super::judging::{Known, Loaded};
+use super::near::hamming;
+use super::sign::{Doc, Outlines, Rank, State};
 use super::tags::Repeats;
 use crate::exit::Failure;
-use crate::pipeline::with_scratch;
-use rayon::prelude::*;
-use sameish::{
-    Buckets, Content, DocNumber, Engine, Facts, FeatureSet, Outline, Screen, TextKey, WordFrequencies,
-};
-use sameish::{facts_agreement, is_template};
+use sameish::{Buckets, DocNumber, Fingerprint, HammingIndex, Hit, Judge, TextKey, Verdict, WordFrequencies};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
 
 /// Most documents of a bucket that are looked at for one center before it is asked whether going on pays.
 const SCANNED: usize = 2_000;
@@ -35,12 +30,9 @@ const NOBODY: u32 = u32::MAX;
 
 /// How documents are grouped.
 pub(crate) struct Grouper<'a> {
-    pub(crate) engine: &'a Engine,
-    pub(crate) docs: &'a [Doc],
-    pub(crate) fetcher: &'a Fetcher,
-    /// Who meets in a bucket is a candidate if their outlines pass the screen.
-    pub(crate) outlines: &'a [Outline],
-    pub(crate) screen: Screen,
+    pub(crate) known: Known<'a>,
+    /// Who meets in a bucket is a candidate if their outlines are near.
+    pub(crate) outlines: &'a Outlines,
     pub(crate) frequencies: Option<&'a WordFrequencies>,
     /// Whether forms with other facts are kept apart.
     pub(crate) keep_templates: bool,
@@ -58,6 +50,8 @@ pub(crate) struct Grouping {
     pub(crate) center: Vec<u32>,
     /// To the center.
     pub(crate) similarity: Vec<f32>,
+    /// Whether that was seen in the texts themselves.
+    pub(crate) verified: Vec<bool>,
     pub(crate) counts: GroupCounts,
     /// Similarities of compared pairs, in hundredths; below the threshold only where asked for.
     pub(crate) histogram: Vec<u64>,
@@ -87,8 +81,8 @@ pub(crate) fn order(docs: usize, ranks: &[Rank], against: u32) -> Vec<u32> {
     order
 }
 
-/// For each document the first in order with the same text: itself where there is none before it.
-pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], order: &[u32]) -> Vec<u32> {
+/// For each document the first in order with the same text and fingerprint: itself where there is none before it.
+pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], prints: &[u64], order: &[u32]) -> Vec<u32> {
     let mut leader: Vec<u32> = (0..docs.len() as u32).collect();
     let takes_part = |doc: &u32| matches!(docs[*doc as usize].state, State::Long | State::Short);
     // Keys are hashes, and most occur once.
@@ -97,7 +91,8 @@ pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], order: &[u32]) -> Vec<u32>
     order.iter().filter(|doc| takes_part(doc)).for_each(|&doc| repeats.add(short(doc)));
     let may_repeat = |(_, doc): &(u32, u32)| takes_part(doc) && repeats.may_repeat(short(*doc));
     let mut sorted: Vec<(u32, u32)> = (0u32..).zip(order.iter().copied()).filter(may_repeat).collect();
-    let key = |doc: u32| (keys[doc as usize], docs[doc as usize].state == State::Short);
+    let print = |doc: u32| prints.get(doc as usize).copied().unwrap_or(0);
+    let key = |doc: u32| (keys[doc as usize], docs[doc as usize].state == State::Short, print(doc));
     sorted.sort_unstable_by_key(|&(place, doc)| (key(doc), place));
     let sorted: Vec<u32> = sorted.into_iter().map(|(_, doc)| doc).collect();
     for same in sorted.chunk_by(|&a, &b| key(a) == key(b)) {
@@ -106,18 +101,39 @@ pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], order: &[u32]) -> Vec<u32>
     leader
 }
 
-/// A document whose text was read once more.
-struct Loaded {
-    features: FeatureSet,
-    /// Where facts may be asked for.
-    content: Option<Content>,
-    facts: OnceLock<Facts>,
-}
+impl Grouping {
+    /// Nobody has a center yet.
+    pub(crate) fn new(known: &Known<'_>) -> Grouping {
+        let count = known.docs.len();
+        Grouping {
+            center: vec![NOBODY; count],
+            similarity: vec![1.0; count],
+            verified: vec![known.engine.config().matching.verify; count],
+            counts: GroupCounts::default(),
+            histogram: vec![0; 101],
+            templates: Vec::new(),
+        }
+    }
 
-impl Loaded {
-    fn facts(&self) -> &Facts {
-        let content = || self.content.as_ref().unwrap_or_else(|| unreachable!("kept for its facts"));
-        self.facts.get_or_init(|| Facts::of(content()))
+    pub(crate) fn is_free(&self, doc: u32) -> bool {
+        self.center[doc as usize] == NOBODY
+    }
+
+    /// Gives a document its center.
+    pub(crate) fn join(&mut self, doc: u32, center: u32, verdict: &Verdict) {
+        self.center[doc as usize] = center;
+        self.similarity[doc as usize] = verdict.similarity as f32;
+        self.verified[doc as usize] = verdict.verified;
+    }
+
+    /// Copies go where the first of them went. In order, because one of them may be the center.
+    pub(crate) fn follow(&mut self, order: &[u32], leader: &[u32], against: u32) {
+        for &doc in order.iter().filter(|&&doc| doc >= against && leader[doc as usize] != doc) {
+            let (doc, first) = (doc as usize, leader[doc as usize] as usize);
+            self.center[doc] = self.center[first];
+            self.similarity[doc] = self.similarity[first];
+            self.verified[doc] = self.verified[first];
+        }
     }
 }
 
@@ -140,7 +156,7 @@ impl Grouper<'_> {
         buckets: &Buckets,
         mut progress: impl FnMut(usize),
     ) -> Result<Grouping, Failure> {
-        let mut state = Progress::new(self, buckets);
+        let mut state = Progress::new(self, leader, buckets)?;
         for doc in 0..self.against {
             state.grouping.center[doc as usize] = doc;
         }
@@ -151,12 +167,7 @@ impl Grouper<'_> {
             progress(at);
         }
         let mut grouping = state.grouping;
-        // Copies go where the first of them went. In order, because one of them may be the center.
-        for &doc in order.iter().filter(|&&doc| doc >= self.against && leader[doc as usize] != doc) {
-            let first = leader[doc as usize] as usize;
-            grouping.center[doc as usize] = grouping.center[first];
-            grouping.similarity[doc as usize] = grouping.similarity[first];
-        }
+        grouping.follow(order, leader, self.against);
         Ok(grouping)
     }
 
@@ -169,12 +180,11 @@ impl Grouper<'_> {
             if leader[doc as usize] != doc {
                 continue;
             }
-            let center = &mut state.grouping.center[doc as usize];
-            if *center != NOBODY && doc >= self.against {
+            if !state.grouping.is_free(doc) && doc >= self.against {
                 continue;
             }
-            if !state.buckets.any(DocNumber(doc)) {
-                *center = doc;
+            if !state.buckets.any(DocNumber(doc)) && self.print(doc).is_none() {
+                state.grouping.center[doc as usize] = doc;
                 continue;
             }
             let caps_hit = state.grouping.counts.caps_hit;
@@ -195,8 +205,14 @@ impl Grouper<'_> {
         tasks
     }
 
+    /// The fingerprint of a document that has one.
+    fn print(&self, doc: u32) -> Option<Fingerprint> {
+        let print = self.known.prints.get(doc as usize).filter(|print| **print != 0);
+        print.map(|&print| Fingerprint::from_u64(print))
+    }
+
     fn bytes(&self, task: &Task) -> usize {
-        let bytes = |doc: &u32| self.docs[*doc as usize].text_bytes as usize;
+        let bytes = |doc: &u32| self.known.docs[*doc as usize].text_bytes as usize;
         bytes(&task.center) + task.candidates.iter().chain(&task.taken).map(bytes).sum::<usize>()
     }
 
@@ -211,8 +227,9 @@ impl Grouper<'_> {
         let mut loaded = self.load(&needed)?;
         for mut task in tasks {
             let center = task.center;
-            if state.is_free(center) {
+            if state.grouping.is_free(center) {
                 state.grouping.center[center as usize] = center;
+                state.leave_index(center);
             } else if center >= self.against {
                 continue;
             }
@@ -253,61 +270,56 @@ impl Grouper<'_> {
         let Some(center) = loaded.get(&task.center) else { return (0, 0) };
         let (mut tried, mut matched) = (0, 0);
         for &doc in &task.candidates {
-            let Some(other) = loaded.get(&doc).filter(|_| state.is_free(doc)) else { continue };
+            let Some(other) = loaded.get(&doc).filter(|_| state.grouping.is_free(doc)) else { continue };
             tried += 1;
             state.grouping.counts.candidates += 1;
-            if let Some(similarity) = self.matches((task.center, center), (doc, other), &mut state.grouping) {
+            if let Some(verdict) = self.matches((task.center, center), (doc, other), &mut state.grouping) {
                 matched += 1;
-                state.grouping.center[doc as usize] = task.center;
-                state.grouping.similarity[doc as usize] = similarity as f32;
+                state.grouping.join(doc, task.center, &verdict);
+                state.leave_index(doc);
             }
         }
-        let threshold = self.engine.config().matching.threshold;
-        for doc in &task.taken {
-            let similar = |other: &Loaded| center.features.jaccard_at_least(&other.features, threshold);
-            let cut = loaded.get(doc).and_then(similar).is_some();
+        let (judge, side) = (self.judge(), self.known.side(task.center, Some(center)));
+        for &doc in &task.taken {
+            let similar = |other: &Loaded| judge.judge(&side, &self.known.side(doc, Some(other)));
+            let cut = loaded.get(&doc).and_then(similar).is_some();
             state.grouping.counts.chains_cut += u64::from(cut);
         }
         (tried, matched)
     }
 
-    fn matches(&self, a: (u32, &Loaded), b: (u32, &Loaded), grouping: &mut Grouping) -> Option<f64> {
-        let threshold = self.engine.config().matching.threshold;
-        let (x, y) = (&a.1.features, &b.1.features);
-        let similarity = match self.histogram {
-            false => x.jaccard_at_least(y, threshold),
+    fn judge(&self) -> Judge {
+        Judge::new(self.known.engine.config())
+    }
+
+    fn matches(&self, a: (u32, &Loaded), b: (u32, &Loaded), grouping: &mut Grouping) -> Option<Verdict> {
+        let judge = self.judge();
+        let [x, y] = [a, b].map(|(doc, loaded)| self.known.side(doc, Some(loaded)));
+        let verdict = match self.histogram {
+            false => judge.judge(&x, &y),
             true => {
-                let similarity = x.jaccard(y);
-                grouping.histogram[(similarity * 100.0) as usize] += 1;
-                Some(similarity).filter(|similarity| *similarity >= threshold)
+                let verdict = judge.with_threshold(0.0).judge(&x, &y)?;
+                grouping.histogram[(verdict.similarity * 100.0) as usize] += 1;
+                Some(verdict).filter(|verdict| !verdict.verified || verdict.similarity >= judge.threshold())
             }
         }?;
-        grouping.counts.verified += 1;
-        if self.keep_templates && similarity < 1.0 {
-            let facts = facts_agreement(a.1.facts(), b.1.facts(), self.frequencies);
-            if is_template(similarity, facts) {
-                grouping.counts.templates += 1;
-                if grouping.templates.len() < SHOWN {
-                    grouping.templates.push((a.0, b.0, similarity as f32));
-                }
-                return None;
-            }
+        grouping.counts.verified += u64::from(verdict.verified);
+        if !self.keep_templates {
+            return Some(verdict);
         }
-        Some(similarity)
+        let verdict = verdict.with_facts(self.frequencies, || (a.1.facts(), b.1.facts()));
+        if !verdict.template {
+            return Some(verdict);
+        }
+        grouping.counts.templates += 1;
+        if grouping.templates.len() < SHOWN {
+            grouping.templates.push((a.0, b.0, verdict.similarity as f32));
+        }
+        None
     }
 
     fn load(&self, docs: &[u32]) -> Result<HashMap<u32, Loaded>, Failure> {
-        let load = |&doc: &u32| {
-            let content = self.fetcher.content(&self.docs[doc as usize])?;
-            let features = with_scratch(|scratch| self.engine.features(&content, scratch));
-            let content = self.keep_templates.then_some(content);
-            Ok((doc, Loaded { features, content, facts: OnceLock::new() }))
-        };
-        docs.par_iter()
-            .with_min_len(16)
-            .map(load)
-            .collect::<Result<Vec<_>, Failure>>()
-            .map(|list| list.into_iter().collect())
+        self.known.load(docs).map(|list| list.into_iter().collect())
     }
 }
 
@@ -321,30 +333,40 @@ struct Progress<'a> {
     /// For which question a document was last seen.
     seen: Vec<u32>,
     questions: u32,
+    /// Fingerprints of those who have no center.
+    hamming: Option<HammingIndex>,
+    hits: Vec<Hit>,
 }
 
 impl<'a> Progress<'a> {
-    fn new(grouper: &'a Grouper<'a>, buckets: &'a Buckets) -> Progress<'a> {
-        let count = grouper.docs.len();
-        let grouping = Grouping {
-            center: vec![NOBODY; count],
-            similarity: vec![1.0; count],
-            counts: GroupCounts::default(),
-            histogram: vec![0; 101],
-            templates: Vec::new(),
-        };
-        let cursor = vec![0; buckets.len()];
-        Progress { grouper, buckets, grouping, cursor, seen: vec![0; count], questions: 0 }
+    fn new(grouper: &'a Grouper<'a>, leader: &[u32], buckets: &'a Buckets) -> Result<Progress<'a>, Failure> {
+        let (known, config) = (&grouper.known, grouper.known.engine.config());
+        let own = (0u32..)
+            .zip(known.prints)
+            .filter(|(doc, _)| *doc >= grouper.against && leader[*doc as usize] == *doc);
+        Ok(Progress {
+            buckets,
+            grouping: Grouping::new(known),
+            cursor: vec![0; buckets.len()],
+            seen: vec![0; known.docs.len()],
+            questions: 0,
+            hamming: hamming(config, own.map(|(doc, print)| (doc, *print)))?,
+            hits: Vec::new(),
+            grouper,
+        })
     }
 
-    fn is_free(&self, doc: u32) -> bool {
-        self.grouping.center[doc as usize] == NOBODY
+    /// A document that has a center now is found no more by its fingerprint.
+    fn leave_index(&mut self, doc: u32) {
+        if let (Some(hamming), Some(print)) = (&mut self.hamming, self.grouper.print(doc)) {
+            hamming.remove(print, DocNumber(doc));
+        }
     }
 
-    /// How far the outlines of two documents are apart, if they pass the screen.
+    /// How far two documents are apart as far as signatures tell, if they may match.
     fn near(&self, a: u32, b: u32) -> Option<u32> {
-        let [a, b] = [a, b].map(|doc| self.grouper.outlines[doc as usize]);
-        self.grouper.screen.passes(a, b).then(|| a.distance(b))
+        let signed = |doc: u32| self.grouper.known.docs[doc as usize].state == State::Long;
+        if signed(a) && signed(b) { self.grouper.outlines.near(a, b) } else { Some(0) }
     }
 
     /// Those who share a bucket with the center, pass the screen, and for whom `takes` says so: at most `most`, the ones
@@ -368,7 +390,21 @@ impl<'a> Progress<'a> {
                     continue;
                 }
                 self.seen[doc as usize] = self.questions;
-                if self.is_free(doc) && takes(doc) {
+                if self.grouping.is_free(doc) && takes(doc) {
+                    candidates.extend(self.near(center, doc).map(|distance| (distance, doc)));
+                }
+            }
+        }
+        if let (Some(hamming), Some(print)) = (&self.hamming, self.grouper.print(center)) {
+            hamming.find_all(print, &mut self.hits);
+            more |= self.hits.len() > SCANNED;
+            for &Hit { doc: DocNumber(doc), .. } in self.hits.iter().take(SCANNED) {
+                if doc == center
+                    || std::mem::replace(&mut self.seen[doc as usize], self.questions) == self.questions
+                {
+                    continue;
+                }
+                if self.grouping.is_free(doc) && takes(doc) {
                     candidates.extend(self.near(center, doc).map(|distance| (distance, doc)));
                 }
             }

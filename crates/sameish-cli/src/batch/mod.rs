@@ -12,10 +12,18 @@
 //! Only places, tags and numbers are held for each document. Texts are read a second time for those that share a band, so
 //! memory grows by about 300 bytes a document, whatever its length.
 
+pub(crate) mod budget;
+pub(crate) mod corpus;
+pub(crate) mod distance;
 pub(crate) mod fetch;
 pub(crate) mod group;
+pub(crate) mod judging;
+pub(crate) mod linkage;
+pub(crate) mod matches;
+pub(crate) mod near;
 pub(crate) mod sign;
 pub(crate) mod spool;
+pub(crate) mod spread;
 pub(crate) mod tags;
 pub(crate) mod write;
 

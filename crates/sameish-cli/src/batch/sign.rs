@@ -9,11 +9,11 @@ use crate::input::format::Format;
 use crate::input::reject::{Broken, Reject};
 use crate::input::{Batches, Reading};
 use crate::intake::{Counts, Intake};
-use crate::load::{OnDupId, repeated_id};
+use crate::on_dup_id::{OnDupId, repeated_id};
 use crate::pipeline::{in_order, with_scratch};
 use sameish::{
-    BandTags, Bands, Content, DocId, Engine, Facts, Outline, Scratch, Status, TextKey, Timestamp,
-    WordFrequencies,
+    BandTags, Bands, Content, DocId, Engine, Facts, Fingerprint, Outline, Scratch, Screen, Sdr, Sketches,
+    Status, TextKey, Timestamp, WordFrequencies,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -34,6 +34,8 @@ pub(crate) struct Doc {
     /// Number of the source's name.
     pub(crate) source: u32,
     pub(crate) state: State,
+    /// Whether its text is too short for the preset.
+    pub(crate) too_short: bool,
     /// Whether its text was given as tokens.
     pub(crate) tokens: bool,
 }
@@ -41,11 +43,11 @@ pub(crate) struct Doc {
 /// How a document takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Has tags.
+    /// Long enough for all that the settings make.
     Long,
-    /// Has none; matches equal texts.
+    /// Has no tags; matches equal texts, and by its fingerprint where it has one.
     Short,
-    /// Has no words, and matches nothing.
+    /// Has nothing that could be compared, and does not match its own like.
     Blank,
     /// A later record with its id took its place.
     Replaced,
@@ -68,11 +70,14 @@ pub(crate) struct Signed {
     pub(crate) docs: Vec<Doc>,
     pub(crate) ids: Ids,
     pub(crate) sources: Names,
-    /// A key for each document: of its normalized text where it is short, of its bytes where it is not.
+    /// A key for each document, of what [`Keys`] says.
     pub(crate) keys: Vec<TextKey>,
     pub(crate) tags: Tags,
-    /// Of each document's signature; of nothing where it has none.
-    pub(crate) outlines: Vec<Outline>,
+    pub(crate) outlines: Outlines,
+    /// The fingerprint of each document, zero where it has none; empty where the settings make none.
+    pub(crate) prints: Vec<u64>,
+    /// The sparse code of each document; empty where the settings make none.
+    pub(crate) codes: Vec<Sdr>,
     /// What `--keep` looks at, smaller first; empty where the order of the input decides.
     pub(crate) ranks: Vec<Rank>,
     pub(crate) inputs: Vec<Input>,
@@ -94,6 +99,8 @@ pub(crate) struct Input {
 /// Sorts documents for `--keep`.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub(crate) enum Rank {
+    /// The newest first.
+    Moment(std::cmp::Reverse<Timestamp>),
     /// The largest number first, so stored with the other sign.
     Number(f64),
     /// Behind all numbers, the last in the alphabet first.
@@ -102,15 +109,37 @@ pub(crate) enum Rank {
     Absent,
 }
 
+/// Which texts are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// Those with the same bytes; short ones with the same normalized text. Cheaper, where nobody asks what is exact.
+    Verbatim,
+    /// Those with the same normalized text.
+    Normalized,
+}
+
+/// Of which documents word frequencies are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    None,
+    /// Enough for a decision.
+    Sample,
+    /// For figures that are shown.
+    All,
+}
+
 /// What signing needs to know.
 pub(crate) struct Signing {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) tags: BandTags,
+    /// None of them where the settings make no signatures.
     pub(crate) bands: Bands,
+    pub(crate) tags: BandTags,
     pub(crate) keep: Keep,
+    pub(crate) keys: Keys,
     pub(crate) on_dup_id: OnDupId,
-    /// Whether word frequencies are counted.
-    pub(crate) facts: bool,
+    pub(crate) facts: Counted,
+    /// Whether texts are asked for again.
+    pub(crate) texts: bool,
     pub(crate) threads: usize,
     pub(crate) temp_dir: Option<PathBuf>,
     /// Bytes of tags that may stay in memory.
@@ -121,7 +150,7 @@ pub(crate) struct Signing {
 
 /// About how much a record takes between the workers and the end.
 const ANSWER_BYTES: usize = 512;
-/// Every document below this number counts towards word frequencies, and one in [`SAMPLED`] of the others.
+/// Of a sample every document below this number counts towards word frequencies, and one in [`SAMPLED`] of the others.
 const ALL_COUNTED: u64 = 4096;
 const SAMPLED: u64 = 16;
 
@@ -134,6 +163,9 @@ struct Ready {
     key: TextKey,
     outline: Outline,
     state: State,
+    too_short: bool,
+    print: u64,
+    code: Option<Sdr>,
     text_bytes: usize,
     tokens: bool,
     /// Length of its tags in the batch's list.
@@ -167,13 +199,15 @@ impl Signing {
             ids: Ids::default(),
             sources: Names::default(),
             keys: Vec::new(),
-            outlines: Vec::new(),
+            outlines: Outlines::new(&self.engine),
             tags: Tags::new(self.bands, self.tags_in_memory),
+            prints: Vec::new(),
+            codes: Vec::new(),
             ranks: Vec::new(),
             inputs: Vec::new(),
             starts: Vec::new(),
             spool: Spool::new(self.temp_dir.clone()),
-            frequencies: self.facts.then(WordFrequencies::default),
+            frequencies: (self.facts != Counted::None).then(WordFrequencies::default),
             against: 0,
             own_starts: 0,
         };
@@ -229,32 +263,29 @@ impl Signing {
             };
             let sketches = self.engine.sketch(&document.content, scratch);
             let before = (done.tags.len(), done.spooled.len());
-            let (state, key) = match (&sketches.minhash, sketches.status) {
-                (Some(signature), Status::Ok) => {
-                    done.tags.extend(self.tags.of(signature.rows()));
-                    (State::Long, TextKey::verbatim(&document.content))
-                }
-                _ => match TextKey::of(&document.content) {
-                    Some(key) => (State::Short, key),
-                    None => (State::Blank, TextKey::verbatim(&document.content)),
-                },
-            };
-            let tokens = match done.batch.plain {
+            let signature = sketches.minhash.as_ref().filter(|_| sketches.status == Status::Ok);
+            done.tags.extend(signature.into_iter().flat_map(|signature| self.tags.of(signature.rows())));
+            let (state, key) = self.state(&document.content, &sketches);
+            let tokens = match done.batch.plain || !self.texts {
                 true => matches!(document.content, Content::Tokens(_)),
                 false => spool::encode(&document.content, &mut done.spooled),
             };
             let number = done.batch.first + record as u64;
-            let counted = self.facts && (number < ALL_COUNTED || number.is_multiple_of(SAMPLED));
+            let counted = match self.facts {
+                Counted::None => false,
+                Counted::Sample => number < ALL_COUNTED || number.is_multiple_of(SAMPLED),
+                Counted::All => true,
+            };
             done.ready.push(Ready {
                 record,
                 source: document.source,
                 rank,
                 key,
-                outline: sketches
-                    .minhash
-                    .as_ref()
-                    .map_or(Outline::default(), |signature| Outline::of(signature.rows())),
+                outline: signature.map_or(Outline::default(), |signature| Outline::of(signature.rows())),
                 state,
+                too_short: sketches.status == Status::TooShort,
+                print: sketches.simhash.map_or(0, Fingerprint::as_u64),
+                code: sketches.sdr,
                 text_bytes: text_bytes(&document.content),
                 tokens,
                 tags: done.tags.len() - before.0,
@@ -267,6 +298,24 @@ impl Signing {
         done
     }
 
+    /// How a document takes part, and its key.
+    fn state(&self, content: &Content, sketches: &Sketches) -> (State, TextKey) {
+        let long = sketches.status == Status::Ok && (self.bands.count == 0 || sketches.minhash.is_some());
+        if long && self.bands.count > 0 && self.keys == Keys::Verbatim {
+            return (State::Long, TextKey::verbatim(content));
+        }
+        // Where nothing is verified, sketches decide, and not even equal texts match without them.
+        let print = sketches.simhash.is_some_and(|print| !print.is_zero());
+        let code = sketches.sdr.as_ref().is_some_and(|code| !code.active().is_empty());
+        let comparable = self.engine.config().matching.verify || print || code || sketches.minhash.is_some();
+        match TextKey::of(content) {
+            Some(key) if comparable && long => (State::Long, key),
+            Some(key) if comparable => (State::Short, key),
+            Some(key) => (State::Blank, key),
+            None => (State::Blank, TextKey::verbatim(&Content::Text(String::new()))),
+        }
+    }
+
     fn rank(&self, content: &Content, field: Option<&str>) -> Result<Rank, String> {
         Ok(match (&self.keep, field) {
             (Keep::First, _) => Rank::Absent,
@@ -274,7 +323,7 @@ impl Signing {
             (_, None) => Rank::Absent,
             (Keep::Newest, Some(date)) => {
                 let moment = Timestamp::parse(date).map_err(|error| error.to_string())?;
-                Rank::Number(-(moment.as_milliseconds() as f64))
+                Rank::Moment(std::cmp::Reverse(moment))
             }
             (Keep::Field(_), Some(value)) => match value.trim().parse::<f64>() {
                 Ok(number) if !number.is_nan() => Rank::Number(-number),
@@ -336,7 +385,7 @@ impl End<'_> {
                 }
             }
             counts.documents += 1;
-            counts.too_short += u64::from(ready.state != State::Long);
+            counts.too_short += u64::from(ready.too_short);
             counts.replaced += u64::from(ready.replaced);
             self.push(&batch, input, ready, row, text)?;
         }
@@ -389,6 +438,7 @@ impl End<'_> {
     ) -> Result<(), Failure> {
         let span = &batch.spans[ready.record];
         let (at, len) = match input {
+            SPOOLED if !self.signing.texts => (0, 0),
             SPOOLED => (self.signed.spool.push(text)?, text.len()),
             _ => (batch.offset + span.start as u64, span.end - span.start),
         };
@@ -401,12 +451,17 @@ impl End<'_> {
             text_bytes: u32::try_from(ready.text_bytes).unwrap_or(u32::MAX),
             source: signed.sources.number(ready.source.as_deref().unwrap_or("")),
             state: ready.state,
+            too_short: ready.too_short,
             tokens: ready.tokens,
         });
         signed.ids.push(&ready.id);
         signed.keys.push(ready.key);
         signed.outlines.push(ready.outline);
         signed.tags.push(row, self.signing.temp_dir.as_deref())?;
+        if self.signing.engine.config().simhash.is_some() {
+            signed.prints.push(ready.print);
+        }
+        signed.codes.extend(ready.code);
         if self.signing.keep != Keep::First {
             signed.ranks.push(ready.rank);
         }
@@ -422,7 +477,9 @@ impl End<'_> {
         if documents > (u32::MAX >> 1) as usize {
             return Err(Failure::new(Exit::Limit, "more than 2,147,483,647 documents; split the input"));
         }
-        let held = documents * HELD_BYTES + self.signed.ids.bytes.len();
+        let code_bytes = self.signed.codes.first().map_or(0, |code| CODE_BYTES + 6 * code.active().len());
+        let print_bytes = if self.signed.prints.is_empty() { 0 } else { PRINT_BYTES };
+        let held = documents * (HELD_BYTES + print_bytes + code_bytes) + self.signed.ids.bytes.len();
         match held > self.signing.max_held {
             false => Ok(()),
             true => {
@@ -439,13 +496,51 @@ impl End<'_> {
 }
 
 /// About how much is held for each document, besides its id: place, key, buckets, who has its id, its center.
-pub(crate) const HELD_BYTES: usize = 200;
+pub(crate) const HELD_BYTES: usize = 232;
+/// The same for a fingerprint in its index, and for a sparse code besides its bits.
+const PRINT_BYTES: usize = 100;
+const CODE_BYTES: usize = 80;
 
 enum Admitted {
     Yes,
     /// The same id and text once more.
     Repeated,
     No,
+}
+
+/// An outline of each document's signature, to tell who is far below the threshold without reading a text. Empty where the
+/// settings make no signatures.
+pub(crate) struct Outlines {
+    list: Vec<Outline>,
+    screen: Option<Screen>,
+}
+
+impl Outlines {
+    fn new(engine: &Engine) -> Outlines {
+        Outlines { list: Vec::new(), screen: engine.config().screen() }
+    }
+
+    fn push(&mut self, outline: Outline) {
+        if self.screen.is_some() {
+            self.list.push(outline);
+        }
+    }
+
+    /// How far two documents with signatures are apart, if they may match.
+    pub(crate) fn near(&self, a: u32, b: u32) -> Option<u32> {
+        let (Some(screen), Some(&a), Some(&b)) =
+            (self.screen, self.list.get(a as usize), self.list.get(b as usize))
+        else {
+            return Some(0);
+        };
+        screen.passes(a, b).then(|| a.distance(b))
+    }
+
+    /// Whether two documents with signatures are more likely at or above a threshold than below it.
+    pub(crate) fn probably(&self, a: u32, b: u32, threshold: f64) -> bool {
+        let estimate = |screen: Screen| screen.estimate(self.list[a as usize], self.list[b as usize]);
+        self.screen.is_none_or(|screen| estimate(screen) >= threshold)
+    }
 }
 
 /// An id as JSON, so that `7` and `"7"` differ.

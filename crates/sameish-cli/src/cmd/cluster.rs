@@ -1,13 +1,19 @@
 //! `sameish cluster`: documents that belong together.
 
-use crate::args::{EngineArgs, InputArgs, MatchArgs, TemplateArgs};
-use crate::exit::Exit;
+use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs, TemplateArgs};
+use crate::batch::corpus::{Corpus, CorpusPlan};
+use crate::batch::linkage::Clusters;
+use crate::batch::sign::Counted;
+use crate::batch::spread::Spreads;
+use crate::exit::{Exit, Failure};
 use crate::intake::{Counts, RunArgs};
-use crate::load::load;
-use crate::output::jsonl::push_line;
+use crate::output::file::Output;
 use crate::output::messages::{counted, grouped};
-use sameish::{DocId, Effort, Group, Groups, Linkage, Spread};
+use crate::pipeline::pool;
+use sameish::{Config, Effort, Linkage, Templates};
 use serde::Serialize;
+use std::io::Write as _;
+use std::sync::Arc;
 
 /// Put documents that belong together into clusters
 ///
@@ -30,6 +36,8 @@ pub(crate) struct Args {
     /// Leave out clusters with fewer members
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     min_size: u64,
+    #[command(flatten)]
+    memory: MemoryArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -74,73 +82,100 @@ Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input
 unreadable, 5 a limit hit, 6 output failed, 1 our fault.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { input, engine, matching, templates, linkage, min_size, run } = args;
-    let mut engine = matching.engine(&engine, |config| {
+    let Args { input, engine, matching, templates, linkage, min_size, memory, run } = args;
+    let engine = Arc::new(matching.engine(&engine, |config| {
         config.matching.linkage = linkage.map_or(config.matching.linkage, Linkage::from);
         templates.set(config);
-    })?;
+    })?);
     let sources = input.find()?;
     let mut intake = run.intake(&sources)?;
     let mut output = run.create_output(&sources)?;
-    let (reading, threads) = (input.reading(run.quiet), run.threads.count());
-    load(&mut engine, sources, reading, threads, matching.on_dup_id, &mut intake)?;
-    let groups = engine.groups();
-    for lines in lines(&groups, min_size) {
-        if !output.write(&lines)? {
-            intake.messages.clear();
-            return Ok(Exit::Clean);
-        }
+    let plan = CorpusPlan {
+        engine: engine.clone(),
+        memory,
+        threads: run.threads.count(),
+        on_dup_id: matching.on_dup_id,
+        facts: counted_for(engine.config()),
+        newest_first: engine.config().matching.linkage == Linkage::Greedy,
+    };
+    let corpus = plan.read(sources, input.reading(run.quiet), &mut intake)?;
+    let (pool, messages) = (pool(run.threads.count())?, &mut intake.messages);
+    let progress = |done| messages.share("comparing", done, corpus.docs.len());
+    let clusters = pool.install(|| Clusters::new(&corpus, progress))?;
+    if !pool.install(|| write_clusters(&corpus, &clusters, min_size, &mut output))? {
+        intake.messages.clear();
+        return Ok(Exit::Clean);
     }
     output.finish()?;
     let (counts, exit) = intake.finish()?;
-    let summary = Summary::new(counts, &groups, engine.expected_recall());
+    let summary = Summary::new(counts, &clusters, engine.expected_recall());
     run.summarize(&summary, || summary.in_words())?;
     Ok(exit)
 }
 
-/// A line of the output.
-#[derive(Serialize)]
-struct Line<'a> {
-    id: String,
-    center: &'a DocId,
-    members: &'a [DocId],
-    #[serde(flatten)]
-    spread: SpreadField,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum SpreadField {
-    AverageDistance(f64),
-    MeanSimilarity(f64),
-}
-
-impl From<Spread> for SpreadField {
-    fn from(spread: Spread) -> SpreadField {
-        match spread {
-            Spread::AverageDistance(mean) => SpreadField::AverageDistance(mean),
-            Spread::MeanSimilarity(mean) => SpreadField::MeanSimilarity(mean),
-        }
+/// Of which documents words are counted: of none where facts decide nothing, or are counted as documents come.
+fn counted_for(config: &Config) -> Counted {
+    let matching = &config.matching;
+    match matching.verify && matching.templates == Templates::Keep && matching.linkage != Linkage::Online {
+        true => Counted::All,
+        false => Counted::None,
     }
 }
 
-/// Clusters whose lines are written at once.
-const PIECE: usize = 1024;
+/// Members of clusters whose lines are written at once, as far as it does not take one alone.
+const PIECE: usize = 1 << 16;
 
-fn lines(groups: &Groups, min_size: u64) -> impl Iterator<Item = Vec<u8>> {
-    // Numbers are given before small clusters are left out, so that they stay what they are.
-    let numbered: Vec<(usize, &Group)> =
-        (1..).zip(&groups.groups).filter(|(_, group)| group.members.len() as u64 >= min_size).collect();
-    let pieces = numbered.len().div_ceil(PIECE);
-    (0..pieces).map(move |piece| {
-        let mut lines = Vec::new();
-        for (number, group) in numbered.iter().skip(piece * PIECE).take(PIECE) {
-            let Group { center, members, spread } = group;
-            let line = Line { id: format!("cluster-{number}"), center, members, spread: (*spread).into() };
-            push_line(&mut lines, &line);
+/// Gives `false` where nobody reads any more.
+fn write_clusters(
+    corpus: &Corpus,
+    clusters: &Clusters,
+    min_size: u64,
+    output: &mut Output,
+) -> Result<bool, Failure> {
+    let mut spreads = Spreads::new(corpus, clusters);
+    let mean = if spreads.distances { "average_distance" } else { "mean_similarity" };
+    let mut from = 0;
+    while from < clusters.len() {
+        let (mut to, mut members) = (from, 0);
+        while to < clusters.len() && members < PIECE {
+            members += clusters.members(to).len();
+            to += 1;
         }
-        lines
-    })
+        let mut lines = Vec::new();
+        for (cluster, spread) in (from..to).zip(spreads.of(from..to)?) {
+            let members = clusters.members(cluster);
+            // Numbers are given before small clusters are left out, so that they stay what they are.
+            if members.len() as u64 >= min_size {
+                push_cluster(&mut lines, corpus, cluster + 1, members, mean, spread);
+            }
+        }
+        if !output.write(&lines)? {
+            return Ok(false);
+        }
+        from = to;
+    }
+    Ok(true)
+}
+
+fn push_cluster(
+    lines: &mut Vec<u8>,
+    corpus: &Corpus,
+    number: usize,
+    members: &[u32],
+    mean: &str,
+    spread: f64,
+) {
+    let mut write = |part: std::fmt::Arguments<'_>| {
+        lines.write_fmt(part).unwrap_or_else(|error| unreachable!("memory takes any text: {error}"));
+    };
+    write(format_args!(
+        "{{\"id\":\"cluster-{number}\",\"center\":{},\"members\":[",
+        corpus.ids.get(members[0])
+    ));
+    for (at, &doc) in members.iter().enumerate() {
+        write(format_args!("{}{}", if at == 0 { "" } else { "," }, corpus.ids.get(doc)));
+    }
+    write(format_args!("],\"{mean}\":{}}}\n", serde_json::json!(spread)));
 }
 
 /// What a run comes to.
@@ -160,15 +195,16 @@ struct Summary {
 }
 
 impl Summary {
-    fn new(counts: Counts, groups: &Groups, expected_recall: Option<f64>) -> Summary {
-        let Groups { groups, cut, effort: Effort { candidates, capped, .. } } = groups;
+    fn new(counts: Counts, clusters: &Clusters, expected_recall: Option<f64>) -> Summary {
+        let Effort { candidates, capped, .. } = clusters.effort;
+        let sizes = (0..clusters.len()).map(|cluster| clusters.members(cluster).len() as u64);
         Summary {
             counts,
-            clusters: groups.len() as u64,
-            largest_cluster: groups.iter().map(|group| group.members.len() as u64).max().unwrap_or(0),
-            chains_cut: *cut as u64,
-            candidates: *candidates,
-            caps_hit: *capped,
+            clusters: clusters.len() as u64,
+            largest_cluster: sizes.max().unwrap_or(0),
+            chains_cut: clusters.cut,
+            candidates,
+            caps_hit: capped,
             expected_recall,
         }
     }

@@ -22,7 +22,7 @@ use crate::args::{EngineArgs, InputArgs};
 use crate::exit::{Exit, Failure};
 use crate::input::find::Found;
 use crate::intake::{Counts, RunArgs};
-use crate::load::OnDupId;
+use crate::on_dup_id::OnDupId;
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use labels::{Labels, Quality};

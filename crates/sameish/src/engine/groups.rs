@@ -222,12 +222,13 @@ impl Engine {
 impl Effort {
     /// How many candidates of the next document are judged: many, unless those before it took more than their share. So a
     /// flood of forms, each filled in otherwise, costs a bounded number of comparisons a document.
-    fn most(&self) -> usize {
+    pub fn most(&self) -> usize {
         let fair = self.asked * CANDIDATES_ON_AVERAGE + CANDIDATES_JUDGED as u64;
         if self.candidates > fair { CANDIDATES_ON_AVERAGE as usize } else { CANDIDATES_JUDGED }
     }
 
-    fn add(&mut self, candidates: usize, capped: usize) {
+    /// Counts a document that was asked.
+    pub fn add(&mut self, candidates: usize, capped: usize) {
         self.asked += 1;
         self.candidates += candidates as u64;
         self.capped += capped as u64;

@@ -53,6 +53,23 @@ pub struct Judge {
     radius: Option<u32>,
 }
 
+impl Verdict {
+    /// The same with how far the facts agree, where the match is verified; they are asked for only where that is not known.
+    pub fn with_facts<'a>(
+        self,
+        frequencies: Option<&WordFrequencies>,
+        facts: impl FnOnce() -> (&'a Facts, &'a Facts),
+    ) -> Verdict {
+        if !self.verified {
+            return self;
+        }
+        let same = self.kind == MatchKind::Exact || self.similarity == 1.0;
+        let agreement = |(a, b): (&Facts, &Facts)| facts_agreement(a, b, frequencies);
+        let facts = if same { 1.0 } else { agreement(facts()) };
+        Verdict { facts: Some(facts), template: is_template(self.similarity, facts), ..self }
+    }
+}
+
 impl Judge {
     /// By the settings' threshold and radius.
     pub fn new(config: &Config) -> Judge {
@@ -115,10 +132,10 @@ impl Judge {
         frequencies: Option<&WordFrequencies>,
     ) -> Option<Verdict> {
         let verdict = self.judge(a, b)?;
-        let Some((x, y)) = a.facts.zip(b.facts).filter(|_| verdict.verified) else { return Some(verdict) };
-        let same = verdict.kind == MatchKind::Exact || verdict.similarity == 1.0;
-        let facts = if same { 1.0 } else { facts_agreement(x, y, frequencies) };
-        Some(Verdict { facts: Some(facts), template: is_template(verdict.similarity, facts), ..verdict })
+        Some(match a.facts.zip(b.facts) {
+            Some(facts) => verdict.with_facts(frequencies, || facts),
+            None => verdict,
+        })
     }
 
     fn reaching(&self, similarity: f64) -> Option<f64> {

@@ -76,6 +76,11 @@ impl Screen {
         a.distance(b) <= self.most
     }
 
+    /// The similarity that two outlines tell of, up to a few hundredths.
+    pub fn estimate(self, a: Outline, b: Outline) -> f64 {
+        1.0 - f64::from(a.distance(b)) / (0.75 * f64::from(self.rows.max(1)))
+    }
+
     /// How likely a pair of this similarity passes: the lower tail of a binomial distribution.
     pub fn probability(self, jaccard: f64) -> f64 {
         let differs = 0.75 * (1.0 - jaccard.clamp(0.0, 1.0));

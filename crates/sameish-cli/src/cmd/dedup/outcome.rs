@@ -84,7 +84,8 @@ impl Outcome {
                 let center = deduped.grouping.center[doc as usize];
                 let similarity = rounded(deduped.grouping.similarity[doc as usize]);
                 let (id, kept) = (deduped.ids.get(doc), deduped.ids.get(center));
-                format!("{{\"id\":{id},\"kept\":{kept},\"similarity\":{similarity}}}\n")
+                let verified = verified_field(deduped.grouping.verified[doc as usize]);
+                format!("{{\"id\":{id},\"kept\":{kept},\"similarity\":{similarity}{verified}}}\n")
             });
             write_lines(path, lines, run.force, sources)?;
         }
@@ -96,12 +97,18 @@ impl Outcome {
         let similarity = |doc: &u32| f64::from(deduped.grouping.similarity[*doc as usize]);
         let mean = cluster[1..].iter().map(similarity).sum::<f64>() / (cluster.len() - 1) as f64;
         format!(
-            "{{\"id\":\"cluster-{number}\",\"center\":{},\"members\":[{}],\"mean_similarity\":{}}}\n",
+            "{{\"id\":\"cluster-{number}\",\"center\":{},\"members\":[{}],\"mean_similarity\":{}{}}}\n",
             members[0],
             members.join(","),
-            rounded(mean as f32)
+            rounded(mean as f32),
+            verified_field(cluster[1..].iter().all(|&doc| deduped.grouping.verified[doc as usize]))
         )
     }
+}
+
+/// What was not seen in the texts themselves says so.
+fn verified_field(verified: bool) -> &'static str {
+    if verified { "" } else { ",\"verified\":false" }
 }
 
 fn rounded(similarity: f32) -> f64 {

@@ -2,16 +2,20 @@
 
 use super::summary::Stages;
 use super::{Choice, Work};
-use crate::args::Size;
+use crate::batch::budget::Budget;
+use crate::batch::corpus::bands;
+use crate::batch::distance::group_by_distance;
 use crate::batch::fetch::Fetcher;
 use crate::batch::group::{Grouper, Grouping, leaders, order};
-use crate::batch::sign::{Doc, Ids, Keep, Names, Signed, Signing, State};
+use crate::batch::judging::Known;
+use crate::batch::sign::{Counted, Doc, Ids, Keep, Keys, Names, Signed, Signing, State};
 use crate::exit::Failure;
 use crate::input::Reading;
 use crate::input::find::Source;
-use crate::load::OnDupId;
+use crate::on_dup_id::OnDupId;
 use crate::output::messages::Messages;
-use sameish::{BandTags, Bands, Engine, Screen, Templates, WordFrequencies};
+use crate::pipeline::pool;
+use sameish::{BandTags, Bands, Engine, Templates, WordFrequencies};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,13 +23,12 @@ use std::sync::Arc;
 pub(super) struct Plan {
     engine: Arc<Engine>,
     bands: Bands,
-    screen: Screen,
     keep: Keep,
     on_dup_id: OnDupId,
     keep_templates: bool,
     threads: usize,
     temp_dir: Option<PathBuf>,
-    memory: Option<usize>,
+    budget: Budget,
 }
 
 impl Plan {
@@ -36,51 +39,40 @@ impl Plan {
         threads: usize,
         on_dup_id: OnDupId,
     ) -> Result<Plan, Failure> {
-        let usage = |error: sameish::Error| Failure::usage(error.to_string());
         let config = engine.config();
-        let (bands, screen) = match (
-            config.bands().map_err(usage)?,
-            config.screen(),
-            config.matching.verify,
-            &config.simhash,
-        ) {
-            (Some(bands), Some(screen), true, None) => (bands, screen),
-            _ => {
-                return Err(Failure::usage(
-                    "dedup needs settings that make MinHash signatures alone and verify, such as `--preset copies`",
-                ));
-            }
-        };
-        let memory = work.max_memory.map(Size::bytes);
-        if memory.is_some_and(|memory| memory < LEAST_MEMORY) {
-            return Err(Failure::usage(format!("`--max-memory` must be at least {}M", LEAST_MEMORY >> 20)));
+        let fingerprints_alone = config.simhash.is_some() && config.minhash.is_none();
+        if config.sdr.is_some() || !config.matching.verify && !fingerprints_alone {
+            return Err(Failure::usage(
+                "dedup needs settings that verify or make fingerprints alone, and no sparse codes: \
+                 such as `--preset copies` or `--preset wire`",
+            ));
         }
         Ok(Plan {
             engine: engine.clone(),
-            bands,
-            screen,
+            bands: bands(config)?,
             keep: choice.keep.0.clone(),
             on_dup_id,
-            keep_templates: config.matching.templates == Templates::Keep,
+            keep_templates: config.matching.verify && config.matching.templates == Templates::Keep,
             threads,
             temp_dir: work.temp_dir.clone(),
-            memory,
+            budget: Budget::new(work.max_memory)?,
         })
     }
 
     pub(super) fn signing(&self) -> Signing {
-        let share = |of: usize| self.memory.map_or(usize::MAX, |memory| memory / of);
         Signing {
             engine: self.engine.clone(),
             tags: BandTags::new(self.bands),
             bands: self.bands,
             keep: self.keep.clone(),
+            keys: Keys::Verbatim,
             on_dup_id: self.on_dup_id,
-            facts: self.keep_templates,
+            facts: if self.keep_templates { Counted::Sample } else { Counted::None },
+            texts: true,
             threads: self.threads,
             temp_dir: self.temp_dir.clone(),
-            tags_in_memory: share(8),
-            max_held: share(2),
+            tags_in_memory: self.budget.tags(),
+            max_held: self.budget.held(),
         }
     }
 
@@ -98,6 +90,7 @@ impl Plan {
             sources,
             keys,
             tags,
+            prints,
             outlines,
             ranks,
             inputs,
@@ -106,40 +99,43 @@ impl Plan {
             frequencies,
             against,
             own_starts,
+            ..
         } = signed;
         let order = order(docs.len(), &ranks, against);
-        let leader = leaders(&docs, &keys, &order);
-        drop((keys, ranks));
+        let leader = leaders(&docs, &keys, &prints, &order);
+        drop(ranks);
         let takes = |doc: u32| leader[doc as usize] == doc && docs[doc as usize].state == State::Long;
-        let room = self.memory.map_or(usize::MAX, |memory| memory / 8);
-        let buckets = tags.buckets(takes, room)?;
+        let buckets = tags.buckets(takes, self.budget.sorting())?;
         stages.end("pair");
         let fetcher = Fetcher::new(inputs, spool.finish()?, reading.rules)?;
-        let grouper = Grouper {
+        let known = Known {
             engine: &self.engine,
             docs: &docs,
+            keys: &keys,
+            prints: &prints,
+            codes: &[],
             fetcher: &fetcher,
+            facts: self.keep_templates,
+        };
+        let grouper = Grouper {
+            known,
             outlines: &outlines,
-            screen: self.screen,
             frequencies: frequencies.as_ref(),
             keep_templates: self.keep_templates,
             against,
             histogram,
-            window_bytes: self.memory.map_or(WINDOW_BYTES, |memory| (memory / 32).min(WINDOW_BYTES)),
+            window_bytes: self.budget.window(),
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build()?;
         let progress = |done| messages.share("comparing", done, order.len());
-        let grouping = pool.install(|| grouper.run(&order, &leader, &buckets, progress))?;
+        let grouping = match self.engine.config().matching.verify {
+            false => group_by_distance(&known, &order, &leader, against, progress)?,
+            true => pool(self.threads)?.install(|| grouper.run(&order, &leader, &buckets, progress))?,
+        };
         stages.end("verify");
         let starts = starts.split_off(own_starts);
         Ok(Deduped { docs, ids, sources, order, grouping, against, starts, fetcher, frequencies })
     }
 }
-
-/// Below this nothing works.
-const LEAST_MEMORY: usize = 64 << 20;
-/// Text that is loaded at once.
-const WINDOW_BYTES: usize = 16 << 20;
 
 /// All documents and who belongs to whom.
 pub(super) struct Deduped {

@@ -56,6 +56,9 @@ pub(super) struct Summary {
     seconds: f64,
     stages: BTreeMap<&'static str, f64>,
     peak_memory: Option<u64>,
+    /// For words, not for machines: there `verified` is 0.
+    #[serde(skip)]
+    unverified: bool,
 }
 
 impl Summary {
@@ -93,6 +96,7 @@ impl Summary {
             seconds: counts.seconds,
             stages: stages.done.into_iter().collect(),
             peak_memory: peak_memory(),
+            unverified: !engine.config().matching.verify,
         }
     }
 
@@ -125,6 +129,9 @@ impl Summary {
             "matches between clusters were cut, so that every document matches the one that stands for it.",
         );
         add(self.caps_hit, "limits were hit: some matches may be missing.");
+        if self.unverified {
+            notes.push("Texts were judged by their fingerprints alone; nothing was verified.".to_owned());
+        }
         notes
     }
 
@@ -151,6 +158,9 @@ impl Summary {
         add(self.caps_hit, "limits hit so that some may be missing");
         if let Some(recall) = self.expected_recall {
             _ = write!(words, "; {:.1} % of pairs at the threshold expected to be found", 100.0 * recall);
+        }
+        if self.unverified {
+            words += "; judged by fingerprints alone, not verified";
         }
         _ = write!(words, "; {:.1} MB in {:.2} s", self.bytes as f64 / 1e6, self.seconds);
         words

@@ -8,7 +8,7 @@ use crate::input::find::Found;
 use crate::input::reject::{Broken, Reject};
 use crate::input::{Batches, Reading};
 use crate::intake::{Counts, Intake};
-use crate::load::{OnDupId, repeated_id};
+use crate::on_dup_id::{OnDupId, repeated_id};
 use crate::pipeline::{in_order, with_scratch};
 use sameish::{DocId, Engine, Prepared, Scratch, Status, TextKey, TokenHash, hash_token};
 use std::collections::{BTreeMap, HashMap, HashSet};
