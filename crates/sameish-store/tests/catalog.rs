@@ -28,7 +28,11 @@ fn article(subject: u64, changed: usize) -> String {
 }
 
 fn document(id: u64, text: String) -> Document {
-    Document { title: Some(format!("Title {id}")), source: Some("example.com".into()), ..Document::new(id, text) }
+    Document {
+        title: Some(format!("Title {id}")),
+        source: Some("example.com".into()),
+        ..Document::new(id, text)
+    }
 }
 
 fn ids(found: &[sameish_store::Similar]) -> Vec<DocId> {
@@ -51,7 +55,8 @@ fn an_inserted_document_is_found_and_survives_a_restart() {
     let catalog = open(&folder);
     let articles = catalog.collection("articles").unwrap();
     assert_eq!(articles.digest().unwrap(), digest);
-    let found = articles.similar(&1.into(), SimilarOptions { evidence: Some(5), ..Default::default() }).unwrap();
+    let found =
+        articles.similar(&1.into(), SimilarOptions { evidence: Some(5), ..Default::default() }).unwrap();
     assert_eq!(ids(&found.similar), [2.into()]);
     let similar = &found.similar[0];
     assert_eq!(similar.title.as_deref(), Some("Title 2"));
@@ -59,7 +64,10 @@ fn an_inserted_document_is_found_and_survives_a_restart() {
     let query = articles.query(&Document::new(0, article(9, 3)), SimilarOptions::default()).unwrap();
     assert_eq!(ids(&query.similar), [3.into()]);
     let stored = articles.get(&2.into()).unwrap().unwrap();
-    assert_eq!((stored.document.content, stored.cluster), (document(2, article(1, 5)).content, first.cluster));
+    assert_eq!(
+        (stored.document.content, stored.cluster),
+        (document(2, article(1, 5)).content, first.cluster)
+    );
     assert_eq!(articles.get(&DocId::from("2")).unwrap(), None);
     articles.rebuild().unwrap();
     assert_eq!(articles.digest().unwrap(), digest);
@@ -71,7 +79,10 @@ fn the_same_text_is_unchanged_and_another_a_conflict() {
     let (_folder, _catalog, articles) = make(Preset::Articles);
     let first = articles.insert(document(1, article(1, 0))).unwrap();
     let again = articles.insert(document(1, article(1, 0))).unwrap();
-    assert_eq!((again.outcome, again.cluster, again.duplicates.len()), (Outcome::Unchanged, first.cluster, 0));
+    assert_eq!(
+        (again.outcome, again.cluster, again.duplicates.len()),
+        (Outcome::Unchanged, first.cluster, 0)
+    );
     assert!(matches!(articles.insert(document(1, article(2, 0))), Err(Error::Conflict { .. })));
     assert_eq!(articles.replace(document(1, article(1, 0))).unwrap().outcome, Outcome::Unchanged);
     let replaced = articles.replace(document(1, article(2, 0))).unwrap();
@@ -173,7 +184,10 @@ fn old_documents_leave_index_clusters_and_store() {
     let catalog = open(&folder);
     let config = CollectionConfig { retention_days: Some(30), ..CollectionConfig::new(Preset::Articles) };
     let articles = catalog.create("kept", config).unwrap();
-    let dated = |id, date: &str| Document { published_at: Some(date.into()), ..document(id, article(1, id as usize)) };
+    let dated = |id, date: &str| Document {
+        published_at: Some(date.into()),
+        ..document(id, article(1, id as usize))
+    };
     let first = articles.insert(dated(1, "2024-01-01")).unwrap();
     articles.insert(dated(2, "2024-02-15")).unwrap();
     articles.insert(document(3, article(1, 3))).unwrap();
@@ -231,7 +245,8 @@ fn a_second_process_is_refused_and_readers_are_not() {
     let second = Catalog::open(folder.path(), OpenOptions::default());
     let message = second.unwrap_err().to_string();
     assert!(message.contains(&format!("in use by process {}", std::process::id())), "{message}");
-    let reading = Catalog::open(folder.path(), OpenOptions { read_only: true, ..Default::default() }).unwrap();
+    let reading =
+        Catalog::open(folder.path(), OpenOptions { read_only: true, ..Default::default() }).unwrap();
     assert_eq!(reading.health(), Health::ReadOnly);
     let seen = reading.collection("articles").unwrap();
     assert_eq!(seen.len(), 1);
