@@ -3,12 +3,13 @@
 //! One of seven numbers (DESIGN.md section 5). A command that meets several problems reports the most serious.
 
 use crate::output::messages::say;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Exit {
     /// All is well.
     Clean = 0,

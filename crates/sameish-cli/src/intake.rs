@@ -9,7 +9,7 @@ use crate::input::reject::{Broken, Reject};
 use crate::output::file::{Output, same_place};
 use crate::output::jsonl::push_line;
 use crate::output::messages::{Messages, counted, grouped, say};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The flags of commands that read documents and write data.
@@ -24,7 +24,7 @@ pub(crate) struct RunArgs {
     pub(crate) force: bool,
     /// What to do with a record that can not be used
     #[arg(long, value_enum, default_value_t = OnBad::Reject)]
-    on_bad: OnBad,
+    pub(crate) on_bad: OnBad,
     /// Write each rejected record to this file: where it was, why, and how it begins
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
@@ -161,6 +161,17 @@ impl Intake {
         Err(Failure::new(self.exit, format!("stopped at the first bad record: {reject}")))
     }
 
+    /// Keeps the list of rejects so far, for `--resume`.
+    pub(crate) fn save_rejects(&self, place: &Path) -> Result<(), Failure> {
+        self.rejects.as_ref().map_or(Ok(()), |rejects| rejects.copy_to(place))
+    }
+
+    /// Goes on from where an earlier run was.
+    pub(crate) fn go_on(&mut self, counts: Counts, exit: Exit, rejects: &Path) -> Result<(), Failure> {
+        (self.counts, self.exit) = (counts, exit);
+        self.rejects.as_mut().map_or(Ok(()), |output| output.append(rejects))
+    }
+
     /// Counts a batch and shows how far things are.
     pub(crate) fn count(&mut self, counts: &Counts) {
         self.counts.add(counts);
@@ -177,13 +188,13 @@ impl Intake {
 }
 
 /// What a run comes to.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) documents: u64,
     pub(crate) too_short: u64,
     pub(crate) rejected: u64,
     /// Records that were there before, with the same id and text.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) repeated: u64,
     /// Documents in which bytes that are not UTF-8 were replaced.
     pub(crate) replaced: u64,

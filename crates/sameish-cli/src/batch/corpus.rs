@@ -5,6 +5,7 @@ use super::fetch::Fetcher;
 use super::group::{leaders, order};
 use super::judging::{Known, needs_texts};
 use super::sign::{Counted, Doc, Ids, Keep, Keys, Outlines, Signed, Signing, State};
+use super::stage::TempFiles;
 use crate::args::MemoryArgs;
 use crate::exit::Failure;
 use crate::input::Reading;
@@ -77,7 +78,7 @@ impl CorpusPlan {
             facts: self.facts,
             texts: needs_texts(&self.engine),
             threads: self.threads,
-            temp_dir: self.memory.temp_dir.clone(),
+            files: TempFiles::new(self.memory.temp_dir.clone(), None),
             tags_in_memory: budget.tags(),
             max_held: budget.held(),
         };

@@ -10,6 +10,7 @@ use super::sign::{Doc, Outlines, Rank, State};
 use super::tags::Repeats;
 use crate::exit::Failure;
 use sameish::{Buckets, DocNumber, Fingerprint, HammingIndex, Hit, Judge, TextKey, Verdict, WordFrequencies};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
@@ -59,7 +60,7 @@ pub(crate) struct Grouping {
     pub(crate) templates: Vec<(u32, u32, f32)>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct GroupCounts {
     pub(crate) candidates: u64,
     pub(crate) verified: u64,

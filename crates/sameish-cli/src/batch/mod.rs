@@ -21,9 +21,11 @@ pub(crate) mod judging;
 pub(crate) mod linkage;
 pub(crate) mod matches;
 pub(crate) mod near;
+pub(crate) mod saved;
 pub(crate) mod sign;
 pub(crate) mod spool;
 pub(crate) mod spread;
+pub(crate) mod stage;
 pub(crate) mod tags;
 pub(crate) mod write;
 

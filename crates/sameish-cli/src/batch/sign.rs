@@ -1,6 +1,7 @@
 //! Every document once: its tags, and where it lies.
 
 use super::spool::{self, Spool};
+use super::stage::TempFiles;
 use super::tags::Tags;
 use crate::exit::{Exit, Failure};
 use crate::input::batch::{Batch, Rules};
@@ -17,7 +18,6 @@ use sameish::{
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What is held of a document.
@@ -141,7 +141,7 @@ pub(crate) struct Signing {
     /// Whether texts are asked for again.
     pub(crate) texts: bool,
     pub(crate) threads: usize,
-    pub(crate) temp_dir: Option<PathBuf>,
+    pub(crate) files: TempFiles,
     /// Bytes of tags that may stay in memory.
     pub(crate) tags_in_memory: usize,
     /// Bytes of documents and their places that may be held.
@@ -200,13 +200,13 @@ impl Signing {
             sources: Names::default(),
             keys: Vec::new(),
             outlines: Outlines::new(&self.engine),
-            tags: Tags::new(self.bands, self.tags_in_memory),
+            tags: Tags::new(self.bands, self.tags_in_memory, self.files.clone()),
             prints: Vec::new(),
             codes: Vec::new(),
             ranks: Vec::new(),
             inputs: Vec::new(),
             starts: Vec::new(),
-            spool: Spool::new(self.temp_dir.clone()),
+            spool: Spool::new(self.files.clone()),
             frequencies: (self.facts != Counted::None).then(WordFrequencies::default),
             against: 0,
             own_starts: 0,
@@ -457,7 +457,7 @@ impl End<'_> {
         signed.ids.push(&ready.id);
         signed.keys.push(ready.key);
         signed.outlines.push(ready.outline);
-        signed.tags.push(row, self.signing.temp_dir.as_deref())?;
+        signed.tags.push(row)?;
         if self.signing.engine.config().simhash.is_some() {
             signed.prints.push(ready.print);
         }
@@ -520,6 +520,14 @@ impl Outlines {
         Outlines { list: Vec::new(), screen: engine.config().screen() }
     }
 
+    pub(super) fn with_list(engine: &Engine, list: Vec<Outline>) -> Outlines {
+        Outlines { list, ..Outlines::new(engine) }
+    }
+
+    pub(super) fn list(&self) -> &[Outline] {
+        &self.list
+    }
+
     fn push(&mut self, outline: Outline) {
         if self.screen.is_some() {
             self.list.push(outline);
@@ -561,6 +569,15 @@ impl Ids {
         self.ends.push(self.bytes.len() as u64);
     }
 
+    /// The bytes of all, and where each ends.
+    pub(super) fn parts(&self) -> (&[u8], &[u64]) {
+        (&self.bytes, &self.ends)
+    }
+
+    pub(super) fn from_parts(bytes: Vec<u8>, ends: Vec<u64>) -> Ids {
+        Ids { bytes, ends }
+    }
+
     /// As JSON.
     pub(crate) fn get(&self, doc: u32) -> &str {
         let start = if doc == 0 { 0 } else { self.ends[doc as usize - 1] };
@@ -585,6 +602,15 @@ impl Names {
         self.numbers.insert(name.to_owned(), number);
         self.names.push(name.to_owned());
         number
+    }
+
+    /// In the order of their numbers.
+    pub(super) fn list(&self) -> &[String] {
+        &self.names
+    }
+
+    pub(super) fn from_list(names: Vec<String>) -> Names {
+        Names { numbers: names.iter().cloned().zip(0..).collect(), names }
     }
 
     pub(crate) fn get(&self, number: u32) -> &str {

@@ -1,16 +1,15 @@
 //! Texts that can not be read again where they came from.
 
-use super::tags::temporary_file;
+use super::stage::TempFiles;
 use super::temporary;
 use crate::exit::Failure;
 use sameish::Content;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 
 /// Texts one behind the other in a file without a name.
 pub(crate) struct Spool {
-    folder: Option<PathBuf>,
+    files: TempFiles,
     file: Option<BufWriter<File>>,
     len: u64,
 }
@@ -19,15 +18,15 @@ pub(crate) struct Spool {
 const BETWEEN: char = '\u{1F}';
 
 impl Spool {
-    pub(crate) fn new(folder: Option<PathBuf>) -> Spool {
-        Spool { folder, file: None, len: 0 }
+    pub(crate) fn new(files: TempFiles) -> Spool {
+        Spool { files, file: None, len: 0 }
     }
 
     /// Adds bytes, and gives their place.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<u64, Failure> {
         let failed = |error: std::io::Error| temporary(&error);
         if self.file.is_none() {
-            let file = temporary_file(self.folder.as_deref()).map_err(failed)?;
+            let file = self.files.create("spool").map_err(failed)?;
             self.file = Some(BufWriter::with_capacity(1 << 20, file));
         }
         let at = self.len;
@@ -36,6 +35,25 @@ impl Spool {
         }
         self.len += bytes.len() as u64;
         Ok(at)
+    }
+
+    /// Brings everything to the disk, for `--resume`; gives how much there is.
+    pub(crate) fn save(&mut self) -> Result<u64, Failure> {
+        let file = self.file.as_mut().map(|file| file.flush().and_then(|()| file.get_ref().sync_all()));
+        file.unwrap_or(Ok(())).map_err(|error| temporary(&error))?;
+        Ok(self.len)
+    }
+
+    /// What [`Spool::save`] left.
+    pub(crate) fn load(files: TempFiles, len: u64) -> std::io::Result<Spool> {
+        if len == 0 {
+            return Ok(Spool::new(files));
+        }
+        let file = files.open("spool")?;
+        match file.metadata()?.len() == len {
+            true => Ok(Spool { file: Some(BufWriter::new(file)), files, len }),
+            false => Err(std::io::ErrorKind::InvalidData.into()),
+        }
     }
 
     /// The file, for reading, if there is anything in it.

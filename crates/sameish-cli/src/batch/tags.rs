@@ -1,11 +1,11 @@
 //! The tags of all documents, a row for each.
 
+use super::stage::TempFiles;
 use super::temporary;
 use crate::exit::Failure;
 use sameish::{Bands, Buckets, BucketsBuilder, DocNumber};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::Path;
 
 /// Rows of tags, in memory until there are too many.
 pub(crate) struct Tags {
@@ -15,23 +15,24 @@ pub(crate) struct Tags {
     columns: Vec<Vec<u32>>,
     /// Bytes that may stay in memory.
     limit: usize,
+    files: TempFiles,
     file: Option<BufWriter<File>>,
 }
 
 impl Tags {
-    pub(crate) fn new(bands: Bands, limit: usize) -> Tags {
+    pub(crate) fn new(bands: Bands, limit: usize, files: TempFiles) -> Tags {
         let bands = bands.count as usize;
-        Tags { bands, rows: 0, columns: vec![Vec::new(); bands], limit, file: None }
+        Tags { bands, rows: 0, columns: vec![Vec::new(); bands], limit, files, file: None }
     }
 
     /// Adds the row of the next document; none for one without a signature.
-    pub(crate) fn push(&mut self, row: &[u32], folder: Option<&Path>) -> Result<(), Failure> {
+    pub(crate) fn push(&mut self, row: &[u32]) -> Result<(), Failure> {
         for (band, column) in self.columns.iter_mut().enumerate() {
             column.push(row.get(band).copied().unwrap_or(0));
         }
         self.rows += 1;
         if self.in_memory() * self.bands * 4 > self.limit {
-            self.spill(folder)?;
+            self.spill()?;
         }
         Ok(())
     }
@@ -41,10 +42,10 @@ impl Tags {
         self.columns.first().map_or(0, Vec::len)
     }
 
-    fn spill(&mut self, folder: Option<&Path>) -> Result<(), Failure> {
+    fn spill(&mut self) -> Result<(), Failure> {
         let failed = |error: std::io::Error| temporary(&error);
         if self.file.is_none() {
-            self.file = Some(BufWriter::with_capacity(1 << 20, temporary_file(folder).map_err(failed)?));
+            self.file = Some(BufWriter::with_capacity(1 << 20, self.files.create("tags").map_err(failed)?));
         }
         if let Some(file) = &mut self.file {
             for row in 0..self.columns.first().map_or(0, Vec::len) {
@@ -57,10 +58,44 @@ impl Tags {
         Ok(())
     }
 
+    /// All rows as a file that outlives the run, for `--resume`. What was in memory stays there too.
+    pub(crate) fn save(&mut self) -> Result<(), Failure> {
+        let spilled = self.file.is_some();
+        let columns = self.columns.clone();
+        self.spill()?;
+        let file = self.file.as_mut().map(|file| file.flush().and_then(|()| file.get_ref().sync_all()));
+        file.unwrap_or(Ok(())).map_err(|error| temporary(&error))?;
+        if !spilled {
+            self.columns = columns;
+            self.file = None;
+        }
+        Ok(())
+    }
+
+    /// The rows that [`Tags::save`] wrote, in memory if they may be there.
+    pub(crate) fn load(bands: Bands, limit: usize, files: TempFiles, rows: usize) -> std::io::Result<Tags> {
+        let mut tags = Tags::new(bands, limit, files);
+        let file = tags.files.open("tags")?;
+        if file.metadata()?.len() != (rows * tags.bands * 4) as u64 {
+            return Err(std::io::ErrorKind::InvalidData.into());
+        }
+        tags.rows = rows;
+        tags.file = Some(BufWriter::new(file));
+        if rows * tags.bands * 4 <= limit {
+            let mut columns = vec![Vec::with_capacity(rows); tags.bands];
+            for (band, column) in columns.iter_mut().enumerate() {
+                let read = tags.each(band, |_, tag| column.push(tag));
+                read.map_err(|failure| std::io::Error::other(failure.to_string()))?;
+            }
+            (tags.columns, tags.file) = (columns, None);
+        }
+        Ok(tags)
+    }
+
     /// The buckets of those documents for which `takes` says so. Sorts as many entries at a time as fit into `room` bytes.
     pub(crate) fn buckets(mut self, takes: impl Fn(u32) -> bool, room: usize) -> Result<Buckets, Failure> {
         if self.file.is_some() && self.in_memory() > 0 {
-            self.spill(None)?;
+            self.spill()?;
         }
         let parts = (self.rows * size_of::<(u32, DocNumber)>()).div_ceil(room.max(1 << 20)).max(1) as u64;
         let mut builder = BucketsBuilder::new(self.rows);
@@ -144,14 +179,6 @@ impl Repeats {
     }
 }
 
-/// A file without a name, which goes with us.
-pub(crate) fn temporary_file(folder: Option<&Path>) -> std::io::Result<File> {
-    match folder {
-        Some(folder) => tempfile::tempfile_in(folder),
-        None => tempfile::tempfile(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,10 +187,10 @@ mod tests {
     fn buckets_are_the_same_on_disk_and_in_parts() {
         let bands = Bands { count: 3, rows: 5 };
         let fill = |limit| {
-            let mut tags = Tags::new(bands, limit);
+            let mut tags = Tags::new(bands, limit, TempFiles::default());
             for doc in 0..5000u32 {
                 let tag = |band: u32| (doc * (band + 1) % 701).wrapping_mul(0x9E37_79B9);
-                tags.push(&[tag(0), tag(1), tag(2)], None).unwrap();
+                tags.push(&[tag(0), tag(1), tag(2)]).unwrap();
             }
             tags
         };

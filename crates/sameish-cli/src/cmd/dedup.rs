@@ -3,9 +3,11 @@
 mod outcome;
 mod plan;
 mod report;
+mod resume;
 mod summary;
 
 use crate::args::{EngineArgs, InputArgs, MatchArgs, Size, TemplateArgs};
+use crate::batch::saved::AllInputs;
 use crate::batch::sign::{HELD_BYTES, Keep};
 use crate::batch::temporary;
 use crate::batch::write::{Target, Writing};
@@ -17,6 +19,7 @@ use crate::output::messages::{grouped, say};
 use crate::output::packed::Packing;
 use outcome::Outcome;
 use plan::Plan;
+use resume::Key;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -89,6 +92,10 @@ struct Work {
     /// Folder for temporary files [default: the system's]
     #[arg(long, value_name = "FOLDER")]
     temp_dir: Option<PathBuf>,
+    /// Go on from the last finished stage of a run that was cut off, with the same inputs and settings. Stages are kept in
+    /// `--temp-dir` until the run is over
+    #[arg(long)]
+    resume: bool,
     /// How the output is packed [default: as its name says, in a folder as the input]
     #[arg(long, value_enum)]
     compress: Option<Packing>,
@@ -163,16 +170,31 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     }
     let (sources, against) = (input.find()?, input.find_also(&choice.against)?);
     check_outputs(&choice, &work, &run, reading.whole_files, &sources, &against)?;
-    let (sources, _spools) = spooled(sources, &work)?;
-    let (against, _more_spools) = spooled(against, &work)?;
+    resume::check_temp_dir(&work)?;
+    let (sources, spools) = spooled(sources, &work)?;
+    let (against, more_spools) = spooled(against, &work)?;
+    let piped = !(spools.is_empty() && more_spools.is_empty());
+    let on_dup_id = matching.on_dup_id;
+    let key = Key {
+        engine: &engine,
+        choice: &choice,
+        run: &run,
+        on_dup_id,
+        reading: &reading,
+        against: &against,
+        sources: &sources,
+    };
+    let folder = resume::stage_folder(&work, piped, &key)?;
     let mut intake = run.intake(&sources)?;
     if run.talks() {
         say_estimate(&sources, &work);
     }
     let mut stages = Stages::new();
-    let signed = plan.signing().run(against, sources.clone(), reading.clone(), &mut intake)?;
-    stages.end("sign");
-    let deduped = plan.dedup(signed, &reading, choice.report.is_some(), &mut stages, &mut intake.messages)?;
+    let inputs = AllInputs { against: &against, own: &sources };
+    let signed = plan.sign(&inputs, &reading, folder.as_ref(), &mut stages, &mut intake)?;
+    let histogram = choice.report.is_some();
+    let deduped =
+        plan.dedup(signed, &reading, histogram, folder.as_ref(), &mut stages, &mut intake.messages)?;
     intake.messages.clear();
     let outcome = Outcome::new(&deduped, choice.per_source);
     if run.talks() {
@@ -192,6 +214,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         stages.end("write");
     }
     let (counts, mut exit) = intake.finish()?;
+    // A run that was refused may be asked again with `--force`.
+    if let Some(folder) = folder.filter(|_| !(refused && work.resume)) {
+        folder.remove()?;
+    }
     if closed {
         return Ok(Exit::Clean);
     }

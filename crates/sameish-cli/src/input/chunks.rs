@@ -21,7 +21,7 @@ const KEPT: usize = 256;
 pub(crate) struct Chunks {
     source: Source,
     bytes: Box<dyn Read + Send>,
-    format: Arc<dyn Format>,
+    pub(super) format: Arc<dyn Format>,
     max_line: usize,
     /// Read and not yet cut.
     buffer: Vec<u8>,

@@ -133,6 +133,15 @@ pub(crate) fn look(source: &Source, reading: &Reading) -> Result<Look, Broken> {
     Ok(Look { kind: Some(kind).filter(|_| !empty), header })
 }
 
+/// How the records of an input are read, if it is not Parquet, whose rows are not read again where they lie.
+pub(crate) fn format_of(source: &Source, reading: &Reading) -> Option<Arc<dyn Format>> {
+    let quiet = Reading { quiet: true, ..reading.clone() };
+    match start(source.clone(), &quiet) {
+        Ok(Some(Input::Bytes(chunks))) => Some(chunks.format),
+        _ => None,
+    }
+}
+
 /// Opens an input and finds its format. Gives nothing where the input is empty.
 fn start(source: Source, reading: &Reading) -> Result<Option<Input>, Broken> {
     let opened = open_any(&source, reading.max_expanded)?;

@@ -84,6 +84,20 @@ impl Output {
         }
     }
 
+    /// Copies what was written so far; nothing where it went to somebody else.
+    pub(crate) fn copy_to(&self, place: &Path) -> Result<(), Failure> {
+        let Output::Pending { temporary, .. } = self else { return Ok(()) };
+        let copied = fs::copy(temporary.path(), place).and_then(|_| File::open(place)?.sync_all());
+        copied.map_err(|error| failed(&escaped_name(place.as_os_str()), &error))
+    }
+
+    /// Writes what [`Output::copy_to`] copied.
+    pub(crate) fn append(&mut self, place: &Path) -> Result<(), Failure> {
+        let Output::Pending { temporary, .. } = self else { return Ok(()) };
+        let appended = File::open(place).and_then(|mut file| io::copy(&mut file, temporary));
+        appended.map(|_| ()).map_err(|error| failed(&escaped_name(place.as_os_str()), &error))
+    }
+
     /// Brings all of it to the disk and closes the file: many outputs may wait for their names together.
     pub(crate) fn seal(self) -> Result<Output, Failure> {
         let name = self.name();
@@ -155,7 +169,7 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// A new name lasts when its folder is on the disk too.
-fn sync_folder(target: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(target: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder_of(target))?.sync_all() } else { Ok(()) }
 }
 

@@ -50,6 +50,14 @@ impl Messages {
         }
     }
 
+    /// Something worth knowing that is no fault.
+    pub(crate) fn note(&mut self, words: &str) {
+        if !self.quiet {
+            self.clear();
+            say(format_args!("note: {words}"));
+        }
+    }
+
     /// Seconds since the run began.
     pub(crate) fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()

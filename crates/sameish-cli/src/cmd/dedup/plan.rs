@@ -8,12 +8,15 @@ use crate::batch::distance::group_by_distance;
 use crate::batch::fetch::Fetcher;
 use crate::batch::group::{Grouper, Grouping, leaders, order};
 use crate::batch::judging::Known;
+use crate::batch::saved::{AllInputs, load_grouping, load_signed, save_grouping, save_signed};
 use crate::batch::sign::{Counted, Doc, Ids, Keep, Keys, Names, Signed, Signing, State};
+use crate::batch::stage::{StageFolder, TempFiles};
 use crate::exit::Failure;
 use crate::input::Reading;
 use crate::input::find::Source;
+use crate::intake::Intake;
 use crate::on_dup_id::OnDupId;
-use crate::output::messages::Messages;
+use crate::output::messages::{Messages, counted};
 use crate::pipeline::pool;
 use sameish::{BandTags, Bands, Engine, Templates, WordFrequencies};
 use std::path::PathBuf;
@@ -59,7 +62,34 @@ impl Plan {
         })
     }
 
-    pub(super) fn signing(&self) -> Signing {
+    /// Reads and signs everything, or takes what an earlier run left.
+    pub(super) fn sign(
+        &self,
+        inputs: &AllInputs<'_>,
+        reading: &Reading,
+        folder: Option<&StageFolder>,
+        stages: &mut Stages,
+        intake: &mut Intake,
+    ) -> anyhow::Result<(Signed, Vec<u32>)> {
+        let signing = self.signing(folder);
+        let loaded =
+            folder.map(|folder| load_signed(folder, &signing, inputs, reading, intake)).transpose()?;
+        if let Some((signed, order)) = loaded.flatten() {
+            let documents = counted(signed.docs.len() as u64, "document");
+            intake.messages.note(&format!("goes on with {documents} that an earlier run has read"));
+            return Ok((signed, order));
+        }
+        let (against, own) = (inputs.against.to_vec(), inputs.own.to_vec());
+        let mut signed = signing.run(against, own, reading.clone(), intake)?;
+        let order = order(signed.docs.len(), &signed.ranks, signed.against);
+        if let Some(folder) = folder {
+            save_signed(folder, &mut signed, &order, inputs, intake)?;
+        }
+        stages.end("sign");
+        Ok((signed, order))
+    }
+
+    fn signing(&self, folder: Option<&StageFolder>) -> Signing {
         Signing {
             engine: self.engine.clone(),
             tags: BandTags::new(self.bands),
@@ -70,7 +100,7 @@ impl Plan {
             facts: if self.keep_templates { Counted::Sample } else { Counted::None },
             texts: true,
             threads: self.threads,
-            temp_dir: self.temp_dir.clone(),
+            files: TempFiles::new(self.temp_dir.clone(), folder),
             tags_in_memory: self.budget.tags(),
             max_held: self.budget.held(),
         }
@@ -78,9 +108,10 @@ impl Plan {
 
     pub(super) fn dedup(
         &self,
-        signed: Signed,
+        (signed, order): (Signed, Vec<u32>),
         reading: &Reading,
         histogram: bool,
+        folder: Option<&StageFolder>,
         stages: &mut Stages,
         messages: &mut Messages,
     ) -> anyhow::Result<Deduped> {
@@ -92,7 +123,6 @@ impl Plan {
             tags,
             prints,
             outlines,
-            ranks,
             inputs,
             mut starts,
             spool,
@@ -101,9 +131,23 @@ impl Plan {
             own_starts,
             ..
         } = signed;
-        let order = order(docs.len(), &ranks, against);
         let leader = leaders(&docs, &keys, &prints, &order);
-        drop(ranks);
+        let starts = starts.split_off(own_starts);
+        if let Some(grouping) = folder.and_then(load_grouping) {
+            messages.note("goes on with the clusters that an earlier run has found");
+            let fetcher = Fetcher::new(inputs, spool.finish()?, reading.rules)?;
+            return Ok(Deduped {
+                docs,
+                ids,
+                sources,
+                order,
+                grouping,
+                against,
+                starts,
+                fetcher,
+                frequencies,
+            });
+        }
         let takes = |doc: u32| leader[doc as usize] == doc && docs[doc as usize].state == State::Long;
         let buckets = tags.buckets(takes, self.budget.sorting())?;
         stages.end("pair");
@@ -131,8 +175,10 @@ impl Plan {
             false => group_by_distance(&known, &order, &leader, against, progress)?,
             true => pool(self.threads)?.install(|| grouper.run(&order, &leader, &buckets, progress))?,
         };
+        if let Some(folder) = folder {
+            save_grouping(folder, &grouping)?;
+        }
         stages.end("verify");
-        let starts = starts.split_off(own_starts);
         Ok(Deduped { docs, ids, sources, order, grouping, against, starts, fetcher, frequencies })
     }
 }
