@@ -79,15 +79,15 @@ pub(crate) fn order(docs: usize, ranks: &[Rank], against: u32) -> Vec<u32> {
     order
 }
 
-/// For each document the first in order with the same text and fingerprint: itself where there is none before it.
-pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], prints: &[u64], order: &[u32]) -> Vec<u32> {
+/// For each document the first in order with the same text and the same `mark`, which stands for its sketches: itself where
+/// there is none before it.
+pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], mark: impl Fn(u32) -> u64, order: &[u32]) -> Vec<u32> {
     let mut leader: Vec<u32> = (0..docs.len() as u32).collect();
     let mut place = vec![0u32; docs.len()];
     (0u32..).zip(order).for_each(|(at, &doc)| place[doc as usize] = at);
     let takes_part = |doc: &u32| matches!(docs[*doc as usize].state, State::Long | State::Short);
     let mut sorted: Vec<u32> = (0..docs.len() as u32).filter(takes_part).collect();
-    let print = |doc: u32| prints.get(doc as usize).copied().unwrap_or(0);
-    let key = |doc: u32| (keys[doc as usize], docs[doc as usize].state == State::Short, print(doc));
+    let key = |doc: u32| (keys[doc as usize], docs[doc as usize].state == State::Short, mark(doc));
     sorted.sort_unstable_by_key(|&doc| (key(doc), place[doc as usize]));
     for same in sorted.chunk_by(|&a, &b| key(a) == key(b)) {
         same.iter().for_each(|&doc| leader[doc as usize] = same[0]);

@@ -102,7 +102,7 @@ impl Plan {
             ..
         } = signed;
         let order = order(docs.len(), &ranks, against);
-        let leader = leaders(&docs, &keys, &prints, &order);
+        let leader = leaders(&docs, &keys, |doc| prints.get(doc as usize).copied().unwrap_or(0), &order);
         drop(ranks);
         let takes = |doc: u32| leader[doc as usize] == doc && docs[doc as usize].state == State::Long;
         let buckets = tags.buckets(takes, self.budget.sorting())?;
