@@ -643,8 +643,7 @@ fn settings_out_of_range_are_wrong_usage_with_the_range() {
         (vec!["--max-memory", "1"], "must be 1K to 1024T"),
         (vec!["--compress", "zip"], "[possible values: none, gz, zst]"),
         (vec!["--templates", "drop"], "[possible values: keep, merge]"),
-        (vec!["--preset", "wire"], "dedup needs settings that make MinHash signatures alone and verify"),
-        (vec!["--preset", "articles"], "such as `--preset copies`"),
+        (vec!["--preset", "sdr"], "dedup needs settings that verify or make fingerprints alone"),
     ] {
         let run = dir.run(["dedup", "a.jsonl", "-o", "out"].into_iter().chain(flags.iter().copied()));
         run.ends_with(2).says(&[says]);

@@ -15,6 +15,7 @@ use crate::intake::Intake;
 use crate::on_dup_id::OnDupId;
 use sameish::{BandTags, Bands, Buckets, Config, Engine, Linkage, Sdr, TextKey, WordFrequencies};
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 /// What is held of all documents.
@@ -94,7 +95,13 @@ impl CorpusPlan {
             docs, ids, keys, tags, outlines, prints, codes, ranks, inputs, spool, frequencies, ..
         } = signed;
         let order = order(docs.len(), if self.newest_first { &ranks } else { &[] }, 0);
-        let leader = leaders(&docs, &keys, &prints, &order);
+        let mark = |doc: u32| {
+            let print = prints.get(doc as usize).copied().unwrap_or(0);
+            codes
+                .get(doc as usize)
+                .map_or(print, |code| print ^ BuildHasherDefault::<DefaultHasher>::new().hash_one(code))
+        };
+        let leader = leaders(&docs, &keys, mark, &order);
         let takes = |doc: u32| leader[doc as usize] == doc && docs[doc as usize].state == State::Long;
         let buckets = tags.buckets(takes, budget.sorting())?;
         let fetcher = Fetcher::new(inputs, spool.finish()?, rules)?;

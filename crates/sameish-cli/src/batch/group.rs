@@ -82,8 +82,9 @@ pub(crate) fn order(docs: usize, ranks: &[Rank], against: u32) -> Vec<u32> {
     order
 }
 
-/// For each document the first in order with the same text and fingerprint: itself where there is none before it.
-pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], prints: &[u64], order: &[u32]) -> Vec<u32> {
+/// For each document the first in order with the same text and the same `mark`, which stands for its sketches: itself where
+/// there is none before it.
+pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], mark: impl Fn(u32) -> u64, order: &[u32]) -> Vec<u32> {
     let mut leader: Vec<u32> = (0..docs.len() as u32).collect();
     let takes_part = |doc: &u32| matches!(docs[*doc as usize].state, State::Long | State::Short);
     // Keys are hashes, and most occur once.
@@ -92,8 +93,7 @@ pub(crate) fn leaders(docs: &[Doc], keys: &[TextKey], prints: &[u64], order: &[u
     order.iter().filter(|doc| takes_part(doc)).for_each(|&doc| repeats.add(short(doc)));
     let may_repeat = |(_, doc): &(u32, u32)| takes_part(doc) && repeats.may_repeat(short(*doc));
     let mut sorted: Vec<(u32, u32)> = (0u32..).zip(order.iter().copied()).filter(may_repeat).collect();
-    let print = |doc: u32| prints.get(doc as usize).copied().unwrap_or(0);
-    let key = |doc: u32| (keys[doc as usize], docs[doc as usize].state == State::Short, print(doc));
+    let key = |doc: u32| (keys[doc as usize], docs[doc as usize].state == State::Short, mark(doc));
     sorted.sort_unstable_by_key(|&(place, doc)| (key(doc), place));
     let sorted: Vec<u32> = sorted.into_iter().map(|(_, doc)| doc).collect();
     for same in sorted.chunk_by(|&a, &b| key(a) == key(b)) {

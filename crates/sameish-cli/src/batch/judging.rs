@@ -71,10 +71,11 @@ impl<'a> Known<'a> {
         let verify = self.engine.config().matching.verify;
         let load = |&doc: &u32| {
             let content = self.fetcher.content(&self.docs[doc as usize])?;
-            let (features, signature) = with_scratch(|scratch| match verify {
+            let (mut features, signature) = with_scratch(|scratch| match verify {
                 true => (self.engine.features(&content, scratch), None),
                 false => (FeatureSet::default(), self.engine.sketch(&content, scratch).minhash),
             });
+            features.shrink();
             let content = self.facts.then_some(content);
             Ok((doc, Loaded { features, signature, content, facts: OnceLock::new() }))
         };

@@ -1,16 +1,26 @@
-//! How is a whole corpus deduplicated?
+//! How is a whole corpus paired, clustered and deduplicated?
 //!
 //! ```text
-//! sign.rs    reads every document once: tags of its bands, and where it lies
-//!   tags.rs    the tags, in memory or on disk
-//!   spool.rs   texts that can not be read again where they came from
-//! fetch.rs   reads single documents once more
-//! group.rs   centers and what matches them, verified on the texts' own features
-//! write.rs   copies the records that are kept, as they came
+//! sign.rs      reads every document once: tags of its bands, its fingerprint, and where it lies
+//!   tags.rs      the tags, in memory or on disk
+//!   spool.rs     texts that can not be read again where they came from
+//! fetch.rs     reads single documents once more
+//! judging.rs   what two documents are to each other, by the engine's judge
+//! budget.rs    who may have how much memory
+//!
+//! corpus.rs    for pairs and clusters: all documents, signed
+//!   near.rs      who may be near, by every lane
+//!   matches.rs   who matches whom
+//!   linkage.rs   who belongs together
+//!   spread.rs    how close the members of a cluster are
+//!
+//! group.rs     for dedup: centers and what matches them, verified on the texts' own features
+//!   distance.rs  the same by fingerprints alone
+//! write.rs     copies the records that are kept, as they came
 //! ```
 //!
-//! Only places, tags and numbers are held for each document. Texts are read a second time for those that share a band, so
-//! memory grows by about 300 bytes a document, whatever its length.
+//! Only places, tags, fingerprints and numbers are held for each document. Texts are read a second time for those that are
+//! candidates, so memory grows by some hundred bytes a document, whatever its length.
 
 pub(crate) mod budget;
 pub(crate) mod corpus;

@@ -71,18 +71,17 @@ impl<'a> Near<'a> {
     /// Who may match a text, ascending: at most as many as the effort so far allows, the most promising of them.
     pub(crate) fn candidates(&mut self, doc: u32, wanted: Wanted, effort: &mut Effort) -> Vec<u32> {
         let (mut capped, verify) = (0, self.corpus.engine.config().matching.verify);
-        let wanted = |other: u32| other != doc && (wanted == Wanted::All || other < doc);
-        let mut docs: Vec<u32> = self.same(doc).iter().copied().filter(|&other| wanted(other)).collect();
+        let takes = |other: u32| other != doc && (wanted == Wanted::All || other < doc);
+        let mut docs: Vec<u32> = self.same(doc).iter().copied().filter(|&other| takes(other)).collect();
         docs.iter().for_each(|&other| self.met[other as usize] = true);
         let equal = docs.len();
         for bucket in self.corpus.buckets.of(DocNumber(doc)) {
-            let members = self.corpus.buckets.members(bucket);
-            let looked_at = members.iter().copied().filter(|&other| wanted(other));
-            for (at, other) in looked_at.enumerate() {
-                if at == BUCKET_SCANNED {
-                    capped += 1;
-                    break;
-                }
+            let mut members = self.corpus.buckets.members(bucket);
+            if wanted == Wanted::Earlier {
+                members = &members[..members.partition_point(|&other| other < doc)];
+            }
+            capped += usize::from(members.len() > BUCKET_SCANNED);
+            for &other in members.iter().take(BUCKET_SCANNED).filter(|&&other| other != doc) {
                 if !std::mem::replace(&mut self.met[other as usize], true) {
                     docs.push(other);
                 }
@@ -96,7 +95,7 @@ impl<'a> Near<'a> {
         sharing.sort_unstable();
         docs.extend(sharing.into_iter().map(|(_, other)| other));
         docs.iter().for_each(|&other| self.met[other as usize] = true);
-        self.by_code(doc, wanted, &mut docs);
+        self.by_code(doc, takes, &mut docs);
         docs.iter().for_each(|&other| self.met[other as usize] = false);
         if verify && docs.len() > effort.most() {
             docs.truncate(effort.most());
@@ -108,10 +107,10 @@ impl<'a> Near<'a> {
     }
 
     /// Adds those near by sparse code and by fingerprint.
-    fn by_code(&mut self, doc: u32, wanted: impl Fn(u32) -> bool, docs: &mut Vec<u32>) {
+    fn by_code(&mut self, doc: u32, takes: impl Fn(u32) -> bool, docs: &mut Vec<u32>) {
         let at = doc as usize;
         let mut add = |met: &mut Vec<bool>, other: u32| {
-            if wanted(other) && !std::mem::replace(&mut met[other as usize], true) {
+            if takes(other) && !std::mem::replace(&mut met[other as usize], true) {
                 docs.push(other);
             }
         };

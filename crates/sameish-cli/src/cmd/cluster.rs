@@ -78,6 +78,9 @@ equal dates as they come, documents without a date last, and a date that can
 not be read rejects its record. The answer is the same for any number of
 threads.
 
+Memory grows by some hundred bytes a document, whatever its length: texts are
+read once more where they lie. What can not be read twice goes to `--temp-dir`.
+
 Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input
 unreadable, 5 a limit hit, 6 output failed, 1 our fault.";
 

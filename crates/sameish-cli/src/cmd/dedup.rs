@@ -32,7 +32,8 @@ use tempfile::TempPath;
 ///
 /// Reads JSONL, Parquet, CSV, TSV and plain text, each also packed as .gz or .zst, and writes the records that stay, byte for
 /// byte as they came and in the order of the input. A document goes only if its text was compared with that of the one
-/// that stays and is at least as similar as `--threshold` says.
+/// that stays and is at least as similar as `--threshold` says; under presets that judge by fingerprints, if these are
+/// within `--radius` bits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -140,7 +141,11 @@ Examples:
   sameish dedup 'crawl/*.jsonl.zst' -o out/ --threshold 0.7 --recall 0.999
   sameish dedup new.parquet --against old.parquet -o fresh.parquet
   sameish dedup pages.jsonl --dry-run --keep longest --clusters groups.jsonl
+  sameish dedup wire.jsonl --preset wire --keep newest -o kept.jsonl
   zcat dump.jsonl.gz | sameish dedup - > kept.jsonl
+
+The presets `wire` and `web` judge by fingerprints alone, and say that nothing
+was verified.
 
 Memory grows by about 300 bytes a document, whatever its length: texts are
 read once more where they lie. What can not be read twice goes to `--temp-dir`.

@@ -46,6 +46,9 @@ fingerprints alone and say \"verified\": false; the others compare the texts'
 own shingles, so that a pair below the threshold is never listed. How many of
 the pairs at the threshold are found is `--recall`.
 
+Memory grows by some hundred bytes a document, whatever its length: texts are
+read once more where they lie. What can not be read twice goes to `--temp-dir`.
+
 Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input
 unreadable, 5 a limit hit, 6 output failed, 1 our fault.";
 

@@ -30,7 +30,7 @@ impl FeatureSet {
     }
 
     /// Gives back the room that gathering the features took, for sets that are held.
-    pub(crate) fn shrink(&mut self) {
+    pub fn shrink(&mut self) {
         self.hashes.shrink_to_fit();
     }
 

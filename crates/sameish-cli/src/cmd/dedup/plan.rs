@@ -131,7 +131,7 @@ impl Plan {
             own_starts,
             ..
         } = signed;
-        let leader = leaders(&docs, &keys, &prints, &order);
+        let leader = leaders(&docs, &keys, |doc| prints.get(doc as usize).copied().unwrap_or(0), &order);
         let starts = starts.split_off(own_starts);
         if let Some(grouping) = folder.and_then(load_grouping) {
             messages.note("goes on with the clusters that an earlier run has found");
