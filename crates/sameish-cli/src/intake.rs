@@ -124,6 +124,17 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
+    /// For commands without a list of rejects: a bad record is named and left out. Nothing is on the screen but messages.
+    pub(crate) fn plain(quiet: bool) -> Intake {
+        Intake {
+            rejects: None,
+            on_bad: OnBad::Reject,
+            messages: Messages::new(quiet, false),
+            counts: Counts::default(),
+            exit: Exit::Clean,
+        }
+    }
+
     /// Whether the first bad record ends the run.
     pub(crate) fn stops_at_rejects(&self) -> bool {
         self.on_bad == OnBad::Fail

@@ -3,6 +3,7 @@
 //! Data goes to standard output or to a file that appears when it is whole; words go to standard error.
 
 pub(crate) mod agreement;
+pub(crate) mod audit;
 pub(crate) mod color;
 pub(crate) mod escape;
 pub(crate) mod figures;
