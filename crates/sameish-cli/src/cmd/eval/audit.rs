@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut reading = args.documents.reading(args.max_line.unwrap_or(Size::RECORD), args.quiet);
     reading.rules.lossy |= config.text.lossy;
     let (rules, threads) = (reading.rules, args.threads.count());
-    let mut intake = Intake::plain(args.quiet);
+    let mut intake = Intake::plain(args.quiet, &sources);
     let draw = Draw {
         engine: truth.clone(),
         size: args.sample as usize,
