@@ -37,7 +37,9 @@ pub(crate) fn settle<T>(temporary: &Path, settle: impl FnOnce() -> T) -> T {
 #[cfg(unix)]
 pub(crate) fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let wanted = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
+    // A run under `nohup` goes on when its terminal goes.
+    let wanted =
+        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal));
     // Without a thread to wait in, a signal does what it does by default.
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
     let wait = move || signals.forever().next().map(end);
@@ -47,7 +49,7 @@ pub(crate) fn watch() {
 #[cfg(not(unix))]
 pub(crate) fn watch() {}
 
-/// A run under `nohup` goes on when its terminal goes, and one in the background of a script when the script is interrupted.
+/// Whether whoever started us had the signal ignored.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
