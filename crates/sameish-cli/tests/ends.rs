@@ -162,6 +162,8 @@ fn changed_meanwhile(dir: &Dir, args: &[&str], change: impl FnOnce(&Dir)) -> Run
     let child = dir.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut rejects = std::fs::File::open(dir.path("rejects")).unwrap();
     rejects.read_exact(&mut [0; 1]).unwrap();
+    // Times of files move on in steps of some milliseconds.
+    std::thread::sleep(Duration::from_millis(50));
     change(dir);
     std::io::copy(&mut rejects, &mut std::io::sink()).unwrap();
     std::fs::remove_file(dir.path("rejects")).unwrap();
@@ -170,7 +172,8 @@ fn changed_meanwhile(dir: &Dir, args: &[&str], change: impl FnOnce(&Dir)) -> Run
 
 #[test]
 fn inputs_that_change_meanwhile_are_noticed() {
-    let changes: [(&str, fn(&Dir)); 4] = [
+    type Change = fn(&Dir);
+    let changes: [(&str, Change); 4] = [
         ("cut", |dir| {
             let file = std::fs::File::options().write(true).open(dir.path("a.jsonl")).unwrap();
             file.set_len(1000).unwrap();

@@ -35,7 +35,7 @@ pub(crate) fn size_of<'a>(sources: impl IntoIterator<Item = &'a Found>) -> Optio
     let mut sum = 0;
     for source in sources.into_iter().flatten() {
         let meta = source.path.as_deref()?.metadata().ok()?;
-        sum += meta.is_file().then(|| meta.len())?;
+        sum += meta.is_file().then_some(meta.len())?;
     }
     Some(sum).filter(|&sum| sum > 0)
 }
