@@ -180,7 +180,9 @@ impl Audit {
             Prediction::File(_) => (joined.binary_search(&at).is_ok(), None),
             Prediction::Engine(index) => {
                 let candidate = !equal && index.is_candidate(a, b);
-                tally.candidates += u64::from(candidate);
+                // Of both, where both were drawn.
+                let drawn = 1 + u64::from(self.by_record.contains_key(&doc.number));
+                tally.candidates += if candidate { drawn } else { 0 };
                 let found = equal || (candidate && index.matches(a, b, similarity));
                 (found, if equal { Some(1.0) } else { index.probability(similarity) })
             }

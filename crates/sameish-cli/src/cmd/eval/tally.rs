@@ -36,7 +36,7 @@ pub(crate) struct Tally {
     /// Documents that the file names, too.
     pub(crate) named: u64,
     pub(crate) rows: HashMap<u32, Row>,
-    /// Pairs that the indexes bring up.
+    /// What the indexes bring up for each of the drawn, all together.
     pub(crate) candidates: u64,
     /// Pairs that were not found because they are of one form with other facts.
     pub(crate) templates: u64,
