@@ -34,6 +34,11 @@ fn presets() -> impl TypedValueParser<Value = Preset> {
 }
 
 impl EngineArgs {
+    /// Whether anything was said.
+    pub(crate) fn is_set(&self) -> bool {
+        self.preset.is_some() || self.config.is_some() || self.shingle.is_some()
+    }
+
     /// Makes the engine, or says which setting is wrong.
     pub(crate) fn engine(&self) -> Result<Engine, Failure> {
         checked(self.config()?)
@@ -131,6 +136,11 @@ pub(crate) struct MemoryArgs {
 }
 
 impl MatchArgs {
+    /// Whether anything was said about what matches.
+    pub(crate) fn is_set(&self) -> bool {
+        self.threshold.or(self.recall).is_some() || self.radius.is_some()
+    }
+
     /// Makes the engine with these settings on top.
     pub(crate) fn engine(
         &self,
@@ -198,6 +208,17 @@ pub(crate) struct InputArgs {
     /// Files, folders, patterns, or `-` for standard input
     #[arg(required = true, value_name = "IN", help_heading = None)]
     inputs: Vec<OsString>,
+    #[command(flatten)]
+    documents: DocumentArgs,
+    /// Longest line or record
+    #[arg(long, value_name = "SIZE", default_value = "64M")]
+    max_line: Size,
+}
+
+/// How documents are read.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct DocumentArgs {
     /// Format of all inputs, whatever their suffixes say
     #[arg(long, value_enum, conflicts_with = "whole_files")]
     format: Option<Kind>,
@@ -206,7 +227,7 @@ pub(crate) struct InputArgs {
     whole_files: bool,
     /// Field that holds the id
     #[arg(long, value_name = "NAME", default_value = "id")]
-    id_field: String,
+    pub(crate) id_field: String,
     /// Field that holds the text
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
@@ -221,9 +242,6 @@ pub(crate) struct InputArgs {
     date_field: String,
     #[command(flatten)]
     text: TextArgs,
-    /// Longest line or record
-    #[arg(long, value_name = "SIZE", default_value = "64M")]
-    max_line: Size,
 }
 
 /// How text is taken, be it a record or a whole file.
@@ -243,7 +261,7 @@ pub(crate) struct TextArgs {
 impl InputArgs {
     /// The inputs that are meant, in order.
     pub(crate) fn find(&self) -> Result<Vec<Found>, Failure> {
-        find(&self.inputs, |path| known_suffix(path, self.whole_files))
+        self.documents.find(&self.inputs)
     }
 
     /// More inputs of the same kinds.
@@ -251,10 +269,24 @@ impl InputArgs {
         if inputs.iter().any(|input| input == "-") {
             return Err(Failure::usage("`--against` takes files; standard input is for the documents"));
         }
-        find(inputs, |path| known_suffix(path, self.whole_files))
+        self.documents.find(inputs)
     }
 
     pub(crate) fn reading(&self, quiet: bool) -> Reading {
+        self.documents.reading(self.max_line, quiet)
+    }
+}
+
+impl DocumentArgs {
+    pub(crate) fn find(&self, inputs: &[OsString]) -> Result<Vec<Found>, Failure> {
+        find(inputs, |path| known_suffix(path, self.whole_files))
+    }
+
+    pub(crate) fn max_expanded(&self) -> Option<u64> {
+        self.text.max_expanded.map(Size::whole)
+    }
+
+    pub(crate) fn reading(&self, max_line: Size, quiet: bool) -> Reading {
         let source = match &self.source_field {
             Some(name) => vec![name.clone()],
             None => vec!["source".into(), "host".into()],
@@ -267,7 +299,7 @@ impl InputArgs {
             date: self.date_field.clone(),
         };
         let plain = self.text.reading();
-        let rules = Rules { max_line: self.max_line.bytes(), ..plain.rules };
+        let rules = Rules { max_line: max_line.bytes(), ..plain.rules };
         Reading { format: self.format, whole_files: self.whole_files, fields, rules, quiet, ..plain }
     }
 }
@@ -294,6 +326,8 @@ pub(crate) struct Size(u64);
 impl Size {
     const MIN: u64 = 1 << 10;
     const MAX: u64 = 1 << 50;
+    /// The longest record, unless told otherwise.
+    pub(crate) const RECORD: Size = Size(64 << 20);
 
     pub(crate) fn whole(self) -> u64 {
         self.0

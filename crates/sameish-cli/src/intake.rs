@@ -77,10 +77,12 @@ impl RunArgs {
 
     /// Opens the list of rejects and gets ready to count.
     pub(crate) fn intake(&self, sources: &[Found]) -> Result<Intake, Failure> {
+        let mut messages = Messages::new(self.quiet, self.output.is_none());
+        messages.expect(sources);
         Ok(Intake {
             rejects: create_rejects(self.rejects.as_deref(), self.output.as_deref(), self.force, sources)?,
             on_bad: self.on_bad,
-            messages: Messages::new(self.quiet, self.output.is_none()),
+            messages,
             counts: Counts::default(),
             exit: Exit::Clean,
         })
@@ -124,6 +126,19 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
+    /// For commands without a list of rejects: a bad record is named and left out. Nothing is on the screen but messages.
+    pub(crate) fn plain(quiet: bool, sources: &[Found]) -> Intake {
+        let mut messages = Messages::new(quiet, false);
+        messages.expect(sources);
+        Intake {
+            rejects: None,
+            on_bad: OnBad::Reject,
+            messages,
+            counts: Counts::default(),
+            exit: Exit::Clean,
+        }
+    }
+
     /// Whether the first bad record ends the run.
     pub(crate) fn stops_at_rejects(&self) -> bool {
         self.on_bad == OnBad::Fail

@@ -39,7 +39,7 @@ Examples:
 
 `sameish COMMAND --help` says more, with examples.
 Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
-4 an input unreadable, 5 a limit hit, 6 output failed.";
+4 an input unreadable, 5 a limit hit, 6 output failed, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -57,6 +57,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    output::leftovers::watch();
     fenced(|| run(cli)).into()
 }
 

@@ -1,4 +1,24 @@
-//! What every bad input gets: the rows C1 to C62 of RELIABILITY.md that concern `fingerprint`.
+//! What every bad input gets: bad files, bytes, lines and records.
+//!
+//! Each class of bad input has a number, and each number a test of the whole binary:
+//!
+//! | inputs | tested |
+//! |---|---|
+//! | C1-C8 missing, folders, permissions, links, odd names | here |
+//! | C9-C11 empty, blank, only a mark | `inputs.rs` (`nothing_in_gives_nothing_out`), `dedup.rs` (`empty_inputs_...`), `parquet.rs` |
+//! | C12-C16 line ends, byte-order mark | `inputs.rs` (`line_ends_and_marks_...`) |
+//! | C17-C22 UTF-16, not UTF-8, zeros, controls | here |
+//! | C23-C28 long lines, quotes, ragged rows, headers | here |
+//! | C29-C36 broken JSON, wrong fields | here |
+//! | C37, C41, C42 ids absent, of two types, beyond 2^53 | `inputs.rs` (`ids_keep_their_type_...`), `parquet.rs` |
+//! | C38, C39 ids that come again | `groups.rs` (`repeated_ids_...`), `dedup.rs` (`ids_that_come_again`), `audit.rs` |
+//! | C40 long ids | here |
+//! | C43-C48, C50 broken, nested or endless compression, archives | here |
+//! | C49 wrong suffix | `inputs.rs` (`wrong_suffixes_...`) |
+//! | C51-C56 Parquet | `parquet.rs` |
+//! | C57, C61 full disk, signals | `ends.rs` |
+//! | C58-C60 output exists, is an input, closed pipe | `outputs.rs`, `dedup.rs` |
+//! | C62 settings out of range | here, `groups.rs`, `dedup.rs`, `tune.rs`, `audit.rs` |
 
 #![allow(clippy::unwrap_used)]
 

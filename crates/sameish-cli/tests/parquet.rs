@@ -237,7 +237,6 @@ fn c51_c52_c54_files_that_are_none() {
     let len = good.len();
     let with_footer_length = |length: u32| [&good[..len - 8], &length.to_le_bytes(), b"PAR1"].concat();
     let cases: Vec<(Vec<u8>, &str)> = vec![
-        (Vec::new(), "cut off"),
         (b"PAR1".to_vec(), "cut off"),
         (good[..len - 1].to_vec(), "cut off"),
         (good[..len / 2].to_vec(), "cut off"),
@@ -261,6 +260,41 @@ fn c51_c52_c54_files_that_are_none() {
     dir.run(["compare", "a.parquet", "a.parquet"]).ends_with(4).says(&["Parquet, where text is meant"]);
     dir.run(["eval", "a.parquet", "a.parquet"]).ends_with(4).says(&["Parquet, where text is meant"]);
     dir.run(["fingerprint", "a.parquet", "--format", "parquet"]).ends_with(0);
+}
+
+/// C9 to C11: not a byte is no record; a blank line or a mark alone is no Parquet.
+#[test]
+fn c9_a_file_of_no_bytes_has_no_rows() {
+    let dir = Dir::new();
+    dir.write("e.parquet", "");
+    dir.run(["fingerprint", "e.parquet", "-o", "out"]).ends_with(0).says(&["0 documents"]);
+    dir.run(["fingerprint", "-", "--format", "parquet"]).ends_with(0).says(&["0 documents"]);
+    dir.run(["dedup", "e.parquet", "-o", "kept.parquet"]).ends_with(0).says(&["0 documents: 0 kept"]);
+    assert_eq!((dir.read("out"), dir.read("kept.parquet")), (String::new(), String::new()));
+    for content in ["\n\n", "\u{feff}"] {
+        dir.write("b.parquet", content);
+        dir.run(["fingerprint", "b.parquet"]).ends_with(4).says(&["error: b.parquet: not a Parquet file"]);
+    }
+    // A table without rows keeps its columns.
+    dir.write("none.parquet", file("optional binary text (UTF8)", &[texts(&[])], plain()));
+    dir.run(["dedup", "none.parquet", "-o", "none/"]).ends_with(0);
+    dir.run(["fingerprint", "none/none.parquet"]).ends_with(0).says(&["0 documents"]);
+}
+
+/// In miniature: a row group of 240 MB takes no more memory than what is under way at once.
+#[test]
+fn c56_a_large_row_group_is_streamed() {
+    let dir = Dir::new();
+    let text = |row: usize| format!("row{row} ").repeat(4000 / format!("row{row} ").len());
+    let rows = Values::Texts((0..60_000).map(|row| Some(text(row).into_bytes())).collect());
+    let properties = plain().set_dictionary_enabled(false);
+    dir.write("a.parquet", file("optional binary text (UTF8)", &[rows], properties));
+    assert!(std::fs::metadata(dir.path("a.parquet")).unwrap().len() > 230_000_000);
+    let run = dir.run(["dedup", "a.parquet", "--dry-run", "--json", "--temp-dir", "."]).ends_with(0);
+    let summary: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(summary["documents"], 60_000);
+    let peak = summary["peak_memory"].as_u64().unwrap();
+    assert!(peak < 150_000_000, "{peak}");
 }
 
 /// The second row group of the unpacked sample is spoiled; the rows of the first are used, and the break is told once.

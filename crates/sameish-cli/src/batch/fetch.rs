@@ -2,8 +2,9 @@
 
 use super::sign::{Doc, Input, SPOOLED};
 use super::{spool, temporary};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::input::batch::{Rules, content_of};
+use crate::input::stamp::changed;
 use sameish::Content;
 use std::fs::File;
 use std::io;
@@ -60,10 +61,6 @@ impl Fetcher {
 fn open(input: &Input) -> Result<File, Failure> {
     let path = input.source.path.as_deref();
     path.and_then(|path| File::open(path).ok()).ok_or_else(|| changed(&input.source.name))
-}
-
-fn changed(name: &str) -> Failure {
-    Failure::new(Exit::Unreadable, format!("{name}: changed while it was read; run again when it is at rest"))
 }
 
 #[cfg(unix)]

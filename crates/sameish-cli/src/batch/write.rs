@@ -4,7 +4,8 @@ use crate::exit::{Exit, Failure};
 use crate::input::find::{Found, Source};
 use crate::input::format::Kind;
 use crate::input::open::open_any;
-use crate::input::{Batches, Reading, look, parquet};
+use crate::input::stamp::Stamps;
+use crate::input::{Batches, Look, Reading, look, parquet};
 use crate::output::escape::escaped_name;
 use crate::output::file::Output;
 use crate::output::packed::{Packed, Packing};
@@ -55,8 +56,9 @@ impl Target {
             Target::One { path, .. } => check(path.as_deref()),
             Target::Folder { path, packing } => {
                 let mut names = HashSet::new();
-                for source in sources.iter().flatten() {
-                    let path = path.join(name_for(source, *packing));
+                // Standard input gets a name when its format is known.
+                for source in sources.iter().flatten().filter(|source| source.path.is_some()) {
+                    let path = path.join(name_for(source, None, *packing));
                     if !names.insert(path.clone()) {
                         let name = escaped_name(path.as_os_str());
                         let why = format!("two inputs would both become {name}; run them apart");
@@ -73,6 +75,72 @@ impl Target {
     }
 }
 
+impl Target {
+    /// What is wrong with the inputs for this target, as far as their first bytes tell: what goes into one file must be of
+    /// one format, with the same columns. Standard input must lie in a file by now.
+    pub(crate) fn check_inputs(
+        &self,
+        sources: &[Found],
+        reading: &Reading,
+        force: bool,
+    ) -> Result<(), Failure> {
+        let mut blend = Blend::default();
+        for source in sources.iter().flatten() {
+            // What can not be opened is told where it is read.
+            let Ok(looked) = look(source, reading) else { continue };
+            match self {
+                Target::One { .. } => _ = blend.add(&looked)?,
+                Target::Folder { path, packing } if is_stdin(source) => {
+                    let path = path.join(name_for(source, looked.kind, *packing));
+                    let taken =
+                        |other: &Source| path.file_name() == other.path.as_deref().and_then(Path::file_name);
+                    if sources.iter().flatten().any(taken) {
+                        let name = escaped_name(path.as_os_str());
+                        let why = format!("two inputs would both become {name}; run them apart");
+                        return Err(Failure::usage(why));
+                    }
+                    if path.exists() {
+                        Output::check(Some(&path), force, sources)?;
+                    }
+                }
+                Target::Folder { .. } => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What several inputs that go into one file have in common.
+#[derive(Default)]
+struct Blend {
+    kind: Option<Kind>,
+    columns: Option<Vec<u8>>,
+}
+
+impl Blend {
+    /// Adds an input, unless it does not fit. Gives the column names if they are to be written.
+    fn add<'a>(&mut self, looked: &'a Look) -> Result<Option<&'a [u8]>, Failure> {
+        if let (Some(before), Some(kind)) = (self.kind, looked.kind)
+            && (before != kind || kind == Kind::Parquet)
+        {
+            let why = "several inputs go into one file where they are of one format, and not Parquet; pass `-o FOLDER/`";
+            return Err(Failure::usage(why));
+        }
+        self.kind = looked.kind.or(self.kind);
+        match (looked.header.as_deref(), &self.columns) {
+            (None, _) => Ok(None),
+            (Some(columns), Some(before)) if before.trim_ascii_end() == columns.trim_ascii_end() => Ok(None),
+            (Some(_), Some(_)) => {
+                Err(Failure::usage("the inputs have different columns; pass `-o FOLDER/` to keep them apart"))
+            }
+            (Some(columns), None) => {
+                self.columns = Some(columns.to_vec());
+                Ok(Some(columns))
+            }
+        }
+    }
+}
+
 /// The inputs and what is kept of them.
 pub(crate) struct Writing<'a> {
     pub(crate) sources: &'a [Found],
@@ -82,6 +150,10 @@ pub(crate) struct Writing<'a> {
     /// Whether the record of that number is kept.
     pub(crate) keep: &'a dyn Fn(u64) -> bool,
     pub(crate) force: bool,
+    /// What the inputs were when they were compared.
+    pub(crate) stamps: &'a Stamps,
+    /// Called now and then.
+    pub(crate) progress: &'a dyn Fn(),
 }
 
 impl Writing<'_> {
@@ -97,23 +169,16 @@ impl Writing<'_> {
         let output = Output::create(path, self.force, self.sources)?;
         let mut packed = Packed::new(output, packing)?;
         let inputs: Vec<(&Source, Option<u64>)> = self.inputs().collect();
-        let (mut header, mut format) = (None, None);
+        let mut blend = Blend::default();
         for (source, first) in &inputs {
+            self.stamps.check(source)?;
             // What can not be opened was told.
             let Ok(looked) = look(source, &self.reading) else { continue };
-            if let (Some(before), Some(kind)) = (format, looked.kind)
-                && (before != kind || kind == Kind::Parquet)
-            {
-                let why = "several inputs go into one file where they are of one format, and not Parquet; \
-                           pass `-o FOLDER/`";
-                return Err(Failure::usage(why));
-            }
-            format = looked.kind.or(format);
+            let columns = blend.add(&looked)?;
             let written = match self.table(source)? {
                 Some(table) => self.copy_table(&table, first.unwrap_or(0), &mut packed)?,
                 None => {
-                    self.copy_header(looked.header.as_deref(), &mut header, &mut packed)?
-                        && self.copy_records(source, *first, &mut packed)?
+                    copy_header(columns, &mut packed)? && self.copy_records(source, *first, &mut packed)?
                 }
             };
             if !written {
@@ -121,30 +186,9 @@ impl Writing<'_> {
             }
         }
         let Some(output) = packed.into_output()? else { return Ok(false) };
+        self.stamps.check_all()?;
         output.finish()?;
         Ok(true)
-    }
-
-    /// Column names stand at the top once.
-    fn copy_header(
-        &self,
-        columns: Option<&[u8]>,
-        header: &mut Option<Vec<u8>>,
-        packed: &mut Packed,
-    ) -> Result<bool, Failure> {
-        match (columns, &header) {
-            (None, _) => Ok(true),
-            (Some(columns), Some(before)) if before.trim_ascii_end() == columns.trim_ascii_end() => Ok(true),
-            (Some(_), Some(_)) => {
-                Err(Failure::usage("the inputs have different columns; pass `-o FOLDER/` to keep them apart"))
-            }
-            (Some(columns), None) => {
-                *header = Some(columns.to_vec());
-                let end: &[u8] =
-                    if columns.ends_with(b"\n") || columns.ends_with(b"\r") { b"" } else { b"\n" };
-                packed.write(&[columns, end].concat())
-            }
-        }
     }
 
     fn write_folder(&self, folder: &Path, packing: Option<Packing>) -> Result<bool, Failure> {
@@ -155,12 +199,13 @@ impl Writing<'_> {
         })?;
         let mut whole = Vec::new();
         for (source, first) in self.inputs() {
+            self.stamps.check(source)?;
             // What can not be opened was told. A whole file that goes leaves none behind.
             let Ok(looked) = look(source, &self.reading) else { continue };
             if self.reading.whole_files && !first.is_some_and(|first| (self.keep)(first)) {
                 continue;
             }
-            let path = folder.join(name_for(source, packing));
+            let path = folder.join(name_for(source, looked.kind, packing));
             let output = Output::create(Some(&path), self.force, self.sources)?;
             let table = self.table(source)?;
             let inside =
@@ -169,13 +214,14 @@ impl Writing<'_> {
             let written = match table {
                 Some(table) => self.copy_table(&table, first.unwrap_or(0), &mut packed)?,
                 None => {
-                    self.copy_header(looked.header.as_deref(), &mut None, &mut packed)?
+                    copy_header(looked.header.as_deref(), &mut packed)?
                         && self.copy_records(source, first, &mut packed)?
                 }
             };
             let Some(output) = packed.into_output()?.filter(|_| written) else { return Ok(false) };
             whole.push(output.seal()?);
         }
+        self.stamps.check_all()?;
         whole.into_iter().try_for_each(Output::finish)?;
         Ok(true)
     }
@@ -199,7 +245,11 @@ impl Writing<'_> {
     }
 
     fn copy_table(&self, table: &parquet::Table, first: u64, packed: &mut Packed) -> Result<bool, Failure> {
-        let copied = copy_rows(table, &|row| (self.keep)(first + row), &mut *packed);
+        let keep = |row| {
+            (self.progress)();
+            (self.keep)(first + row)
+        };
+        let copied = copy_rows(table, &keep, &mut *packed);
         match copied {
             Ok(_) => Ok(true),
             Err(_) if packed.closed() => Ok(false),
@@ -244,6 +294,9 @@ impl Writing<'_> {
                     kept.push(b'\n');
                 }
             }
+            // After the reading, so that what was read is what it was.
+            self.stamps.check(source)?;
+            (self.progress)();
             if !packed.write(&kept)? {
                 return Ok(false);
             }
@@ -255,15 +308,33 @@ impl Writing<'_> {
 /// Bytes that are worth a write of their own.
 const LONG_RUN: usize = 1 << 14;
 
-/// The name of an input's file in the folder: packed as asked, else as it was.
-fn name_for(source: &Source, packing: Option<Packing>) -> PathBuf {
+/// Column names, with a line end.
+fn copy_header(columns: Option<&[u8]>, packed: &mut Packed) -> Result<bool, Failure> {
+    let Some(columns) = columns else { return Ok(true) };
+    let end: &[u8] = if columns.ends_with(b"\n") || columns.ends_with(b"\r") { b"" } else { b"\n" };
+    packed.write(&[columns, end].concat())
+}
+
+fn is_stdin(source: &Source) -> bool {
+    &*source.name == "-"
+}
+
+/// The name of an input's file in the folder: packed as asked, else as it was. Standard input is named by its format.
+fn name_for(source: &Source, kind: Option<Kind>, packing: Option<Packing>) -> PathBuf {
     // A pipe was copied to a temporary file, whose name is not its own.
     let own = |path: &&Path| escaped_name(path.as_os_str()) == *source.name;
-    let path = source.path.as_deref().filter(own).unwrap_or(Path::new(match &*source.name {
-        "-" => "stdin.jsonl",
-        name => name,
+    let stdin = match kind {
+        Some(Kind::Jsonl) | None => "stdin.jsonl",
+        Some(Kind::Csv) => "stdin.csv",
+        Some(Kind::Tsv) => "stdin.tsv",
+        Some(Kind::Parquet) => "stdin.parquet",
+        Some(Kind::Text) => "stdin.txt",
+    };
+    let path = source.path.as_deref().filter(own).unwrap_or(Path::new(match is_stdin(source) {
+        true => stdin,
+        false => &source.name,
     }));
-    let name = path.file_name().map_or("stdin.jsonl".into(), PathBuf::from);
+    let name = path.file_name().map_or(stdin.into(), PathBuf::from);
     let Some(packing) = packing else { return name };
     let plain = match Packing::of_path(&name) {
         Packing::None => name,

@@ -8,18 +8,22 @@ mod summary;
 
 use crate::args::{EngineArgs, InputArgs, MatchArgs, Size, TemplateArgs};
 use crate::batch::saved::AllInputs;
-use crate::batch::sign::{HELD_BYTES, Keep};
+use crate::batch::sign::{HELD_BYTES, Keep, Rank, Signed};
 use crate::batch::temporary;
 use crate::batch::write::{Target, Writing};
 use crate::exit::{Exit, Failure};
 use crate::input::find::Found;
+use crate::input::stamp::Stamps;
 use crate::intake::RunArgs;
+use crate::output::escape::escaped;
 use crate::output::file::{Output, same_place};
-use crate::output::messages::{grouped, say};
+use crate::output::leftovers;
+use crate::output::messages::{counted, grouped, say};
 use crate::output::packed::Packing;
 use outcome::Outcome;
 use plan::Plan;
 use resume::Key;
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -178,6 +182,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     resume::check_temp_dir(&work)?;
     let (sources, spools) = spooled(sources, &work)?;
     let (against, more_spools) = spooled(against, &work)?;
+    if !choice.dry_run {
+        let target = Target::new(run.output.as_deref(), work.compress);
+        target.check_inputs(&sources, &reading, run.force)?;
+    }
     let piped = !(spools.is_empty() && more_spools.is_empty());
     let on_dup_id = matching.on_dup_id;
     let key = Key {
@@ -191,13 +199,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     };
     let folder = resume::stage_folder(&work, piped, &key)?;
     let mut intake = run.intake(&sources)?;
+    intake.messages.expect(against.iter().chain(&sources));
     if run.talks() {
         say_estimate(&sources, &work);
     }
     let mut stages = Stages::new();
+    let stamps = Stamps::of(against.iter().chain(&sources));
     let inputs = AllInputs { against: &against, own: &sources };
-    let signed = plan.sign(&inputs, &reading, folder.as_ref(), &mut stages, &mut intake)?;
-    let histogram = choice.report.is_some();
+    let (signed, order) = plan.sign(&inputs, &reading, folder.as_ref(), &mut stages, &mut intake)?;
+    intake.messages.clear();
+    warn_of_absent(&choice.keep.0, &signed, &reading.fields.date, run.quiet);
+    let (signed, histogram) = ((signed, order), choice.report.is_some());
     let deduped =
         plan.dedup(signed, &reading, histogram, folder.as_ref(), &mut stages, &mut intake.messages)?;
     intake.messages.clear();
@@ -208,15 +220,27 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let share = outcome.removed as f64 / (outcome.documents.max(1)) as f64;
     let refused = share > choice.max_removed.0 && !run.force;
     let mut closed = false;
-    if choice.dry_run || !refused {
-        outcome.write_lists(&deduped, &choice, &run, &sources)?;
-    }
+    stamps.check_all()?;
     if !choice.dry_run && !refused {
+        intake.messages.expect(&sources);
         let keep = |record: u64| outcome.keeps(record);
-        let writing =
-            Writing { sources: &sources, reading, starts: &deduped.starts, keep: &keep, force: run.force };
+        let messages = RefCell::new(&mut intake.messages);
+        let progress = || messages.borrow_mut().copying("writing");
+        let writing = Writing {
+            sources: &sources,
+            reading,
+            starts: &deduped.starts,
+            keep: &keep,
+            force: run.force,
+            stamps: &stamps,
+            progress: &progress,
+        };
         closed = !writing.run(&Target::new(run.output.as_deref(), work.compress))?;
         stages.end("write");
+    }
+    // After the records, so that a run that fails with them leaves no list of what it did.
+    if choice.dry_run || !refused {
+        outcome.write_lists(&deduped, &choice, &run, &sources)?;
     }
     let (counts, mut exit) = intake.finish()?;
     // A run that was refused may be asked again with `--force`.
@@ -291,10 +315,10 @@ fn spooled(sources: Vec<Found>, work: &Work) -> Result<(Vec<Found>, Vec<TempPath
         let name = source.path.as_deref().and_then(Path::file_name).unwrap_or_default().to_owned();
         let mut builder = tempfile::Builder::new();
         builder.prefix("sameish-stdin-").suffix(&name);
-        let file = match &work.temp_dir {
+        let file = leftovers::make(|| match &work.temp_dir {
             Some(folder) => builder.tempfile_in(folder),
             None => builder.tempfile(),
-        };
+        });
         let mut file = file.map_err(failed)?;
         let mut pipe: Box<dyn std::io::Read> = match source.path.as_deref().map(File::open) {
             None => Box::new(std::io::stdin().lock()),
@@ -308,6 +332,27 @@ fn spooled(sources: Vec<Found>, work: &Work) -> Result<(Vec<Found>, Vec<TempPath
         paths.push(path);
     }
     Ok((sources, paths))
+}
+
+/// A rule that looks at a field which no record has is most likely a slip.
+fn warn_of_absent(keep: &Keep, signed: &Signed, field: &str, quiet: bool) {
+    let own = signed.ranks.get(signed.against as usize..).unwrap_or_default();
+    let absent = own.iter().filter(|rank| **rank == Rank::Absent).count();
+    if quiet || absent == 0 || !matches!(keep, Keep::Newest | Keep::Field(_)) {
+        return;
+    }
+    let field = escaped(field);
+    match absent == own.len() {
+        true => say(format_args!(
+            "warning: field `{field}`, which `--keep` looks at, is in none of {}; the first of each cluster stays",
+            counted(own.len() as u64, "document")
+        )),
+        false => say(format_args!(
+            "note: field `{field}`, which `--keep` looks at, is absent from {} of {}; they come last",
+            grouped(absent as u64),
+            counted(own.len() as u64, "document")
+        )),
+    }
 }
 
 #[cfg(unix)]

@@ -1,6 +1,11 @@
 //! `sameish eval`: how well found clusters or pairs agree with the truth.
 
-use crate::args::{Size, ThreadArgs};
+mod audit;
+mod prediction;
+mod survey;
+mod tally;
+
+use crate::args::{DocumentArgs, EngineArgs, MatchArgs, Size, TemplateArgs, ThreadArgs};
 use crate::exit::{Exit, Failure};
 use crate::input::find::Source;
 use crate::input::judgments::{Judgments, Kind, read_judgments};
@@ -12,42 +17,60 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub(crate) use prediction::File;
+pub(crate) use tally::{CLASS, Share, Tally};
+
 /// Say how well found clusters or pairs agree with the truth
 ///
 /// PRED is what was found, GOLD is what is right. Each is a file of clusters as `sameish cluster` writes them, of labelled
 /// records (an id and the cluster it belongs to), or of pairs as `sameish pairs` writes them. Gives precision, recall and F1
 /// over pairs of documents; for clusters also B-cubed and the adjusted Rand index; and the worst mistakes.
+///
+/// Where nobody knows what is right, `--exact IN...` draws some documents of the input and compares each with all others, text
+/// by text: the share of the true pairs that PRED has or, without PRED, that the engine's index finds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
     /// What was found: a JSONL file (plain, .gz or .zst), or `-` for standard input
-    #[arg(value_name = "PRED")]
-    predicted: OsString,
+    #[arg(value_name = "PRED", required_unless_present = "exact")]
+    predicted: Option<OsString>,
     /// What is right: another such file
-    gold: OsString,
+    #[arg(required_unless_present = "exact", conflicts_with = "exact")]
+    gold: Option<OsString>,
+    /// Compare with brute force over these documents instead of GOLD
+    #[arg(long, value_name = "IN", num_args = 1..)]
+    exact: Vec<OsString>,
+    /// With `--exact`: documents that are compared with all others
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    sample: u32,
+    /// With `--exact`: another number draws other documents
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
     /// Field of labelled records that names the cluster; null stands for none
     #[arg(long, value_name = "NAME", default_value = "cluster")]
     cluster_field: String,
-    /// Field of labelled records that holds the id
-    #[arg(long, value_name = "NAME", default_value = "id")]
-    id_field: String,
     /// Mistakes of each kind to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     examples: u16,
     /// Answer for machines: one object
     #[arg(long)]
     json: bool,
-    /// Taken as everywhere; there is nothing but the answer to say
-    #[arg(short, long, hide_short_help = true)]
+    /// Say nothing but the answer and errors
+    #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Longest line; a cluster is one line
-    #[arg(long, value_name = "SIZE", default_value = "1G")]
-    max_line: Size,
-    /// Most bytes that one compressed input may unpack to [default: 200 times its size, above 64M]
+    /// Longest line [default: 1G of PRED and GOLD, where a cluster is one line, 64M of documents]
     #[arg(long, value_name = "SIZE")]
-    max_expanded: Option<Size>,
+    max_line: Option<Size>,
+    #[command(flatten)]
+    documents: DocumentArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
+    #[command(flatten)]
+    matching: MatchArgs,
+    #[command(flatten)]
+    templates: TemplateArgs,
 }
 
 const AFTER_HELP: &str = "\
@@ -55,6 +78,8 @@ Examples:
   sameish eval found.jsonl truth.jsonl
   sameish eval --json found.jsonl truth.jsonl.gz
   sameish eval --cluster-field story found.jsonl articles.jsonl
+  sameish eval --exact articles.jsonl --threshold 0.7 --recall 0.999
+  sameish eval found.jsonl --exact 'crawl/*.jsonl.zst' --sample 5000
 
 Lines of the three kinds of files; other fields do not matter:
   {\"id\": 0, \"members\": [\"a\", \"b\", 7]}
@@ -65,26 +90,48 @@ Ids keep their type: 7 and \"7\" are two documents. A document that is in one
 file alone stands alone in the other. Pairs are taken as they are given: a-b and
 b-c do not make a-c, so with a file of pairs only pairs are measured.
 
-Exit codes: 0 whatever the answer, 2 wrong usage, 4 a file unreadable, a line
-that is none of the above, or an id twice in one file, 5 a limit hit.";
+Exit codes: 0 whatever the answer, 2 wrong usage, 3 some documents rejected,
+4 a file unreadable, a line that is none of the above, or an id twice in one
+file, 5 a limit hit.";
+
+/// The longest line of PRED and GOLD, unless told otherwise.
+const JUDGMENT_LINE: usize = 1 << 30;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    // One pass over two files keeps one thread busy; the flags are there because they are everywhere.
-    let Args { quiet: _, threads: _, .. } = &args;
-    if args.predicted == "-" && args.gold == "-" {
+    if !args.exact.is_empty() {
+        return audit::run(&args);
+    }
+    if args.engine.is_set() || args.matching.is_set() {
+        let why =
+            "settings of the engine do nothing between two files; pass `--exact IN...`, or leave them out";
+        return Err(Failure::usage(why).into());
+    }
+    let (Some(predicted), Some(gold)) = (&args.predicted, &args.gold) else {
+        return Err(Failure::usage("PRED and GOLD are needed, or `--exact IN...`").into());
+    };
+    if predicted == "-" && gold == "-" {
         return Err(Failure::usage("`-` is given twice: standard input can be read once").into());
     }
     let mut ids = Ids::default();
-    let predicted = read(&args.predicted, &args, &mut ids)?;
-    let gold = read(&args.gold, &args, &mut ids)?;
+    let predicted = read(predicted, &args, &mut ids)?;
+    let gold = read(gold, &args, &mut ids)?;
     let answer = evaluate(&predicted, &gold, &ids, usize::from(args.examples));
-    let mut bytes = Vec::new();
-    match args.json {
-        true => push_line(&mut bytes, &answer),
-        false => bytes.extend(Report { answer: &answer }.to_string().bytes()),
-    }
-    Output::Stdout.write(&bytes)?;
+    print(args.json, &answer, || Report { answer: &answer }.to_string())?;
     Ok(Exit::Clean)
+}
+
+/// The answer, for machines or in words.
+fn print(
+    json: bool,
+    answer: &impl serde::Serialize,
+    in_words: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    match json {
+        true => push_line(&mut bytes, answer),
+        false => bytes.extend(in_words().bytes()),
+    }
+    Output::Stdout.write(&bytes).map(drop)
 }
 
 /// One of the two files.
@@ -95,9 +142,17 @@ struct Side {
 
 fn read(file: &OsString, args: &Args, ids: &mut Ids) -> Result<Side, Failure> {
     let source = if file == "-" { Source::stdin() } else { Source::file(PathBuf::from(file)) };
-    let (max_line, max_expanded) = (args.max_line.bytes(), args.max_expanded.map(Size::whole));
+    let max_line = args.max_line.map_or(JUDGMENT_LINE, Size::bytes);
+    let max_expanded = args.documents.max_expanded();
     let number = |id: DocId| ids.number(id);
-    match read_judgments(&source, &args.id_field, &args.cluster_field, max_line, max_expanded, number) {
+    match read_judgments(
+        &source,
+        &args.documents.id_field,
+        &args.cluster_field,
+        max_line,
+        max_expanded,
+        number,
+    ) {
         Ok(judgments) => Ok(Side { name: source.name.to_string(), judgments }),
         Err(broken) => Err(Failure::new(broken.exit, broken.to_string())),
     }

@@ -12,9 +12,11 @@ pub(crate) mod format;
 mod jsonl;
 pub(crate) mod judgments;
 mod lines;
+pub(crate) mod meter;
 pub(crate) mod open;
 pub(crate) mod parquet;
 pub(crate) mod reject;
+pub(crate) mod stamp;
 mod text;
 
 use crate::output::messages::say;
@@ -147,6 +149,9 @@ fn start(source: Source, reading: &Reading) -> Result<Option<Input>, Broken> {
     let opened = open_any(&source, reading.max_expanded)?;
     let named = || source.path.as_deref().and_then(|path| Kind::of_path(path).0);
     if opened.guess == Kind::Parquet || reading.format.or_else(named) == Some(Kind::Parquet) {
+        if opened.empty {
+            return Ok(None);
+        }
         return start_rows(source, opened, reading).map(|rows| Some(Input::Rows(Box::new(rows))));
     }
     start_chunks(source, opened, reading).map(|chunks| chunks.map(Input::Bytes))
@@ -163,7 +168,7 @@ fn start_rows(source: Source, opened: Opened, reading: &Reading) -> Result<parqu
 }
 
 fn start_chunks(source: Source, opened: Opened, reading: &Reading) -> Result<Option<Chunks>, Broken> {
-    let Opened { bytes, skipped, guess, first, plain } = opened;
+    let Opened { bytes, skipped, guess, first, plain, .. } = opened;
     let max_line = reading.rules.max_line;
     let chunks =
         |format: Arc<dyn Format>, max| Chunks::new(source.clone(), bytes, skipped, plain, format, max);

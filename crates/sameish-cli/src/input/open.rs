@@ -5,6 +5,7 @@
 use super::compression::{Compression, TooMuch};
 use super::find::{Source, missing};
 use super::format::Kind;
+use super::meter::Metered;
 use super::parquet::MAGIC;
 use super::reject::Broken;
 use crate::exit::Exit;
@@ -29,6 +30,8 @@ pub(crate) struct Opened {
     pub(crate) guess: Kind,
     /// The first character that is not white space.
     pub(crate) first: Option<u8>,
+    /// Whether there is not a single byte.
+    pub(crate) empty: bool,
     /// Whether a place in the bytes is the same place in a file, so that records can be read again one by one.
     pub(crate) plain: bool,
 }
@@ -53,7 +56,7 @@ pub(crate) fn open_any(source: &Source, max_expanded: Option<u64>) -> Result<Ope
             if file.metadata().is_ok_and(|meta| meta.is_dir()) {
                 return Err(missing(path, &io::ErrorKind::IsADirectory.into()));
             }
-            Box::new(file)
+            Box::new(Metered(file))
         }
     };
     look(source, raw, max_expanded)
@@ -122,6 +125,7 @@ fn opened(head: Vec<u8>, mut bytes: Box<dyn Read + Send>) -> Opened {
         skipped: if marked { BOM.len() as u64 } else { 0 },
         guess: Kind::of_content(text),
         first: text.trim_ascii_start().first().copied(),
+        empty: head.is_empty(),
         plain: false,
     }
 }

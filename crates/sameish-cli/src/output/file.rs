@@ -3,6 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::input::find::Found;
 use crate::output::escape::escaped_name;
+use crate::output::leftovers::{make, settle};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -110,10 +111,11 @@ impl Output {
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let name = self.name();
         let Output::Sealed { temporary, target, force } = self.seal()? else { return Ok(()) };
-        let kept = match force {
+        let path = temporary.to_path_buf();
+        let kept = settle(&path, || match force {
             true => temporary.persist(&target),
             false => temporary.persist_noclobber(&target),
-        };
+        });
         match kept {
             Ok(()) => sync_folder(&target).map_err(|error| failed(&name, &error)),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(Failure::usage(format!(
@@ -161,7 +163,7 @@ fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
         let replaced = fs::metadata(target).map(|meta| meta.permissions());
         builder.permissions(replaced.unwrap_or_else(|_| fs::Permissions::from_mode(0o666)));
     }
-    builder.tempfile_in(folder_of(target))
+    make(|| builder.tempfile_in(folder_of(target)))
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -1,14 +1,15 @@
 //! Words to standard error.
 
+use super::progress::{Done, Progress};
+use crate::input::find::Found;
+use crate::input::meter;
 use crate::input::reject::{Broken, Reject};
 use std::fmt;
 use std::io::{IsTerminal, Write};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Rejected records that are named on standard error; the others are counted.
 const NAMED: u64 = 10;
-/// Between two updates of the line that shows progress.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// Prints a line. Nobody is told if that fails: there is nowhere left to say it.
 pub(crate) fn say(line: fmt::Arguments<'_>) {
@@ -20,7 +21,7 @@ pub(crate) struct Messages {
     quiet: bool,
     rejects: u64,
     /// Present where progress is shown.
-    updated: Option<Instant>,
+    shown: Option<Progress>,
     begun: Instant,
 }
 
@@ -29,7 +30,14 @@ impl Messages {
     pub(crate) fn new(quiet: bool, data_on_stdout: bool) -> Messages {
         let screen_is_free = !data_on_stdout || !std::io::stdout().is_terminal();
         let progress = !quiet && screen_is_free && std::io::stderr().is_terminal();
-        Messages { quiet, rejects: 0, updated: progress.then(Instant::now), begun: Instant::now() }
+        Messages { quiet, rejects: 0, shown: progress.then(Progress::new), begun: Instant::now() }
+    }
+
+    /// Which inputs will be read, so that the share that is done is known.
+    pub(crate) fn expect<'a>(&mut self, sources: impl IntoIterator<Item = &'a Found>) {
+        if let Some(shown) = &mut self.shown {
+            shown.total = meter::size_of(sources);
+        }
     }
 
     /// An input that failed is named even when quiet.
@@ -63,37 +71,40 @@ impl Messages {
         self.begun.elapsed().as_secs_f64()
     }
 
+    /// How far reading is.
     pub(crate) fn progress(&mut self, documents: u64, bytes: u64) {
-        let Some(updated) = &mut self.updated else { return };
-        if updated.elapsed() < PAUSE {
-            return;
-        }
-        *updated = Instant::now();
-        let megabytes = bytes as f64 / 1e6;
-        let rate = megabytes / self.begun.elapsed().as_secs_f64();
-        let documents = grouped(documents);
-        let mut stderr = std::io::stderr();
-        let _ = write!(stderr, "\r\x1b[K{documents} documents, {megabytes:.0} MB, {rate:.0} MB/s");
-        let _ = stderr.flush();
+        self.show("reading", &Done::Reading { documents, bytes });
     }
 
-    /// How far a stage is whose length is known.
-    pub(crate) fn share(&mut self, what: &str, done: usize, of: usize) {
-        let Some(updated) = &mut self.updated else { return };
-        if updated.elapsed() < PAUSE {
-            return;
+    /// How far a stage is that reads all inputs once more.
+    pub(crate) fn copying(&mut self, what: &'static str) {
+        self.show(what, &Done::Copying);
+    }
+
+    /// How far a stage is that takes documents one by one.
+    pub(crate) fn share(&mut self, what: &'static str, done: usize, of: usize) {
+        self.show(what, &Done::Documents { done: done as u64, of: of as u64 });
+    }
+
+    fn show(&mut self, what: &'static str, done: &Done) {
+        if let Some(shown) = &mut self.shown {
+            shown.show(what, done);
         }
-        *updated = Instant::now();
-        let mut stderr = std::io::stderr();
-        let _ = write!(stderr, "\r\x1b[K{what}, {} %", 100 * done / of.max(1));
-        let _ = stderr.flush();
     }
 
     /// Takes the progress line away.
     pub(crate) fn clear(&self) {
-        if self.updated.is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        if self.shown.is_some() {
+            wipe();
         }
+    }
+}
+
+/// Empties the line that the cursor is in, where a person sees it.
+pub(crate) fn wipe() {
+    let mut stderr = std::io::stderr();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r\x1b[K");
     }
 }
 

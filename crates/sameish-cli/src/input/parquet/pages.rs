@@ -39,6 +39,7 @@ impl Shared {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(at))?;
         file.read_exact(&mut bytes)?;
+        crate::input::meter::add(bytes.len() as u64);
         Ok(bytes)
     }
 }

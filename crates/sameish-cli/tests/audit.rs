@@ -1,0 +1,239 @@
+//! `sameish eval --exact`: planted misses give the recall that was worked out by hand.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Dir, gzip};
+use serde_json::{Value, json};
+
+/// Words that no two seeds share.
+fn text(seed: u64, words: usize) -> String {
+    (0..words).map(|word| format!("w{seed}x{word}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Ten families: an original `a`, a copy `b` with one word of 40 changed in the middle, whose similarity is 35 of 41, and a
+/// stranger `c`.
+fn families() -> Vec<Value> {
+    (0..10)
+        .flat_map(|n| {
+            let original = text(n, 40);
+            let copy = original.replace(&format!("w{n}x20 "), "changed ");
+            [
+                json!({"id": format!("a{n}"), "text": original}),
+                json!({"id": format!("b{n}"), "text": copy}),
+                json!({"id": format!("c{n}"), "text": text(100 + n, 40)}),
+            ]
+        })
+        .collect()
+}
+
+fn write(dir: &Dir, name: &str, records: &[Value]) {
+    let lines: Vec<String> = records.iter().map(Value::to_string).collect();
+    dir.write(name, lines.join("\n"));
+}
+
+fn audited(dir: &Dir, args: &[&str]) -> Value {
+    let run = dir.run([&["eval", "--json"], args].concat()).ends_with(0);
+    assert_eq!(run.stdout.lines().count(), 1);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+fn close(value: &Value, expected: f64) {
+    assert!((value.as_f64().unwrap() - expected).abs() < 1e-6, "{value} is not {expected}");
+}
+
+#[test]
+fn a_file_of_pairs_gets_the_recall_and_precision_worked_out_by_hand() {
+    let dir = Dir::new();
+    write(&dir, "corpus.jsonl", &families());
+    // Three of ten are missed, one of eight is wrong, and one names a document that is not there.
+    let mut pairs: Vec<Value> = (0..7).map(|n| json!({"a": format!("b{n}"), "b": format!("a{n}")})).collect();
+    pairs.push(json!({"a": "c1", "b": "c2"}));
+    pairs.push(json!({"a": "c1", "b": "nowhere"}));
+    write(&dir, "pairs.jsonl", &pairs);
+    let answer = audited(&dir, &["pairs.jsonl", "--exact", "corpus.jsonl"]);
+    assert_eq!((&answer["documents"], &answer["sampled"]), (&json!(30), &json!(30)));
+    assert_eq!((&answer["pairs"], &answer["found"], &answer["missed"]), (&json!(10), &json!(7), &json!(3)));
+    assert_eq!((&answer["predicted"], &answer["wrong"]), (&json!(8), &json!(1)));
+    close(&answer["recall"], 0.7);
+    close(&answer["precision"], 0.875);
+    // Wilson for 7 of 10, from the formula: (0.7 + 0.19207) / 1.38415 less and more 0.24809.
+    close(&answer["recall_interval"][0], 0.396778);
+    close(&answer["recall_interval"][1], 0.892209);
+    assert_eq!(answer["unknown"], 1);
+    let missed: Vec<&Value> = answer["worst_missed"].as_array().unwrap().iter().collect();
+    assert_eq!(missed.len(), 3);
+    for (at, pair) in (7..).zip(&missed) {
+        assert_eq!((&pair["a"], &pair["b"]), (&json!(format!("a{at}")), &json!(format!("b{at}"))));
+        close(&pair["similarity"], 35.0 / 41.0);
+    }
+    let wrong = json!([{"a": "c1", "b": "c2", "similarity": 0.0}]);
+    assert_eq!(answer["worst_wrong"], wrong);
+    assert_eq!(
+        answer["by_similarity"],
+        json!([{"from": 0.85, "to": 0.9, "pairs": 10, "found": 7, "recall": 0.7}])
+    );
+}
+
+#[test]
+fn clusters_and_labels_say_the_same_as_their_pairs() {
+    let dir = Dir::new();
+    write(&dir, "corpus.jsonl", &families());
+    // Two families are one cluster: one pair of each is right, four across are wrong. The others are not there.
+    write(&dir, "clusters.jsonl", &[json!({"id": 1, "members": ["a0", "b0", "a1", "b1"]})]);
+    let labels = ["a0", "b0", "a1", "b1"].map(|id| json!({"id": id, "cluster": "x"}));
+    write(&dir, "labels.jsonl", &labels);
+    for file in ["clusters.jsonl", "labels.jsonl"] {
+        let answer = audited(&dir, &[file, "--exact", "corpus.jsonl"]);
+        assert_eq!((&answer["found"], &answer["missed"]), (&json!(2), &json!(8)), "{file}");
+        assert_eq!((&answer["predicted"], &answer["wrong"]), (&json!(6), &json!(4)), "{file}");
+        close(&answer["recall"], 0.2);
+        close(&answer["precision"], 1.0 / 3.0);
+    }
+}
+
+#[test]
+fn the_engine_misses_what_its_bands_can_not_find() {
+    let dir = Dir::new();
+    let mut records = families();
+    // Six of ten copies are verbatim; the others share no whole signature.
+    for n in 0..6 {
+        records[3 * n + 1]["text"] = records[3 * n]["text"].clone();
+    }
+    write(&dir, "corpus.jsonl", &records);
+    dir.write("one-band.toml", "[minhash]\nbands = { count = 1, rows = 128 }\n");
+    let answer = audited(&dir, &["--exact", "corpus.jsonl", "--config", "one-band.toml"]);
+    assert_eq!((&answer["audited"], &answer["pairs"]), (&json!("engine"), &json!(10)));
+    close(&answer["recall"], 0.6);
+    assert!(answer["expected_recall"].as_f64().unwrap() < 0.61);
+    assert_eq!((&answer["precision"], &answer["wrong"]), (&json!(1.0), &json!(0)));
+    assert_eq!(answer["worst_missed"].as_array().unwrap().len(), 4);
+    // The preset's own bands find all.
+    let answer = audited(&dir, &["--exact", "corpus.jsonl"]);
+    assert_eq!((&answer["recall"], &answer["pairs"]), (&json!(1.0), &json!(10)));
+    // Equal texts are one and need no candidates; of the other four pairs each document has one.
+    close(&answer["candidates_per_document"], 8.0 / 30.0);
+    // Fingerprints judge alone, and what they join need not be similar.
+    let answer = audited(&dir, &["--exact", "corpus.jsonl", "--preset", "wire", "--radius", "64"]);
+    assert_eq!((&answer["predicted"], &answer["recall"]), (&json!(435), &json!(1.0)));
+    assert_eq!(answer["expected_recall"], Value::Null);
+}
+
+#[test]
+fn a_sample_is_the_same_for_any_order_and_threads_and_another_for_another_seed() {
+    let dir = Dir::new();
+    let mut records = families();
+    write(&dir, "corpus.jsonl", &records);
+    records.reverse();
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("reversed.jsonl.gz", gzip(lines.as_bytes()));
+    let pairs: Vec<Value> = (0..5).map(|n| json!({"a": format!("a{n}"), "b": format!("b{n}")})).collect();
+    write(&dir, "pairs.jsonl", &pairs);
+    let run = |corpus: &str, threads: &str, seed: &str| {
+        let args = ["pairs.jsonl", "--sample", "8", "--threads", threads, "--seed", seed, "--exact", corpus];
+        let answer = audited(&dir, &args);
+        assert_eq!(answer["sampled"], 8);
+        [answer["pairs"].clone(), answer["found"].clone(), answer["missed"].clone()]
+    };
+    let first = run("corpus.jsonl", "1", "1");
+    assert_eq!(run("corpus.jsonl", "4", "1"), first);
+    assert_eq!(run("reversed.jsonl.gz", "2", "1"), first);
+    assert!((2..20).any(|seed| run("corpus.jsonl", "1", &seed.to_string()) != first));
+    // Every pair counts once, whether one of its documents was drawn or both.
+    let pairs = first[0].as_u64().unwrap();
+    assert!((1..=8).contains(&pairs), "{pairs}");
+}
+
+#[test]
+fn ids_that_come_again_and_short_texts_count_as_elsewhere() {
+    let dir = Dir::new();
+    let mut records = families();
+    records.truncate(2);
+    records.push(json!({"id": "a0", "text": records[0]["text"]}));
+    records.push(json!({"id": "s1", "text": "short"}));
+    records.push(json!({"id": "s2", "text": "Short"}));
+    records.push(json!({"id": "s3", "text": "brief"}));
+    records.push(json!({"id": "e1", "text": ""}));
+    records.push(json!({"id": "e2", "text": ""}));
+    write(&dir, "corpus.jsonl", &records);
+    let answer = audited(&dir, &["--exact", "corpus.jsonl"]);
+    // The copy, and the two that are equal but for their case. Nothing is the same as nothing.
+    assert_eq!((&answer["documents"], &answer["pairs"], &answer["found"]), (&json!(7), &json!(2), &json!(2)));
+    // Another text under an id that was there: rejected, or in its place.
+    records.push(json!({"id": "b0", "text": text(7, 40)}));
+    write(&dir, "corpus.jsonl", &records);
+    let run = dir
+        .run(["eval", "--json", "--exact", "corpus.jsonl"])
+        .ends_with(3)
+        .says(&["id `b0` was there before"]);
+    assert_eq!(serde_json::from_str::<Value>(&run.stdout).unwrap()["pairs"], 2);
+    let answer = audited(&dir, &["--exact", "corpus.jsonl", "--on-dup-id", "last"]);
+    assert_eq!((&answer["documents"], &answer["pairs"]), (&json!(7), &json!(1)));
+}
+
+#[test]
+fn forms_that_are_kept_apart_are_not_missed() {
+    let dir = Dir::new();
+    let form = |company: &str, figure: u32| {
+        format!(
+            "{company} said on Monday that its profit for the third quarter rose to {figure} million as sales of its \
+             main products grew in all markets and costs fell for the second time in a row this year, which was \
+             better than most analysts had expected before the report came out in the morning"
+        )
+    };
+    let records = [
+        json!({"id": 1, "text": form("Northwind Trading", 412)}),
+        json!({"id": 2, "text": form("Contoso Motors", 958)}),
+    ];
+    write(&dir, "corpus.jsonl", &records);
+    dir.write("none.jsonl", "");
+    let args = ["none.jsonl", "--threshold", "0.7", "--exact", "corpus.jsonl"];
+    let answer = audited(&dir, &args);
+    assert_eq!((&answer["templates"], &answer["missed"]), (&json!(1), &json!(0)));
+    let answer = audited(&dir, &[&args[..], &["--templates", "merge"]].concat());
+    assert_eq!((&answer["templates"], &answer["missed"]), (&json!(0), &json!(1)));
+}
+
+#[test]
+fn the_report_is_for_people_and_fits_80_columns() {
+    let dir = Dir::new();
+    write(&dir, "corpus.jsonl", &families());
+    dir.write("pairs.jsonl", "{\"a\":\"a0\",\"b\":\"b0\"}\n{\"a\":\"c0\",\"b\":\"c1\"}\n");
+    let run = dir.run(["eval", "pairs.jsonl", "--exact", "corpus.jsonl"]).ends_with(0);
+    for words in [
+        "All 30 documents with each other",
+        "10 true, 1 found, 9 missed",
+        "2 given, 1 wrong",
+        "Missed, ",
+        "Wrong, ",
+    ] {
+        assert!(run.stdout.contains(words), "no `{words}` in:\n{}", run.stdout);
+    }
+    assert!(run.stdout.lines().all(|line| line.chars().count() <= 80), "{}", run.stdout);
+    dir.write("empty.jsonl", "");
+    let run = dir.run(["eval", "--exact", "empty.jsonl"]).ends_with(0);
+    assert!(run.stdout.contains("0 true"), "{}", run.stdout);
+}
+
+#[test]
+fn wrong_usage_and_bad_inputs_end_as_elsewhere() {
+    let dir = Dir::new();
+    write(&dir, "corpus.jsonl", &families());
+    let cases: [(&[&str], &str); 7] = [
+        (&["--exact", "-"], "name files"),
+        (&["a", "b", "--exact", "corpus.jsonl"], "cannot be used with"),
+        (&["--exact", "corpus.jsonl", "--sample", "0"], "--sample"),
+        (&["--exact", "corpus.jsonl", "--preset", "sdr"], "sparse codes"),
+        (&["--exact", "corpus.jsonl", "--threshold", "1.1"], "at most 1"),
+        (&["a", "b", "--threshold", "0.5"], "--exact"),
+        (&["a"], "GOLD"),
+    ];
+    for (args, says) in cases {
+        dir.run([&["eval"], args].concat()).ends_with(2).says(&[says]);
+    }
+    dir.run(["eval", "--exact", "nowhere.jsonl"]).ends_with(4).says(&["nowhere.jsonl: no such file"]);
+    dir.run(["eval", "nowhere.jsonl", "--exact", "corpus.jsonl"]).ends_with(4);
+    dir.write("broken.jsonl", "{\"id\":1,\"text\":\"x\"}\nbroken\n");
+    dir.run(["eval", "--exact", "broken.jsonl"]).ends_with(3).says(&["broken.jsonl, line 2"]);
+}
