@@ -58,7 +58,7 @@ fn text(random: &mut Random) -> String {
 fn documents(seed: u64, count: usize) -> Vec<Document> {
     let mut random = Random(seed);
     let document = |i: usize| {
-        let id = if i % 3 == 0 { DocId::Text(format!("d{i}")) } else { DocId::Number(i as u64) };
+        let id = if i.is_multiple_of(3) { DocId::Text(format!("d{i}")) } else { DocId::Number(i as u64) };
         let mut document = Document::new(id, text(&mut random));
         let day = 1 + random.below(25);
         document.published_at = (day < 20).then(|| format!("2024-01-{day:02}"));
