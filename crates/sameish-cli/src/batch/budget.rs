@@ -12,7 +12,7 @@ const LEAST: usize = 64 << 20;
 /// Text that is loaded at once.
 const WINDOW: usize = 16 << 20;
 /// Text that is held, with all that is made of it.
-const DESK: usize = 32 << 20;
+const DESK: usize = 96 << 20;
 
 impl Budget {
     pub(crate) fn new(limit: Option<Size>) -> Result<Budget, Failure> {
