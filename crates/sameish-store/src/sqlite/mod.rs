@@ -213,7 +213,7 @@ fn uri(path: &Path) -> String {
 }
 
 /// What SQLite says, in our words.
-fn wrong(path: &Path, error: rusqlite::Error) -> Error {
+pub(crate) fn wrong(path: &Path, error: rusqlite::Error) -> Error {
     let path = path.to_owned();
     let (code, extended) = match &error {
         rusqlite::Error::SqliteFailure(failure, _) => (Some(failure.code), failure.extended_code),
