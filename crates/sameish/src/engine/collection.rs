@@ -402,7 +402,7 @@ impl Collection {
         let judge = options.min_similarity.map_or(self.judge, |least| self.judge.with_threshold(least));
         let least = options.min_similarity.unwrap_or(0.0);
         let most = among.map_or(CANDIDATES_JUDGED, |among| among.judged);
-        let reach = Reach { most, limit: limit + usize::from(except.is_some()), among };
+        let reach = Reach { most, limit: limit.saturating_add(usize::from(except.is_some())), among };
         let Matches { found, candidates, capped } = self.matches(query, None, judge, reach)?;
         let joins =
             |found: &&Found| self.joins(&found.verdict) && self.texts[found.text].status == Status::Ok;
