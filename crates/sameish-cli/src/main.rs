@@ -51,6 +51,7 @@ enum Command {
     Fingerprint(cmd::fingerprint::Args),
     Index(cmd::index::Args),
     Restore(cmd::restore::Args),
+    Backfill(cmd::backfill::Args),
     Tune(cmd::tune::Args),
     Bench(cmd::bench::Args),
 }
@@ -70,6 +71,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Cluster(args) => cmd::cluster::run(args),
         Command::Index(args) => cmd::index::run(args),
         Command::Restore(args) => cmd::restore::run(args),
+        Command::Backfill(args) => cmd::backfill::run(args),
         Command::Tune(args) => cmd::tune::run(args),
         Command::Bench(args) => cmd::bench::run(args),
         Command::Eval(args) => cmd::eval::run(args),

@@ -81,6 +81,11 @@ impl Messages {
         self.show(what, &Done::Copying);
     }
 
+    /// How many rows of a table were looked at.
+    pub(crate) fn rows(&mut self, rows: u64) {
+        self.show("reading", &Done::Rows { rows });
+    }
+
     /// How far a stage is that takes documents one by one.
     pub(crate) fn share(&mut self, what: &'static str, done: usize, of: usize) {
         self.show(what, &Done::Documents { done: done as u64, of: of as u64 });

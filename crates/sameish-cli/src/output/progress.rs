@@ -34,6 +34,8 @@ pub(crate) enum Done {
     Reading { documents: u64, bytes: u64 },
     /// All inputs are read once more.
     Copying,
+    /// So many rows of a table, nobody knows of how many.
+    Rows { rows: u64 },
     /// So many documents of so many.
     Documents { done: u64, of: u64 },
 }
@@ -76,6 +78,7 @@ fn line(what: &str, done: &Done, share: Option<f64>, read: u64, elapsed: Duratio
     let rate = match done {
         Done::Reading { documents: count, bytes } => format!("{}, {}", megabytes(*bytes), documents(*count)),
         Done::Copying => megabytes(read),
+        Done::Rows { rows } => format!("{} rows/s", grouped((*rows as f64 / seconds).round() as u64)),
         Done::Documents { done, .. } => documents(*done),
     };
     let Some(share) = share.map(|share| share.clamp(0.0, 1.0)) else {
@@ -83,6 +86,7 @@ fn line(what: &str, done: &Done, share: Option<f64>, read: u64, elapsed: Duratio
             Done::Reading { documents, bytes } => {
                 format!("{} documents, {} MB, ", grouped(*documents), grouped(bytes / 1_000_000))
             }
+            Done::Rows { rows } => format!("{} rows, ", grouped(*rows)),
             _ => String::new(),
         };
         return format!("{what} {so_far}{rate}");
