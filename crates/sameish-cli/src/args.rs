@@ -135,6 +135,19 @@ pub(crate) struct MemoryArgs {
     pub(crate) temp_dir: Option<PathBuf>,
 }
 
+impl MemoryArgs {
+    /// A folder that is not there is told before the work, not after it.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self.temp_dir.as_deref().filter(|folder| !folder.is_dir()) {
+            None => Ok(()),
+            Some(folder) => {
+                let name = escaped_name(folder.as_os_str());
+                Err(Failure::usage(format!("`--temp-dir` {name}: not a folder; make it first")))
+            }
+        }
+    }
+}
+
 impl MatchArgs {
     /// Whether anything was said about what matches.
     pub(crate) fn is_set(&self) -> bool {

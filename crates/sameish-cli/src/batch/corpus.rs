@@ -3,8 +3,9 @@
 use super::budget::Budget;
 use super::fetch::Fetcher;
 use super::group::{leaders, order};
+use super::held::{Doc, Ids, Keep, Outlines, State};
 use super::judging::{Known, needs_texts};
-use super::sign::{Counted, Doc, Ids, Keep, Keys, Outlines, Signed, Signing, State};
+use super::sign::{Counted, Keys, Signed, Signing};
 use super::stage::TempFiles;
 use crate::args::MemoryArgs;
 use crate::exit::Failure;
@@ -65,6 +66,7 @@ impl CorpusPlan {
     ) -> anyhow::Result<Corpus> {
         let config = self.engine.config();
         reading.rules.lossy |= config.text.lossy;
+        self.memory.check()?;
         let budget = Budget::new(self.memory.max_memory)?;
         // A date that can not be read rejects its record wherever dates may matter.
         let dated = config.matching.linkage == Linkage::Greedy;

@@ -1,6 +1,7 @@
 //! Single documents once more.
 
-use super::sign::{Doc, Input, SPOOLED};
+use super::held::{Doc, SPOOLED};
+use super::sign::Input;
 use super::{spool, temporary};
 use crate::exit::Failure;
 use crate::input::batch::{Rules, content_of};

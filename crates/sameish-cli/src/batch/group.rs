@@ -4,9 +4,9 @@
 //! verified match (DESIGN.md, promise 3). Only centers are asked for candidates, so a family of a million near copies is
 //! compared a million times and not a million times a million.
 
+use super::held::{Doc, Outlines, Rank, State};
 use super::judging::{Known, Loaded};
 use super::near::hamming;
-use super::sign::{Doc, Outlines, Rank, State};
 use super::tags::Repeats;
 use crate::exit::Failure;
 use sameish::{Buckets, DocNumber, Fingerprint, HammingIndex, Hit, Judge, TextKey, Verdict, WordFrequencies};

@@ -1,7 +1,7 @@
 //! Is it a match? What two documents are to each other, on texts that are read once more where the settings ask for them.
 
 use super::fetch::Fetcher;
-use super::sign::{Doc, State};
+use super::held::{Doc, State};
 use crate::exit::Failure;
 use crate::pipeline::with_scratch;
 use rayon::prelude::*;

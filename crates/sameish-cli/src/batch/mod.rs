@@ -27,6 +27,7 @@ pub(crate) mod corpus;
 pub(crate) mod distance;
 pub(crate) mod fetch;
 pub(crate) mod group;
+pub(crate) mod held;
 pub(crate) mod judging;
 pub(crate) mod linkage;
 pub(crate) mod matches;

@@ -1,7 +1,7 @@
 //! Who may be near? Candidates among the distinct texts, from every lane that the settings have.
 
 use super::corpus::Corpus;
-use super::sign::State;
+use super::held::State;
 use crate::exit::Failure;
 use sameish::{
     BUCKET_SCANNED, Config, DocNumber, Effort, Fingerprint, HammingIndex, Hit, OverlapIndex, TextKey,

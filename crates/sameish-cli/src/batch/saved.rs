@@ -1,7 +1,8 @@
 //! What is kept of a finished stage, for `--resume`.
 
 use super::group::{GroupCounts, Grouping};
-use super::sign::{Doc, Ids, Input, Names, Outlines, Signed, Signing, State};
+use super::held::{Doc, Ids, Names, Outlines, State};
+use super::sign::{Input, Signed, Signing};
 use super::spool::Spool;
 use super::stage::{StageFolder, StageReader, StageWriter};
 use super::tags::Tags;

@@ -6,9 +6,10 @@ mod report;
 mod resume;
 mod summary;
 
-use crate::args::{EngineArgs, InputArgs, MatchArgs, Size, TemplateArgs};
+use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs, TemplateArgs};
+use crate::batch::held::{Keep, Rank};
 use crate::batch::saved::AllInputs;
-use crate::batch::sign::{HELD_BYTES, Keep, Rank, Signed};
+use crate::batch::sign::{HELD_BYTES, Signed};
 use crate::batch::temporary;
 use crate::batch::write::{Target, Writing};
 use crate::exit::{Exit, Failure};
@@ -91,12 +92,8 @@ struct Choice {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Memory and files")]
 struct Work {
-    /// Most memory to use [default: no limit]
-    #[arg(long, value_name = "SIZE")]
-    max_memory: Option<Size>,
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "FOLDER")]
-    temp_dir: Option<PathBuf>,
+    #[command(flatten)]
+    memory: MemoryArgs,
     /// Go on from the last finished stage of a run that was cut off, with the same inputs and settings. Stages are kept in
     /// `--temp-dir` until the run is over
     #[arg(long)]
@@ -179,7 +176,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     }
     let (sources, against) = (input.find()?, input.find_also(&choice.against)?);
     check_outputs(&choice, &work, &run, reading.whole_files, &sources, &against)?;
-    resume::check_temp_dir(&work)?;
+    work.memory.check()?;
     let (sources, spools) = spooled(sources, &work)?;
     let (against, more_spools) = spooled(against, &work)?;
     if !choice.dry_run {
@@ -315,7 +312,7 @@ fn spooled(sources: Vec<Found>, work: &Work) -> Result<(Vec<Found>, Vec<TempPath
         let name = source.path.as_deref().and_then(Path::file_name).unwrap_or_default().to_owned();
         let mut builder = tempfile::Builder::new();
         builder.prefix("sameish-stdin-").suffix(&name);
-        let file = leftovers::make(|| match &work.temp_dir {
+        let file = leftovers::make(|| match &work.memory.temp_dir {
             Some(folder) => builder.tempfile_in(folder),
             None => builder.tempfile(),
         });
@@ -376,8 +373,10 @@ fn say_estimate(sources: &[Found], work: &Work) {
     // News articles have about 3.5 kB.
     let documents = bytes / 3_400;
     let memory = (64 << 20) + documents * (HELD_BYTES as u64 + 120);
-    let limit =
-        work.max_memory.map_or(String::new(), |limit| format!(", at most {} MB", limit.bytes() / 1_000_000));
+    let limit = work
+        .memory
+        .max_memory
+        .map_or(String::new(), |limit| format!(", at most {} MB", limit.bytes() / 1_000_000));
     say(format_args!(
         "{:.1} MB of input; if texts are as long as news articles, about {} documents and {} MB of memory{limit}",
         bytes as f64 / 1e6,

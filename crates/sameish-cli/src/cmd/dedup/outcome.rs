@@ -2,7 +2,7 @@
 
 use super::Choice;
 use super::plan::Deduped;
-use crate::batch::sign::State;
+use crate::batch::held::State;
 use crate::exit::Failure;
 use crate::input::find::Found;
 use crate::intake::RunArgs;

@@ -7,9 +7,10 @@ use crate::batch::corpus::bands;
 use crate::batch::distance::group_by_distance;
 use crate::batch::fetch::Fetcher;
 use crate::batch::group::{Grouper, Grouping, leaders, order};
+use crate::batch::held::{Doc, Ids, Keep, Names, State};
 use crate::batch::judging::Known;
 use crate::batch::saved::{AllInputs, load_grouping, load_signed, save_grouping, save_signed};
-use crate::batch::sign::{Counted, Doc, Ids, Keep, Keys, Names, Signed, Signing, State};
+use crate::batch::sign::{Counted, Keys, Signed, Signing};
 use crate::batch::stage::{StageFolder, TempFiles};
 use crate::exit::Failure;
 use crate::input::Reading;
@@ -57,8 +58,8 @@ impl Plan {
             on_dup_id,
             keep_templates: config.matching.verify && config.matching.templates == Templates::Keep,
             threads,
-            temp_dir: work.temp_dir.clone(),
-            budget: Budget::new(work.max_memory)?,
+            temp_dir: work.memory.temp_dir.clone(),
+            budget: Budget::new(work.memory.max_memory)?,
         })
     }
 

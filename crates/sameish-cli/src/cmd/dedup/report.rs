@@ -3,7 +3,7 @@
 use super::outcome::Outcome;
 use super::plan::Deduped;
 use super::summary::Summary;
-use crate::batch::sign::{Doc, State};
+use crate::batch::held::{Doc, State};
 use crate::exit::Failure;
 use crate::input::find::Found;
 use crate::intake::RunArgs;

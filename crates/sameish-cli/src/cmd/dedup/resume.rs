@@ -7,7 +7,6 @@ use crate::input::Reading;
 use crate::input::find::Found;
 use crate::intake::RunArgs;
 use crate::on_dup_id::OnDupId;
-use crate::output::escape::escaped_name;
 use sameish::Engine;
 use std::fmt::Write as _;
 use std::fs;
@@ -56,7 +55,7 @@ pub(super) fn stage_folder(work: &Work, piped: bool, key: &Key<'_>) -> Result<Op
                    save it to a file first";
         return Err(Failure::usage(why));
     }
-    let parent = match &work.temp_dir {
+    let parent = match &work.memory.temp_dir {
         Some(folder) => folder.clone(),
         None if work.resume => std::env::temp_dir(),
         None => return Ok(None),
@@ -65,15 +64,4 @@ pub(super) fn stage_folder(work: &Work, piped: bool, key: &Key<'_>) -> Result<Op
         return Ok(None);
     }
     StageFolder::open(&parent, &key.in_words(), work.resume).map(Some)
-}
-
-/// A folder that is not there is told before the work, not after it.
-pub(super) fn check_temp_dir(work: &Work) -> Result<(), Failure> {
-    match work.temp_dir.as_deref().filter(|folder| !folder.is_dir()) {
-        None => Ok(()),
-        Some(folder) => {
-            let name = escaped_name(folder.as_os_str());
-            Err(Failure::usage(format!("`--temp-dir` {name}: not a folder; make it first")))
-        }
-    }
 }
