@@ -4,6 +4,7 @@
 //! sign.rs      reads every document once: tags of its bands, its fingerprint, and where it lies
 //!   tags.rs      the tags, in memory or on disk
 //!   spool.rs     texts that can not be read again where they came from
+//!   held.rs      what stays of each document
 //! fetch.rs     reads single documents once more
 //! judging.rs   what two documents are to each other, by the engine's judge
 //! budget.rs    who may have how much memory
@@ -17,6 +18,8 @@
 //! group.rs     for dedup: centers and what matches them, verified on the texts' own features
 //!   distance.rs  the same by fingerprints alone
 //! write.rs     copies the records that are kept, as they came
+//! stage.rs     how a run goes on after it was cut off
+//!   saved.rs     what is kept of a stage
 //! ```
 //!
 //! Only places, tags, fingerprints and numbers are held for each document. Texts are read a second time for those that are
