@@ -57,6 +57,9 @@ pub struct Backfill {
     target: Target,
 }
 
+/// An id and a text of somebody else's.
+type Row = (Value, Option<String>);
+
 const COLUMN: &str = "minhash_signature";
 const TABLE: &str = "article_fingerprints";
 const NOTES: &str = "sameish_backfill";
@@ -194,7 +197,7 @@ impl Backfill {
     }
 
     /// The next rows that have no sketches, by id; nothing at the end.
-    fn next_batch(&self, last: Option<&Value>) -> Result<Option<Vec<(Value, Option<String>)>>> {
+    fn next_batch(&self, last: Option<&Value>) -> Result<Option<Vec<Row>>> {
         let after = if last.is_some() { "source.id > ?" } else { "? IS NULL AND source.id IS NOT NULL" };
         let (source, to_do) = (self.source_rows(), self.to_do());
         let sql = format!(
@@ -218,13 +221,8 @@ impl Backfill {
         Ok(Some(batch).filter(|batch| !batch.is_empty()))
     }
 
-    fn store(
-        &mut self,
-        engine: &Engine,
-        batch: Vec<(Value, Option<String>)>,
-        done: &mut Backfilled,
-    ) -> Result<()> {
-        let sketch = |scratch: &mut Scratch, (id, text): (Value, Option<String>)| {
+    fn store(&mut self, engine: &Engine, batch: Vec<Row>, done: &mut Backfilled) -> Result<()> {
+        let sketch = |scratch: &mut Scratch, (id, text): Row| {
             let content = Content::Text(text.filter(|text| !text.trim().is_empty())?);
             Some((id, engine.sketch(&content, scratch)))
         };

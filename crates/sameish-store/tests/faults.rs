@@ -162,7 +162,7 @@ fn after_a_failed_sync_nothing_is_written_and_reads_go_on() {
 
 #[test]
 fn many_writers_at_once_are_served_as_one_after_the_other() {
-    let Setting { catalog, .. } = setting();
+    let Setting { folder: _folder, catalog, .. } = setting();
     let articles = catalog.collection("articles").unwrap();
     let created: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)

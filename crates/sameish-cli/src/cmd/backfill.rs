@@ -36,7 +36,7 @@ pub(crate) struct Args {
     query: Option<String>,
     /// Where sketches go [default: the table for settings that make fingerprints, else the column]
     #[arg(long, value_enum)]
-    into: Option<Into>,
+    into: Option<Place>,
     /// Take away what runs before added
     #[arg(long)]
     undo: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Into {
+enum Place {
     /// The column `minhash_signature`
     Column,
     /// The table `article_fingerprints`
@@ -76,8 +76,8 @@ the disk full, 6 writing failed, 1 our fault.";
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let (_, config) = args.engine.settings()?;
     let target = match args.into {
-        Some(Into::Column) => Target::Column,
-        Some(Into::Table) => Target::Table,
+        Some(Place::Column) => Target::Column,
+        Some(Place::Table) => Target::Table,
         None if config.simhash.is_some() => Target::Table,
         None => Target::Column,
     };

@@ -46,7 +46,7 @@ impl SqliteStore {
 
     /// Whether a file could be opened as a store.
     pub(crate) fn check_file(path: &Path) -> Result<()> {
-        let format = schema::format_of(path)?;
+        let format = schema::format_of(path, schema::MIGRATIONS)?;
         let store = SqliteStore::connect(path, Mode::Still)?;
         let difference = store.difference(&schema::MIGRATIONS[..format as usize]);
         match difference.map_err(|error| wrong(path, error))? {
@@ -60,7 +60,7 @@ impl SqliteStore {
         if create && std::fs::symlink_metadata(path).is_err() {
             make(path, steps)?;
         }
-        let format = schema::format_of(path)?;
+        let format = schema::format_of(path, steps)?;
         let still = read_only && !has_log(path) && !is_writable(path.parent());
         let mode = if still {
             Mode::Still

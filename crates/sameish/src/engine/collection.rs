@@ -360,9 +360,8 @@ impl Collection {
         new: &Query<'_>,
         signature: impl Fn(u32) -> Option<&'a [u32]>,
     ) -> Option<u32> {
-        let texts = self.by_key.get(&new.key?)?.as_slice().iter().copied();
-        let text =
-            texts.into_iter().find(|&text| self.texts[text].query(signature(text)).seen() == new.seen())?;
+        let mut texts = self.by_key.get(&new.key?)?.as_slice().iter().copied();
+        let text = texts.find(|&text| self.texts[text].query(signature(text)).seen() == new.seen())?;
         self.judge.judge(&new.side(), &new.side()).map(|_| text)
     }
 
