@@ -663,6 +663,36 @@ fn characters_are_compared_where_asked_for() {
     assert_eq!(headlines.ids(), "1,\"1\",5");
 }
 
+#[test]
+fn an_index_folder_is_an_existing_corpus() {
+    let dir = Dir::new();
+    dir.write(
+        "old.jsonl",
+        jsonl(&[
+            json!({"id": 7, "text": near()}),
+            json!({"id": "t", "tokens": HARVEST.split(' ').collect::<Vec<_>>()}),
+        ]),
+    );
+    dir.run(["index", "build", "--preset", "copies", "index", "old.jsonl", "--quiet"]).ends_with(0);
+    dir.run(["index", "build", "--preset", "articles", "index", "old.jsonl", "--quiet"]).ends_with(0);
+    dir.write("a.jsonl", news().replace("\"text\"", "\"body\""));
+    let flags = ["--text-field", "body", "--removed", "gone", "--quiet"];
+    let run = dir.run(["dedup", "a.jsonl", "--against", "index"].iter().chain(&flags)).ends_with(0);
+    assert_eq!(run.ids(), "\"1\",5");
+    let gone = lines(&dir.read("gone"));
+    assert_eq!(
+        gone.iter().map(|line| (line["id"].clone(), line["kept"].clone())).collect::<Vec<_>>(),
+        [(json!(1), json!(7)), (json!(2), json!(7)), (json!(4), json!(7)),]
+    );
+    for flag in ["--resume", "--whole-files"] {
+        let run = dir.run(["dedup", "a.jsonl", "-o", "x/", "--against", "index", flag]);
+        run.ends_with(2).says(&["index folder"]);
+    }
+    dir.write("index/sameish.db", b"not a database");
+    let run = dir.run(["dedup", "a.jsonl", "--against", "index"]).ends_with(4);
+    run.says(&["not a store"]);
+}
+
 // Laws.
 
 /// The features that decide, of all documents.

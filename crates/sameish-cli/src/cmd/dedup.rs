@@ -1,5 +1,6 @@
 //! `sameish dedup`: one document per cluster.
 
+mod against;
 mod outcome;
 mod plan;
 mod report;
@@ -13,7 +14,7 @@ use crate::batch::sign::{HELD_BYTES, Signed};
 use crate::batch::temporary;
 use crate::batch::write::{Target, Writing};
 use crate::exit::{Exit, Failure};
-use crate::input::find::Found;
+use crate::input::find::{Found, Source};
 use crate::input::stamp::Stamps;
 use crate::intake::RunArgs;
 use crate::output::escape::escaped;
@@ -68,7 +69,7 @@ struct Choice {
     /// Keep one document of each source in a cluster
     #[arg(long)]
     per_source: bool,
-    /// Drop what these files already have; they are read first and not written
+    /// Drop what these files or index folders already have; they are read first and not written
     #[arg(long, value_name = "FILE", num_args = 1..)]
     against: Vec<OsString>,
     /// Refuse to write when a larger share of the documents would go, unless forced
@@ -141,6 +142,7 @@ Examples:
   sameish dedup articles.jsonl -o kept.jsonl
   sameish dedup 'crawl/*.jsonl.zst' -o out/ --threshold 0.7 --recall 0.999
   sameish dedup new.parquet --against old.parquet -o fresh.parquet
+  sameish dedup crawl.jsonl --against sameish-data -o fresh.jsonl
   sameish dedup pages.jsonl --dry-run --keep longest --clusters groups.jsonl
   sameish dedup wire.jsonl --preset wire --keep newest -o kept.jsonl
   zcat dump.jsonl.gz | sameish dedup - > kept.jsonl
@@ -174,9 +176,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         // The field takes the date's place on its way through the reader.
         reading.fields.date = name.clone();
     }
-    let (sources, against) = (input.find()?, input.find_also(&choice.against)?);
-    check_outputs(&choice, &work, &run, reading.whole_files, &sources, &against)?;
     work.memory.check()?;
+    let (files, indexes) = against::folders(&choice.against, &work, &reading)?;
+    let sources = input.find()?;
+    let (indexed, _index_files): (Vec<Source>, Vec<TempPath>) = indexes.into_iter().unzip();
+    let against = indexed.into_iter().map(Ok).chain(input.find_also(&files)?).collect::<Vec<Found>>();
+    check_outputs(&choice, &work, &run, reading.whole_files, &sources, &against)?;
     let (sources, spools) = spooled(sources, &work)?;
     let (against, more_spools) = spooled(against, &work)?;
     if !choice.dry_run {

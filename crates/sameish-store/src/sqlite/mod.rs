@@ -39,6 +39,11 @@ enum Mode {
 }
 
 impl SqliteStore {
+    /// Whether a folder has a store, or what looks like one.
+    pub fn is_in(folder: &Path) -> bool {
+        folder.join(FILE).is_file()
+    }
+
     /// Opens the store of a folder, or makes one if there is none and `create` is set.
     pub fn open(folder: &Path, create: bool, read_only: bool) -> Result<SqliteStore> {
         SqliteStore::open_file(&folder.join(FILE), create && !read_only, read_only, schema::MIGRATIONS)
