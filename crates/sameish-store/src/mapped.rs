@@ -1,21 +1,10 @@
 //! How is a stored index opened without reading it?
 
+use crate::error::Error;
 use memmap2::Mmap;
 use sameish::HammingView;
 use std::fs::File;
 use std::path::Path;
-
-/// Why a stored index can not be opened.
-#[non_exhaustive]
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The file can not be opened or mapped.
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-    /// The file is not an index, or was damaged.
-    #[error("{0}")]
-    Index(#[from] sameish::Error),
-}
 
 /// A file with a stored Hamming index, mapped into memory.
 ///
@@ -43,11 +32,11 @@ pub struct MappedIndex {
 impl MappedIndex {
     /// Maps a file and checks its heads. [`HammingView::verify`] checks all of it.
     pub fn open(path: impl AsRef<Path>) -> Result<MappedIndex, Error> {
-        let file = File::open(path)?;
+        let file = File::open(&path).map_err(|source| Error::io(path.as_ref(), source))?;
         // SAFETY: the map is read-only and the file is ours; that nobody changes it in place is asked for above. The
         // engine takes the bytes as they come and never relies on them for memory safety.
         #[allow(unsafe_code)]
-        let map = unsafe { Mmap::map(&file)? };
+        let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path.as_ref(), source))?;
         HammingView::from_bytes(&map)?;
         Ok(MappedIndex { map })
     }
@@ -83,8 +72,8 @@ mod tests {
     fn what_is_no_index_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index");
-        assert!(matches!(MappedIndex::open(&path), Err(Error::Io(_))));
+        assert!(matches!(MappedIndex::open(&path), Err(Error::Io { .. })));
         std::fs::write(&path, b"hello").unwrap();
-        assert!(matches!(MappedIndex::open(&path), Err(Error::Index(_))));
+        assert!(matches!(MappedIndex::open(&path), Err(Error::Engine(_))));
     }
 }

@@ -84,6 +84,11 @@ impl Timestamp {
         found.map(Timestamp).ok_or_else(|| Error::field("published_at", quoted(text), DATE_FORMS))
     }
 
+    /// The moment so many milliseconds after 1970 began, if it is in those years.
+    pub fn from_milliseconds(milliseconds: i64) -> Option<Timestamp> {
+        jiff::Timestamp::from_millisecond(milliseconds).ok().map(Timestamp)
+    }
+
     /// Milliseconds since 1970, rounded towards it.
     pub fn as_milliseconds(self) -> i64 {
         self.0.as_millisecond()

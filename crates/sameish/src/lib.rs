@@ -78,8 +78,9 @@ pub use config::{
 };
 pub use document::{Content, DocId, Document, Timestamp};
 pub use engine::{
-    CANDIDATES_JUDGED, Comparison, Effort, Engine, Group, Groups, Inserted, Match, MatchedPair, Prepared,
-    Schemes, Scratch, Search, SearchOptions, Sketches, Spread, Status,
+    Among, Arrival, CANDIDATES_JUDGED, Comparison, Details, Digest, Effort, Engine, Group, Groups, Held,
+    Inserted, Loading, Match, MatchedPair, Nearest, Prepared, Schemes, Scratch, Search, SearchOptions,
+    Sketches, Spread, Status, Texts,
 };
 pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequencies, fnv1a64, hash_token};

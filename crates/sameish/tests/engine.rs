@@ -365,3 +365,89 @@ fn sparse_codes_are_found_by_overlap() {
     assert_eq!(found.matches.iter().map(|found| found.id.clone()).collect::<Vec<_>>(), [DocId::Number(1)]);
     assert!(!found.matches[0].verified && found.matches[0].similarity >= 0.3);
 }
+
+/// Texts in a list, as a database would have them.
+struct Kept {
+    maker: Engine,
+    texts: BTreeMap<u64, Content>,
+    reads: std::cell::Cell<usize>,
+}
+
+impl sameish::Texts for Kept {
+    fn details(&self, number: u64) -> Option<std::sync::Arc<sameish::Details>> {
+        self.reads.set(self.reads.get() + 1);
+        let content = self.texts.get(&number)?;
+        Some(std::sync::Arc::new(self.maker.details(content, &mut Scratch::default())))
+    }
+}
+
+/// An engine whose texts are elsewhere against one that holds them, over any changes, loaded at once or one by one.
+#[test]
+fn texts_elsewhere_change_no_answer() {
+    for preset in [Preset::Copies, Preset::Articles, Preset::Headlines, Preset::Wire] {
+        let config = config(preset, preset.config().matching.linkage);
+        let mut random = SplitMix64(11);
+        let mut holding = Engine::new(config.clone()).unwrap();
+        let mut bare = Engine::without_texts(config.clone()).unwrap();
+        let mut kept = Kept {
+            maker: Engine::new(config.clone()).unwrap(),
+            texts: BTreeMap::new(),
+            reads: Default::default(),
+        };
+        let mut scratch = Scratch::default();
+        let mut arrivals: BTreeMap<u64, sameish::Arrival> = BTreeMap::new();
+        for number in 0..400 {
+            let words = (0..60).map(|at| match random.next() % 24 {
+                0 => format!("other{}", random.next() % 4),
+                _ => format!("word{}of{}", at, number % 7),
+            });
+            let content = Content::Text(words.collect::<Vec<_>>().join(" "));
+            let id = DocId::Number(random.next() % 300);
+            let prepared = holding.prepare(&content, &mut scratch);
+            let arrival = sameish::Arrival {
+                id: id.clone(),
+                number,
+                moment: None,
+                sketches: prepared.sketches.clone(),
+                key: prepared.key,
+            };
+            arrivals.retain(|_, other| other.id != id);
+            arrivals.insert(number, arrival.clone());
+            holding.insert_prepared(&id, None, prepared).unwrap();
+            bare.insert_elsewhere(arrival).unwrap();
+            kept.texts.insert(number, content);
+        }
+        // Facts weigh words by length alone on both sides.
+        holding.weigh_words_by(None);
+        let mut loaded = Engine::without_texts(config).unwrap();
+        let (mut loading, mut digest) = (loaded.load(), sameish::Digest::default());
+        for arrival in arrivals.values() {
+            digest.add(arrival);
+            loading.add(arrival.clone()).unwrap();
+        }
+        loading.finish().unwrap();
+        assert_eq!([loaded.digest(), digest.finish(None)], [bare.digest(); 2]);
+        let among = sameish::Among { texts: &kept, admits: &|_| true, judged: 2000 };
+        for id in (0..300).map(DocId::Number) {
+            for limit in [1, 3, 1000] {
+                let options = SearchOptions { limit: Some(limit), min_similarity: None };
+                let expected = holding.search_id(&id, options).map(|found| found.unwrap().matches);
+                for engine in [&bare, &loaded] {
+                    let found = engine.search_id_among(&id, options, &among).map(|found| found.unwrap());
+                    assert_eq!(found.map(|found| found.search.matches), expected, "{preset} {id} {limit}");
+                }
+            }
+        }
+        assert_eq!(kept.reads.get() > 0, preset != Preset::Wire);
+        let even = sameish::Among { texts: &kept, admits: &|held| held.number % 2 == 0, judged: 2000 };
+        for id in (0..300).map(DocId::Number) {
+            let Some(found) = bare.search_id_among(&id, SearchOptions::default(), &even) else { continue };
+            let number = |id: &DocId| bare.held(id).unwrap().number;
+            assert!(found.unwrap().search.matches.iter().all(|found| number(&found.id) % 2 == 0));
+        }
+        let first = arrivals.values().next().unwrap().id.clone();
+        assert!(bare.remove(&first) && bare.digest() != loaded.digest());
+        assert!(loaded.remove(&first));
+        assert_eq!(bare.digest(), loaded.digest());
+    }
+}

@@ -4,8 +4,10 @@
 //! a million copies cost what one costs. Documents and texts have numbers, given again when they are free; their order is
 //! that of arrival, a text's that of its first document.
 
-use super::lookup::{Lookup, Seen};
+use super::elsewhere::{Among, Details};
+use super::lookup::{Candidate, Lookup, Seen};
 use super::slots::Slots;
+use super::texts::{Numbers, Text};
 use super::{Engine, Scratch, Sketches, Status};
 use crate::cluster::{ClusterId, OnlineClusters};
 use crate::config::{Config, Linkage, Templates};
@@ -14,8 +16,8 @@ use crate::error::Result;
 use crate::features::{Facts, FeatureSet, TextKey, WordFrequencies};
 use crate::index::DocNumber;
 use crate::matching::{Judge, MatchKind, Side, Verdict};
-use crate::sketch::Signature;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::sketch::{Fingerprint, Sdr, Signature};
+use std::collections::{HashMap, HashSet};
 
 /// All that an engine needs of a document, made without changing the engine: by several threads, if you like.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,15 +89,17 @@ pub(super) struct Collection {
     pub(super) online: Option<OnlineClusters>,
     /// Whether texts of one form with other facts may be grouped.
     pub(super) templates: Templates,
-    /// Of all documents that ever came.
-    frequencies: Option<WordFrequencies>,
-    lookup: Lookup,
-    numbers: HashMap<DocId, u32>,
+    /// Of all documents that ever came, or what [`Engine::weigh_words_by`] was given.
+    pub(super) frequencies: Option<WordFrequencies>,
+    /// Whether features and facts are made again when a candidate is judged.
+    pub(super) elsewhere: bool,
+    pub(super) lookup: Lookup,
+    pub(super) numbers: HashMap<DocId, u32>,
     pub(super) docs: Slots<Doc>,
     pub(super) texts: Slots<Text>,
     /// Texts by what is in them; several where equal texts have unequal sketches.
-    by_key: HashMap<TextKey, Vec<u32>>,
-    arrivals: u64,
+    pub(super) by_key: HashMap<TextKey, Numbers>,
+    pub(super) arrivals: u64,
 }
 
 /// A document as it is held.
@@ -105,15 +109,6 @@ pub(super) struct Doc {
     pub(super) arrival: u64,
     pub(super) published: Option<Timestamp>,
     pub(super) text: u32,
-}
-
-/// A text, and the documents that have it.
-#[derive(Clone, Debug)]
-pub(super) struct Text {
-    /// Without the signature, which is in the index.
-    prepared: Prepared,
-    /// By arrival.
-    docs: BTreeMap<u64, u32>,
 }
 
 /// A text that matches.
@@ -202,7 +197,7 @@ impl Engine {
     /// What stands for the text of a document; the inner nothing is for a blank one.
     pub fn text_key(&self, id: &DocId) -> Option<Option<TextKey>> {
         let doc = *self.collection.numbers.get(id)?;
-        Some(self.collection.texts[self.collection.docs[doc].text].prepared.key)
+        Some(self.collection.texts[self.collection.docs[doc].text].key)
     }
 
     /// The documents that match a text.
@@ -212,58 +207,83 @@ impl Engine {
 
     /// The documents that match one that was [prepared](Self::prepare).
     pub fn search_prepared(&self, prepared: &Prepared, options: SearchOptions) -> Result<Search> {
-        self.collection.search(&Query::of(prepared), None, options, self.limit(options))
+        let query = Query::of(prepared);
+        self.collection
+            .search(&query, None, options, self.limit(options), None)
+            .map(|neighbors| neighbors.search)
     }
 
     /// The documents whose sketches match. Without a text nothing can be verified, and no match says that it was.
     pub fn search_sketches(&self, sketches: &Sketches, options: SearchOptions) -> Result<Search> {
         let signature = sketches.minhash.as_ref().map(Signature::rows);
-        let query = Query { sketches, signature, features: None, facts: None, key: None };
-        self.collection.search(&query, None, options, self.limit(options))
+        let query = Query { signature, features: None, facts: None, key: None, ..Query::sketched(sketches) };
+        self.collection
+            .search(&query, None, options, self.limit(options), None)
+            .map(|neighbors| neighbors.search)
     }
 
     /// The other documents that match one of the engine's; nothing if it is not there.
     pub fn search_id(&self, id: &DocId, options: SearchOptions) -> Option<Result<Search>> {
         let doc = *self.collection.numbers.get(id)?;
         let query = self.collection.query_of(self.collection.docs[doc].text);
-        Some(self.collection.search(&query, Some(doc), options, self.limit(options)))
+        let found = self.collection.search(&query, Some(doc), options, self.limit(options), None);
+        Some(found.map(|neighbors| neighbors.search))
     }
 
-    fn limit(&self, options: SearchOptions) -> usize {
+    pub(super) fn limit(&self, options: SearchOptions) -> usize {
         options.limit.unwrap_or(self.config.matching.limit as usize)
     }
 }
 
 /// What a search starts from.
+#[derive(Clone, Copy)]
 pub(super) struct Query<'a> {
-    sketches: &'a Sketches,
-    signature: Option<&'a [u32]>,
-    features: Option<&'a FeatureSet>,
-    facts: Option<&'a Facts>,
-    key: Option<TextKey>,
+    pub(super) status: Status,
+    pub(super) simhash: Option<Fingerprint>,
+    pub(super) signature: Option<&'a [u32]>,
+    pub(super) sdr: Option<&'a Sdr>,
+    pub(super) features: Option<&'a FeatureSet>,
+    pub(super) facts: Option<&'a Facts>,
+    pub(super) key: Option<TextKey>,
 }
 
 impl<'a> Query<'a> {
-    fn of(prepared: &'a Prepared) -> Query<'a> {
+    pub(super) fn of(prepared: &'a Prepared) -> Query<'a> {
         let Prepared { sketches, features, facts, key } = prepared;
-        let signature = sketches.minhash.as_ref().map(Signature::rows);
-        Query { sketches, signature, features: Some(features), facts: Some(facts), key: *key }
+        Query { features: Some(features), facts: Some(facts), key: *key, ..Query::sketched(sketches) }
+    }
+
+    pub(super) fn sketched(sketches: &'a Sketches) -> Query<'a> {
+        Query {
+            status: sketches.status,
+            simhash: sketches.simhash,
+            signature: sketches.minhash.as_ref().map(Signature::rows),
+            sdr: sketches.sdr.as_ref(),
+            features: None,
+            facts: None,
+            key: None,
+        }
+    }
+
+    /// The same, verified on these.
+    pub(super) fn with(self, details: &'a Details) -> Query<'a> {
+        Query { features: Some(&details.features), facts: Some(&details.facts), ..self }
     }
 
     pub(super) fn side(&self) -> Side<'a> {
         Side {
             key: self.key,
-            too_short: self.sketches.status == Status::TooShort,
-            simhash: self.sketches.simhash,
+            too_short: self.status == Status::TooShort,
+            simhash: self.simhash,
             minhash: self.signature,
-            sdr: self.sketches.sdr.as_ref(),
+            sdr: self.sdr,
             features: self.features,
             facts: self.facts,
         }
     }
 
-    fn seen(&self) -> Seen<'a> {
-        Seen { simhash: self.sketches.simhash, minhash: self.signature, sdr: self.sketches.sdr.as_ref() }
+    pub(super) fn seen(&self) -> Seen<'a> {
+        Seen { simhash: self.simhash, minhash: self.signature, sdr: self.sdr }
     }
 }
 
@@ -274,6 +294,7 @@ impl Collection {
             online: (config.matching.linkage == Linkage::Online).then(OnlineClusters::default),
             templates: config.matching.templates,
             frequencies: None,
+            elsewhere: false,
             lookup: Lookup::new(config)?,
             numbers: HashMap::new(),
             docs: Slots::default(),
@@ -295,82 +316,105 @@ impl Collection {
         if self.judge.verifies() {
             self.frequencies.get_or_insert_default().add(&prepared.facts);
         }
-        let text = match self.same_text(&prepared) {
-            Some(text) => text,
-            None => self.add_text(prepared)?,
-        };
         let arrival = self.arrivals;
-        self.arrivals += 1;
-        let doc = self.docs.add(Doc { id: id.clone(), arrival, published, text });
-        self.texts[text].docs.insert(arrival, doc);
-        self.numbers.insert(id.clone(), doc);
+        let doc = self.put(Doc { id: id.clone(), arrival, published, text: 0 }, prepared)?;
         let online = self.online.as_mut().filter(|_| clustered);
         Ok(online.map(|online| online.add(DocNumber(doc), best.map(DocNumber))))
     }
 
-    fn add_text(&mut self, mut prepared: Prepared) -> Result<u32> {
-        let text = self.texts.next();
-        self.lookup.insert(DocNumber(text), Query::of(&prepared).seen())?;
-        prepared.sketches.minhash = None;
-        prepared.features.shrink();
-        if let Some(key) = prepared.key {
-            self.by_key.entry(key).or_default().push(text);
+    /// Holds a document, of which nobody else has the id.
+    pub(super) fn put(&mut self, mut doc: Doc, prepared: Prepared) -> Result<u32> {
+        let number = self.docs.next();
+        match self.same_text(&Query::of(&prepared)) {
+            Some(text) => {
+                self.texts[text].docs.insert(doc.arrival, number);
+                doc.text = text;
+            }
+            None => {
+                self.lookup.insert(DocNumber(self.texts.next()), Query::of(&prepared).seen())?;
+                doc.text = self.add_text(prepared, (doc.arrival, number));
+            }
         }
-        Ok(self.texts.add(Text { prepared, docs: BTreeMap::new() }))
+        self.arrivals = self.arrivals.max(doc.arrival + 1);
+        self.numbers.insert(doc.id.clone(), number);
+        Ok(self.docs.add(doc))
+    }
+
+    /// Holds a text that the indexes know, with its first document.
+    pub(super) fn add_text(&mut self, prepared: Prepared, first: (u64, u32)) -> u32 {
+        let text = self.texts.next();
+        if let Some(key) = prepared.key {
+            self.by_key.entry(key).and_modify(|texts| texts.push(text)).or_insert(Numbers::One(text));
+        }
+        self.texts.add(Text::new(prepared, first, self.elsewhere))
     }
 
     /// The text that has the same words and sketches, if equal texts match: those with zero fingerprints may not.
-    fn same_text(&self, prepared: &Prepared) -> Option<u32> {
-        let new = Query::of(prepared);
-        let texts = self.by_key.get(&prepared.key?)?;
-        let text = texts.iter().copied().find(|&text| self.query_of(text).seen() == new.seen())?;
+    pub(super) fn same_text(&self, new: &Query<'_>) -> Option<u32> {
+        self.same_text_by(new, |text| self.lookup.signature(DocNumber(text)))
+    }
+
+    /// The same where signatures may be elsewhere than in the index.
+    pub(super) fn same_text_by<'a>(
+        &self,
+        new: &Query<'_>,
+        signature: impl Fn(u32) -> Option<&'a [u32]>,
+    ) -> Option<u32> {
+        let texts = self.by_key.get(&new.key?)?.as_slice().iter().copied();
+        let text =
+            texts.into_iter().find(|&text| self.texts[text].query(signature(text)).seen() == new.seen())?;
         self.judge.judge(&new.side(), &new.side()).map(|_| text)
     }
 
-    fn remove(&mut self, id: &DocId) -> bool {
+    pub(super) fn remove(&mut self, id: &DocId) -> bool {
         let Some(doc) = self.numbers.remove(id) else { return false };
         let Doc { arrival, text, .. } = self.docs.take(doc);
         self.online.iter_mut().for_each(|online| _ = online.remove(DocNumber(doc)));
-        self.texts[text].docs.remove(&arrival);
-        if self.texts[text].docs.is_empty() {
+        if self.texts[text].docs.remove(arrival) {
             self.remove_text(text);
         }
         true
     }
 
     fn remove_text(&mut self, text: u32) {
-        let Text { prepared, .. } = self.texts.take(text);
-        self.lookup.remove(DocNumber(text), prepared.sketches.simhash);
-        let Some(key) = prepared.key else { return };
-        if let Some(texts) = self.by_key.get_mut(&key) {
-            texts.retain(|&other| other != text);
-            if texts.is_empty() {
-                self.by_key.remove(&key);
-            }
+        let Text { simhash, key, .. } = self.texts.take(text);
+        self.lookup.remove(DocNumber(text), simhash);
+        let Some(key) = key else { return };
+        if self.by_key.get_mut(&key).is_some_and(|texts| texts.remove(text)) {
+            self.by_key.remove(&key);
         }
     }
 
     /// The document that a newcomer is most like; of equals the first.
     fn best_match(&self, prepared: &Prepared) -> Result<Option<u32>> {
-        let found = self.matches(&Query::of(prepared), None, self.judge, CANDIDATES_JUDGED)?.found;
+        let found = self.matches(&Query::of(prepared), None, self.judge, Reach::of(CANDIDATES_JUDGED))?.found;
         Ok(found.iter().find(|found| self.joins(&found.verdict)).map(|best| self.first_of(best.text)))
     }
 
-    fn search(
+    pub(super) fn search(
         &self,
         query: &Query<'_>,
         except: Option<u32>,
         options: SearchOptions,
         limit: usize,
-    ) -> Result<Search> {
+        among: Option<&Among<'_>>,
+    ) -> Result<Neighbors> {
         let judge = options.min_similarity.map_or(self.judge, |least| self.judge.with_threshold(least));
         let least = options.min_similarity.unwrap_or(0.0);
-        let Matches { found, candidates, capped } = self.matches(query, None, judge, CANDIDATES_JUDGED)?;
-        let docs = found.iter().filter(|found| found.verdict.similarity >= least).flat_map(|found| {
-            let docs = self.texts[found.text].docs.values();
-            docs.map(move |&doc| (doc, found.verdict))
+        let most = among.map_or(CANDIDATES_JUDGED, |among| among.judged);
+        let reach = Reach { most, limit: limit + usize::from(except.is_some()), among };
+        let Matches { found, candidates, capped } = self.matches(query, None, judge, reach)?;
+        let joins =
+            |found: &&Found| self.joins(&found.verdict) && self.texts[found.text].status == Status::Ok;
+        let best = found.iter().filter(joins).find_map(|found| {
+            self.docs_of(found.text).find(|&doc| Some(doc) != except && self.admits(doc, among))
         });
-        let matches = docs.filter(|(doc, _)| Some(*doc) != except).take(limit).map(|(doc, verdict)| Match {
+        let docs = found
+            .iter()
+            .filter(|found| found.verdict.similarity >= least)
+            .flat_map(|found| self.docs_of(found.text).map(move |doc| (doc, found.verdict)));
+        let others = docs.filter(|(doc, _)| Some(*doc) != except && self.admits(*doc, among));
+        let matches = others.take(limit).map(|(doc, verdict)| Match {
             id: self.docs[doc].id.clone(),
             similarity: verdict.similarity,
             kind: verdict.kind,
@@ -379,25 +423,37 @@ impl Collection {
             facts: verdict.facts,
             template: verdict.template,
         });
-        Ok(Search { matches: matches.collect(), candidates, capped })
+        Ok(Neighbors { search: Search { matches: matches.collect(), candidates, capped }, best })
     }
 
     /// The texts that match, the most similar first, then by arrival.
-    fn matches(&self, query: &Query<'_>, except: Option<u32>, judge: Judge, most: usize) -> Result<Matches> {
-        let equal = query.key.and_then(|key| self.by_key.get(&key));
-        let mut texts: Vec<u32> = equal.into_iter().flatten().copied().collect();
+    fn matches(
+        &self,
+        query: &Query<'_>,
+        except: Option<u32>,
+        judge: Judge,
+        reach: Reach<'_>,
+    ) -> Result<Matches> {
+        let Reach { most, among, .. } = reach;
+        let equal = query.key.and_then(|key| self.by_key.get(&key)).map_or(&[][..], Numbers::as_slice);
+        let mut texts: Vec<Candidate> = equal.iter().map(|&text| Candidate::certain(text)).collect();
         let found = self.lookup.candidates(query.seen(), judge.threshold())?;
-        texts.extend(found.docs.iter().map(|text| text.0));
-        texts.retain(|&text| Some(text) != except);
-        let capped = found.capped
-            + keep_most_promising(&mut texts, query.features.is_some() && judge.verifies(), most);
+        texts.extend(found.texts);
+        texts.retain(|candidate| Some(candidate.text) != except && self.any_admitted(candidate.text, among));
+        let verify = query.features.is_some() && judge.verifies();
+        let capped = found.capped + keep_most_promising(&mut texts, verify, most);
         let candidates = texts.len();
-        let side = query.side();
-        let judged = texts.into_iter().filter_map(|text| {
-            let verdict = judge.judge_facts(&side, &self.query_of(text).side(), self.frequencies.as_ref())?;
-            Some(Found { text, verdict })
-        });
-        let mut found: Vec<Found> = judged.collect();
+        let mut found = match among {
+            Some(among) if verify && self.elsewhere => {
+                self.judge_elsewhere(query, judge, &texts, among, reach.limit)
+            }
+            _ => {
+                let judged = texts.iter().filter_map(|candidate| {
+                    self.verdict(judge, query, &self.query_of(candidate.text), candidate.text)
+                });
+                judged.collect()
+            }
+        };
         let arrival = |found: &Found| self.arrival_of(found.text);
         found.sort_by(|a, b| {
             b.verdict.similarity.total_cmp(&a.verdict.similarity).then_with(|| arrival(a).cmp(&arrival(b)))
@@ -405,9 +461,20 @@ impl Collection {
         Ok(Matches { found, candidates, capped })
     }
 
+    pub(super) fn verdict(
+        &self,
+        judge: Judge,
+        query: &Query<'_>,
+        other: &Query<'_>,
+        text: u32,
+    ) -> Option<Found> {
+        let verdict = judge.judge_facts(&query.side(), &other.side(), self.frequencies.as_ref())?;
+        Some(Found { text, verdict })
+    }
+
     /// The matches of one of the texts among the others, of which `most` are judged.
     pub(super) fn matches_of(&self, text: u32, most: usize) -> Matches {
-        let matches = self.matches(&self.query_of(text), Some(text), self.judge, most);
+        let matches = self.matches(&self.query_of(text), Some(text), self.judge, Reach::of(most));
         matches.unwrap_or_else(|error| unreachable!("what is held fits the indexes: {error}"))
     }
 
@@ -418,22 +485,37 @@ impl Collection {
 
     /// The documents of a text, by arrival.
     pub(super) fn docs_of(&self, text: u32) -> impl Iterator<Item = u32> {
-        self.texts[text].docs.values().copied()
+        self.texts[text].docs.iter()
     }
 
     pub(super) fn query_of(&self, text: u32) -> Query<'_> {
-        let signature = self.lookup.signature(DocNumber(text));
-        Query { signature, ..Query::of(&self.texts[text].prepared) }
+        self.texts[text].query(self.lookup.signature(DocNumber(text)))
     }
 
     /// The first document of a text.
     fn first_of(&self, text: u32) -> u32 {
-        let first = self.texts[text].docs.first_key_value();
-        *first.unwrap_or_else(|| unreachable!("a text goes with its last document")).1
+        let first = self.docs_of(text).next();
+        first.unwrap_or_else(|| unreachable!("a text goes with its last document"))
     }
 
     pub(super) fn arrival_of(&self, text: u32) -> u64 {
         self.docs[self.first_of(text)].arrival
+    }
+}
+
+/// How far a search goes.
+#[derive(Clone, Copy)]
+pub(super) struct Reach<'a> {
+    /// Most candidates that are judged.
+    most: usize,
+    /// How many documents the answer has room for.
+    limit: usize,
+    among: Option<&'a Among<'a>>,
+}
+
+impl Reach<'_> {
+    fn of(most: usize) -> Self {
+        Reach { most, limit: usize::MAX, among: None }
     }
 }
 
@@ -444,14 +526,20 @@ pub(super) struct Matches {
     pub(super) capped: usize,
 }
 
+/// What a search found, and the first document that the one in question may be grouped with.
+pub(super) struct Neighbors {
+    pub(super) search: Search,
+    pub(super) best: Option<u32>,
+}
+
 /// Most candidates of one query that are judged.
 pub const CANDIDATES_JUDGED: usize = 2_000;
 
 /// Keeps the first candidates, each once; gives 1 if some had to go. Where nothing is verified, judging costs next to
 /// nothing and all may stay.
-fn keep_most_promising(texts: &mut Vec<u32>, verify: bool, most: usize) -> usize {
+fn keep_most_promising(texts: &mut Vec<Candidate>, verify: bool, most: usize) -> usize {
     let mut seen = HashSet::with_capacity(texts.len());
-    texts.retain(|text| seen.insert(*text));
+    texts.retain(|candidate| seen.insert(candidate.text));
     let capped = verify && texts.len() > most;
     if capped {
         texts.truncate(most);

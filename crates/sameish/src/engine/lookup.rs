@@ -2,7 +2,7 @@
 
 use crate::config::{Config, SimHashConfig};
 use crate::error::Result;
-use crate::index::{BandIndex, DocNumber, HammingIndex, Hit, OverlapIndex};
+use crate::index::{BandHit, BandIndex, DocNumber, HammingIndex, Hit, OverlapIndex};
 use crate::sketch::{Fingerprint, Sdr, Signature, share_equal};
 
 /// The indexes of an engine, one for each lane, over documents by number.
@@ -31,10 +31,37 @@ pub(super) struct Seen<'a> {
     pub(super) sdr: Option<&'a Sdr>,
 }
 
+impl Seen<'_> {
+    /// The fingerprint of a text that has words; zero stands for none.
+    pub(super) fn print(&self) -> Option<Fingerprint> {
+        self.simhash.filter(|print| !print.is_zero())
+    }
+}
+
+/// A text that may be near.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) text: u32,
+    /// The similarity that the signatures estimate, where both have one.
+    pub(super) estimate: Option<f64>,
+}
+
+impl Candidate {
+    /// Those without an estimate cost nothing to judge and come first.
+    pub(super) fn promise(&self) -> f64 {
+        self.estimate.unwrap_or(1.0)
+    }
+
+    /// One that needs no estimate.
+    pub(super) fn certain(text: u32) -> Candidate {
+        Candidate { text, estimate: None }
+    }
+}
+
 /// Who may be near, the most promising first; some more than once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
-    pub(super) docs: Vec<DocNumber>,
+    pub(super) texts: Vec<Candidate>,
     /// How many limits were hit: buckets not looked at as a whole, and candidates left out.
     pub(super) capped: usize,
 }
@@ -57,8 +84,33 @@ impl Lookup {
         if let (Some(overlap), Some(sdr)) = (&mut self.overlap, seen.sdr) {
             overlap.index.insert(doc, sdr)?;
         }
-        if let (Some(hamming), Some(print)) = (&mut self.hamming, print_of(seen)) {
+        if let (Some(hamming), Some(print)) = (&mut self.hamming, seen.print()) {
             hamming.insert(print, doc);
+        }
+        Ok(())
+    }
+
+    /// Adds many documents at once, which is faster than one by one. Into an empty index of fingerprints this chooses the
+    /// tables for as many as there are, so all of them should come together.
+    pub(super) fn insert_prints(&mut self, prints: &[(Fingerprint, DocNumber)]) {
+        self.hamming.iter_mut().for_each(|hamming| _ = hamming.insert_all(prints));
+    }
+
+    /// The other lanes of many documents.
+    pub(super) fn insert_rows<'a>(
+        &mut self,
+        documents: &[(DocNumber, Option<&'a Signature>, Option<&'a Sdr>)],
+    ) -> Result<()> {
+        if let Some(bands) = &mut self.bands {
+            bands
+                .insert_all(documents.iter().filter_map(|(doc, signature, _)| Some((*doc, (*signature)?))))?;
+        }
+        if let Some(overlap) = &mut self.overlap {
+            for (doc, _, sdr) in documents {
+                if let Some(sdr) = sdr {
+                    overlap.index.insert(*doc, sdr)?;
+                }
+            }
         }
         Ok(())
     }
@@ -86,22 +138,24 @@ impl Lookup {
         let mut found = Candidates::default();
         let mut least = 0.0;
         if let (Some(bands), Some(signature)) = (&self.bands, seen.minhash) {
-            least = threshold - MARGIN * (threshold * (1.0 - threshold) / signature.len() as f64).sqrt();
+            least = least_estimate(threshold, signature.len());
             let search = bands.search(&Signature::from_rows(signature)?, least)?;
             found.capped += search.capped;
-            found.docs.extend(search.hits.iter().map(|hit| hit.doc));
+            let candidate = |hit: &BandHit| Candidate { text: hit.doc.0, estimate: Some(hit.estimate) };
+            found.texts.extend(search.hits.iter().map(candidate));
         }
         if let (Some(overlap), Some(sdr)) = (&self.overlap, seen.sdr) {
-            found.docs.extend(overlap.search(sdr)?);
+            found.texts.extend(overlap.search(sdr)?.iter().map(|doc| Candidate::certain(doc.0)));
         }
-        if let (Some(hamming), Some(print)) = (&self.hamming, print_of(seen)) {
+        if let (Some(hamming), Some(print)) = (&self.hamming, seen.print()) {
             let mut hits: Vec<Hit> = Vec::new();
             hamming.find_all(print, &mut hits);
-            let ruled_out = |doc| {
-                let rows = seen.minhash.zip(self.signature(doc));
-                rows.and_then(|(a, b)| share_equal(a, b)).is_some_and(|estimate| estimate < least)
+            let candidate = |hit: &Hit| {
+                let rows = seen.minhash.zip(self.signature(hit.doc));
+                Candidate { text: hit.doc.0, estimate: rows.and_then(|(a, b)| share_equal(a, b)) }
             };
-            found.docs.extend(hits.iter().map(|hit| hit.doc).filter(|&doc| !ruled_out(doc)));
+            let may_match = |candidate: &Candidate| candidate.estimate.is_none_or(|share| share >= least);
+            found.texts.extend(hits.iter().map(candidate).filter(may_match));
         }
         Ok(found)
     }
@@ -109,6 +163,11 @@ impl Lookup {
 
 /// How far below the threshold an estimate may be, in standard errors: one pair at the threshold in 3 million is lost.
 const MARGIN: f64 = 5.0;
+
+/// The lowest share of equal rows that a pair of this similarity has, but for one in 3 million.
+pub(super) fn least_estimate(similarity: f64, rows: usize) -> f64 {
+    similarity - MARGIN * (similarity * (1.0 - similarity) / rows as f64).sqrt()
+}
 
 impl Overlap {
     fn search(&self, sdr: &Sdr) -> Result<Vec<DocNumber>> {
@@ -122,9 +181,4 @@ fn hamming(simhash: &SimHashConfig) -> Result<HammingIndex> {
         Some(blocks) => HammingIndex::with_blocks_and_radius(blocks, simhash.radius),
         None => HammingIndex::new(simhash.radius),
     }
-}
-
-/// The fingerprint of a text that has words; zero stands for none.
-fn print_of(seen: Seen<'_>) -> Option<Fingerprint> {
-    seen.simhash.filter(|print| !print.is_zero())
 }

@@ -8,20 +8,25 @@
 //! compare.rs     puts two documents side by side
 //! collection.rs  holds documents: insert, remove, search
 //!   lookup.rs      the indexes of the lanes
+//!   texts.rs       what is held of a text
 //!   slots.rs       numbers that are given again
+//! elsewhere.rs   the same for texts that somebody else keeps
 //! groups.rs      pairs and groups of what is held
 //! ```
 
 mod collection;
 mod compare;
+mod elsewhere;
 mod groups;
 mod lanes;
 mod lookup;
 mod schemes;
 mod slots;
+mod texts;
 
 pub use collection::{CANDIDATES_JUDGED, Inserted, Match, Prepared, Search, SearchOptions};
 pub use compare::Comparison;
+pub use elsewhere::{Among, Arrival, Details, Digest, Held, Loading, Nearest, Texts};
 pub use groups::{Effort, Group, Groups, MatchedPair, Spread};
 pub use schemes::Schemes;
 

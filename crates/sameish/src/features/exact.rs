@@ -38,6 +38,11 @@ impl TextKey {
         }
     }
 
+    /// A key that was stored.
+    pub fn from_u128(bits: u128) -> TextKey {
+        TextKey(bits)
+    }
+
     /// The 128 bits.
     pub fn as_u128(self) -> u128 {
         self.0

@@ -7,7 +7,9 @@
 use super::hash::hash_tokens;
 use crate::config::{TokenHash, Tokenizer};
 use crate::document::Content;
+use crate::error::{Error, Result};
 use crate::text::{Batch, PADDING, TextScratch, TokenRange, for_each_batch};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The numbers and words of a text, for [`facts_agreement`](crate::facts_agreement).
 ///
@@ -238,6 +240,38 @@ impl WordFrequencies {
         self.documents
     }
 
+    /// For storing: little endian, the number of documents, then for each counter that is not 0 its place and its count.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let counted = (0u32..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        let entries = counted.flat_map(|(at, count)| at.to_le_bytes().into_iter().chain(count.to_le_bytes()));
+        self.documents.to_le_bytes().into_iter().chain(entries).collect()
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<WordFrequencies> {
+        let wrong = || Error::ByteLength {
+            what: "word frequencies",
+            expected: "8 and 8 more for each counter, whose places ascend".into(),
+            found: bytes.len(),
+        };
+        let (head, rest) = bytes.split_first_chunk::<8>().ok_or_else(wrong)?;
+        let (entries, []) = rest.as_chunks::<8>() else { return Err(wrong()) };
+        let mut read = WordFrequencies { documents: u64::from_le_bytes(*head), ..WordFrequencies::default() };
+        let mut next = 0;
+        for &[a, b, c, d, rest @ ..] in entries {
+            let at = u32::from_le_bytes([a, b, c, d]) as usize;
+            let count = read.counts.get_mut(at).filter(|_| at >= next).ok_or_else(wrong)?;
+            *count = u32::from_le_bytes(rest);
+            next = at + 1;
+        }
+        Ok(read)
+    }
+
+    /// Stands for all counts.
+    pub fn digest(&self) -> u64 {
+        xxh3_64(&self.to_bytes())
+    }
+
     /// log2((N + 1) / (n + 1)) for a word in `n` of `N` documents, in 256ths.
     pub(crate) fn rarity(&self, fact: Fact) -> u32 {
         let seen = u64::from(self.counts[fact.counter()]) + 1;
@@ -305,6 +339,24 @@ mod tests {
         assert_eq!(left.counts, all.counts);
         let the = facts("the").entries[0];
         assert_eq!((all.rarity(the), all.rarity(facts("unseen").entries[0])), (0, 512));
+    }
+
+    #[test]
+    fn frequencies_read_what_they_write() {
+        let mut frequencies = WordFrequencies::default();
+        ["the bridge is closed", "the road", "the end"].iter().for_each(|text| frequencies.add(&facts(text)));
+        let bytes = frequencies.to_bytes();
+        let read = WordFrequencies::from_bytes(&bytes).unwrap();
+        assert_eq!(
+            (read.documents, &read.counts, read.digest()),
+            (3, &frequencies.counts, frequencies.digest())
+        );
+        assert!(WordFrequencies::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        let beyond = [bytes.clone(), vec![0xFF; 8]].concat();
+        let again = [bytes.clone(), bytes[8..16].to_vec()].concat();
+        assert!(
+            WordFrequencies::from_bytes(&beyond).is_err() && WordFrequencies::from_bytes(&again).is_err()
+        );
     }
 
     #[test]

@@ -1,0 +1,196 @@
+//! What is like a document, and what belongs together?
+
+use super::collection::{Collection, moment};
+use super::live::Live;
+use super::texts::StoredTexts;
+use crate::error::{Error, Result};
+use crate::model::{
+    ClusterDetail, ClusterMember, ClusterSummary, Clusters, ClustersPage, MEMBERS_SHOWN, Similar,
+    SimilarDocuments, SimilarOptions, Stats,
+};
+use crate::rows::MemberRow;
+use crate::store::Read;
+use sameish::{
+    Among, CANDIDATES_JUDGED, ClusterId, Content, DocId, Document, Evidence, Held, Match, Scratch, Search,
+    SearchOptions, Status, Timestamp,
+};
+use std::collections::HashMap;
+
+impl Collection {
+    /// The stored documents that match a stored one, the most similar first.
+    pub fn similar(&self, id: &DocId, options: SimilarOptions) -> Result<SimilarDocuments> {
+        let read = self.shared.readers.get()?;
+        let live = &*self.live;
+        let visible = live.visible();
+        let engine = live.engine();
+        let unknown = || Error::NoDocument { id: id.clone() };
+        let held = engine.held(id).filter(|held| held.number <= visible).ok_or_else(unknown)?;
+        let (number, when) = (held.number, held.moment.map_or(0, Timestamp::as_milliseconds));
+        let texts = StoredTexts::new(&live.maker, &self.shared.cache, &*read);
+        let admits = |held: Held<'_>| held.number <= visible && live.within_window(held, when);
+        let among = Among { texts: &texts, admits: &admits, judged: CANDIDATES_JUDGED };
+        let found = engine.search_id_among(id, search_options(options), &among);
+        let Some(found) = found.transpose()? else {
+            drop(engine);
+            // Either it is damaged, which reading it says, or it has just gone.
+            read.document(number)?;
+            return Err(unknown());
+        };
+        let matches = numbered(&engine, found.search.matches.clone());
+        drop(engine);
+        let own = match options.evidence {
+            Some(_) => read.document(number)?.map(|row| row.document.content),
+            None => None,
+        };
+        self.answer(&*read, found.search, matches, own.as_ref(), options)
+    }
+
+    /// The stored documents that match one that is not stored.
+    pub fn query(&self, document: &Document, options: SimilarOptions) -> Result<SimilarDocuments> {
+        let live = &*self.live;
+        let prepared = live.maker.prepare(&document.content, &mut Scratch::default());
+        let when = match &document.published_at {
+            Some(date) => Timestamp::parse(date)?.as_milliseconds(),
+            None => super::now(),
+        };
+        let read = self.shared.readers.get()?;
+        let visible = live.visible();
+        let texts = StoredTexts::new(&live.maker, &self.shared.cache, &*read);
+        let admits = |held: Held<'_>| held.number <= visible && live.within_window(held, when);
+        let among = Among { texts: &texts, admits: &admits, judged: CANDIDATES_JUDGED };
+        let engine = live.engine();
+        let found = engine.search_among(&prepared, search_options(options), &among)?;
+        let matches = numbered(&engine, found.search.matches.clone());
+        drop(engine);
+        self.answer(&*read, found.search, matches, Some(&document.content), options)
+    }
+
+    /// A page of clusters of two and more documents, the newest first.
+    pub fn clusters(&self, page: ClustersPage) -> Result<Clusters> {
+        let read = self.shared.readers.get()?;
+        let rows = read.clusters(self.live.row.number, page.before, page.limit)?;
+        let next = rows.last().map(|(id, _)| *id).filter(|_| rows.len() == page.limit);
+        let mut clusters = Vec::with_capacity(rows.len());
+        for (id, size) in rows {
+            if let Some(center) = read.members(id, 1)?.first() {
+                let center = member(&*read, center, &HashMap::new())?;
+                clusters.extend(center.map(|center| ClusterSummary { id, size, center }));
+            }
+        }
+        Ok(Clusters { clusters, next })
+    }
+
+    /// A cluster with its documents, the first thousand of them; nothing if it is not there.
+    pub fn cluster(&self, id: ClusterId) -> Result<Option<ClusterDetail>> {
+        let read = self.shared.readers.get()?;
+        let rows = read.members(id, MEMBERS_SHOWN)?;
+        if rows.first().is_none_or(|row| row.collection != self.live.row.number) {
+            return Ok(None);
+        }
+        let size = read.cluster_size(id)?.unwrap_or(rows.len() as u64);
+        let mut ids = HashMap::new();
+        let mut members = Vec::with_capacity(rows.len());
+        for row in &rows {
+            if let Some(found) = member(&*read, row, &ids)? {
+                ids.insert(row.document, found.id.clone());
+                members.push(found);
+            }
+        }
+        Ok(Some(ClusterDetail { id, size, members }))
+    }
+
+    /// Figures.
+    pub fn stats(&self) -> Result<Stats> {
+        let live: &Live = &self.live;
+        let read = self.shared.readers.get()?;
+        let [clusters, clustered, largest_cluster] = read.cluster_figures(live.row.number)?;
+        let visible = live.visible();
+        let engine = live.engine();
+        let mut stats = Stats { clusters, clustered, largest_cluster, ..Stats::default() };
+        stats.expected_recall = engine.expected_recall();
+        let mut last = None;
+        for held in engine.all_held().filter(|held| held.number <= visible) {
+            stats.documents += 1;
+            stats.too_short += u64::from(held.status == Status::TooShort);
+            last = last.max(Some(held.number));
+        }
+        drop(engine);
+        let row = last.map(|number| read.document(number)).transpose().ok().flatten().flatten();
+        stats.last_arrival = row.map(|row| moment(row.arrived_at));
+        Ok(stats)
+    }
+
+    fn answer(
+        &self,
+        read: &dyn Read,
+        search: Search,
+        matches: Vec<(Match, u64)>,
+        own: Option<&Content>,
+        options: SimilarOptions,
+    ) -> Result<SimilarDocuments> {
+        let mut similar = Vec::with_capacity(matches.len());
+        for (found, number) in matches {
+            // One that has just gone is no match any more.
+            let Some(row) = read.document(number)? else { continue };
+            let Document { id, content, title, source, published_at, url } = row.document;
+            let evidence = options.evidence.zip(own).map(|(words, own)| {
+                let shown = self.live.maker.compare(own, &content, words);
+                Evidence {
+                    passages: shown.passages,
+                    coverage_a: shown.coverage_a,
+                    coverage_b: shown.coverage_b,
+                }
+            });
+            let Match { similarity, kind, verified, distance, facts, template, .. } = found;
+            similar.push(Similar {
+                id,
+                title,
+                source,
+                url,
+                published_at,
+                similarity,
+                kind,
+                verified,
+                distance,
+                facts,
+                template,
+                evidence,
+            });
+        }
+        Ok(SimilarDocuments { similar, candidates: search.candidates, capped: search.capped })
+    }
+}
+
+fn search_options(options: SimilarOptions) -> SearchOptions {
+    SearchOptions { limit: options.limit, min_similarity: options.min_similarity }
+}
+
+fn numbered(engine: &sameish::Engine, matches: Vec<Match>) -> Vec<(Match, u64)> {
+    let number = |found: &Match| engine.held(&found.id).map_or(0, |held| held.number);
+    matches.into_iter().map(|found| (number(&found), found)).map(|(number, found)| (found, number)).collect()
+}
+
+/// A member as it is shown; one that is damaged is left out, and `verify` names it.
+fn member(read: &dyn Read, row: &MemberRow, ids: &HashMap<u64, DocId>) -> Result<Option<ClusterMember>> {
+    let stored = match read.document(row.document) {
+        Ok(stored) => stored,
+        Err(Error::Damaged { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    let Some(stored) = stored else { return Ok(None) };
+    let joined = match row.joined.map(|other| (other, ids.get(&other))) {
+        Some((_, Some(id))) => Some(id.clone()),
+        Some((other, None)) => read.document(other).ok().flatten().map(|row| row.document.id),
+        None => None,
+    };
+    let Document { id, title, source, published_at, url, .. } = stored.document;
+    Ok(Some(ClusterMember {
+        id,
+        title,
+        source,
+        url,
+        published_at,
+        arrived_at: moment(stored.arrived_at),
+        joined,
+    }))
+}

@@ -1,0 +1,132 @@
+//! How is a text read again when a candidate is judged?
+
+use crate::error::Result;
+use crate::store::Read;
+use sameish::{Details, Engine, Scratch, Texts};
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Ways to read, used again by any thread.
+pub(super) struct Readers {
+    idle: Mutex<Vec<Box<dyn Read + Send>>>,
+    /// Makes more.
+    first: Mutex<Box<dyn Read + Send>>,
+}
+
+/// Readers that wait for the next who needs one.
+const IDLE: usize = 32;
+
+/// A reader that goes back when it is dropped.
+pub(super) struct Reader<'a> {
+    readers: &'a Readers,
+    reader: Option<Box<dyn Read + Send>>,
+}
+
+impl Readers {
+    pub(super) fn new(first: Box<dyn Read + Send>) -> Readers {
+        Readers { idle: Mutex::default(), first: Mutex::new(first) }
+    }
+
+    pub(super) fn get(&self) -> Result<Reader<'_>> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let reader = match idle {
+            Some(reader) => reader,
+            None => self.first.lock().unwrap_or_else(PoisonError::into_inner).another()?,
+        };
+        Ok(Reader { readers: self, reader: Some(reader) })
+    }
+}
+
+impl Deref for Reader<'_> {
+    type Target = dyn Read + Send;
+
+    fn deref(&self) -> &Self::Target {
+        self.reader.as_deref().unwrap_or_else(|| unreachable!("it is there until it is dropped"))
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        let mut idle = self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE {
+            idle.extend(self.reader.take());
+        }
+    }
+}
+
+/// What was made of texts a short while ago: copies of an article come within hours.
+pub(super) struct Cache {
+    most: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    details: HashMap<u64, Arc<Details>>,
+    /// The oldest first.
+    order: VecDeque<u64>,
+    bytes: usize,
+}
+
+impl Cache {
+    pub(super) fn new(most: usize) -> Cache {
+        Cache { most, kept: Mutex::default() }
+    }
+
+    fn get(&self, number: u64) -> Option<Arc<Details>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).details.get(&number).cloned()
+    }
+
+    pub(super) fn put(&self, number: u64, details: Arc<Details>) {
+        let bytes = bytes(&details);
+        // One large text must not turn out all others.
+        if bytes > self.most / 16 {
+            return;
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.details.insert(number, details).is_none() {
+            kept.order.push_back(number);
+            kept.bytes += bytes;
+        }
+        while kept.bytes > self.most {
+            let Some(oldest) = kept.order.pop_front() else { break };
+            let gone = kept.details.remove(&oldest);
+            kept.bytes -= gone.map_or(0, |details| self::bytes(&details));
+        }
+    }
+}
+
+/// On the heap, with what the maps take.
+fn bytes(details: &Details) -> usize {
+    8 * details.features.len() + 4 * details.facts.len() + 200
+}
+
+/// The texts of a store, seen by one search.
+pub(super) struct StoredTexts<'a> {
+    pub(super) maker: &'a Engine,
+    pub(super) cache: &'a Cache,
+    pub(super) read: &'a dyn Read,
+    pub(super) scratch: RefCell<Scratch>,
+}
+
+impl<'a> StoredTexts<'a> {
+    pub(super) fn new(maker: &'a Engine, cache: &'a Cache, read: &'a dyn Read) -> StoredTexts<'a> {
+        StoredTexts { maker, cache, read, scratch: RefCell::default() }
+    }
+}
+
+impl Texts for StoredTexts<'_> {
+    /// A document that is damaged or has just gone is no match; `verify` names the damaged.
+    fn details(&self, number: u64) -> Option<Arc<Details>> {
+        if let Some(details) = self.cache.get(number) {
+            return Some(details);
+        }
+        let row = self.read.document(number).ok()??;
+        let details = self.maker.details(&row.document.content, &mut self.scratch.borrow_mut());
+        let details = Arc::new(details);
+        self.cache.put(number, Arc::clone(&details));
+        Some(details)
+    }
+}

@@ -1,0 +1,232 @@
+//! How are documents kept in SQLite?
+//!
+//! One file in write-ahead mode: one connection writes, others read what was committed without waiting. A commit returns
+//! after a full sync. Deleted text is overwritten, and the write-ahead log is cut when it is copied back.
+//!
+//! ```text
+//! schema.rs   tables, versions, whose file it is
+//! read.rs     questions
+//! write.rs    changes
+//! ```
+
+mod read;
+mod schema;
+mod write;
+
+use crate::error::{Error, Result};
+use crate::store::{Read, Store, Transaction};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::path::{Path, PathBuf};
+
+/// The name of the file in its folder.
+pub(crate) const FILE: &str = "sameish.db";
+
+/// Documents in a SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    connection: Connection,
+    path: PathBuf,
+    mode: Mode,
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Write,
+    Read,
+    /// Nobody writes and nothing is left to recover: then not even the folder needs to be writable.
+    Still,
+}
+
+impl SqliteStore {
+    /// Opens the store of a folder, or makes one if there is none and `create` is set.
+    pub fn open(folder: &Path, create: bool, read_only: bool) -> Result<SqliteStore> {
+        SqliteStore::open_file(&folder.join(FILE), create && !read_only, read_only, schema::MIGRATIONS)
+    }
+
+    /// Whether a file could be opened as a store.
+    pub(crate) fn check_file(path: &Path) -> Result<()> {
+        let format = schema::format_of(path)?;
+        let store = SqliteStore::connect(path, Mode::Still)?;
+        let difference = store.difference(&schema::MIGRATIONS[..format as usize]);
+        match difference.map_err(|error| wrong(path, error))? {
+            Some(reason) => Err(Error::NotOurs { path: path.to_owned(), reason }),
+            None => Ok(()),
+        }
+    }
+
+    fn open_file(path: &Path, create: bool, read_only: bool, steps: &[&str]) -> Result<SqliteStore> {
+        // A link that leads nowhere is a fault, not a place for a new store.
+        if create && std::fs::symlink_metadata(path).is_err() {
+            make(path, steps)?;
+        }
+        let format = schema::format_of(path)?;
+        let still = read_only && !has_log(path) && !is_writable(path.parent());
+        let mode = if still {
+            Mode::Still
+        } else if read_only {
+            Mode::Read
+        } else {
+            Mode::Write
+        };
+        let mut store = SqliteStore::connect(path, mode)?;
+        let wrong = |error| wrong(path, error);
+        if let Some(reason) = store.difference(&steps[..format as usize]).map_err(wrong)? {
+            return Err(Error::NotOurs { path: path.to_owned(), reason });
+        }
+        if (format as usize) < steps.len() {
+            if read_only {
+                let reason = format!("format {format} must be upgraded first: open it once for writing");
+                return Err(Error::Database { path: path.to_owned(), reason });
+            }
+            store.back_up_before_upgrade(format)?;
+            schema::migrate(&mut store.connection, steps).map_err(wrong)?;
+        }
+        Ok(store)
+    }
+
+    fn connect(path: &Path, mode: Mode) -> Result<SqliteStore> {
+        let wrong = |error| wrong(path, error);
+        let read_only = mode != Mode::Write;
+        let access =
+            if read_only { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
+        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = match mode {
+            Mode::Still => Connection::open_with_flags(uri(path), flags | OpenFlags::SQLITE_OPEN_URI),
+            Mode::Write | Mode::Read => Connection::open_with_flags(path, flags),
+        };
+        let connection = connection.map_err(wrong)?;
+        connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(wrong)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = OFF;";
+        connection.execute_batch(settings).map_err(wrong)?;
+        if !read_only {
+            let settings = "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -32768;
+                PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 33554432;";
+            connection.execute_batch(settings).map_err(wrong)?;
+        }
+        Ok(SqliteStore { connection, path: path.to_owned(), mode })
+    }
+
+    fn difference(&self, steps: &[&str]) -> rusqlite::Result<Option<String>> {
+        schema::difference(&self.connection, steps)
+    }
+
+    fn back_up_before_upgrade(&self, format: i64) -> Result<()> {
+        let backup = self.path.with_extension(format!("format-{format}.db"));
+        let io = |source| Error::io(&backup, source);
+        if backup.exists() {
+            std::fs::remove_file(&backup).map_err(io)?;
+        }
+        self.copy_to(&backup)
+    }
+
+    fn wrong(&self, error: rusqlite::Error) -> Error {
+        wrong(&self.path, error)
+    }
+}
+
+impl Store for SqliteStore {
+    fn reader(&self) -> Result<Box<dyn Read + Send>> {
+        let mode = if self.mode == Mode::Still { Mode::Still } else { Mode::Read };
+        Ok(Box::new(SqliteStore::connect(&self.path, mode)?))
+    }
+
+    fn begin(&mut self) -> Result<Box<dyn Transaction + '_>> {
+        if self.mode != Mode::Write {
+            return Err(Error::ReadOnly { path: self.path.clone() });
+        }
+        Ok(Box::new(write::Change::begin(self)?))
+    }
+}
+
+/// Makes a new store under another name and puts it into place when it is whole.
+fn make(path: &Path, steps: &[&str]) -> Result<()> {
+    let unfinished = path.with_extension("db.new");
+    let io = |source| Error::io(&unfinished, source);
+    for leftover in ["db.new", "db.new-wal", "db.new-shm"] {
+        let leftover = path.with_extension(leftover);
+        if leftover.exists() {
+            std::fs::remove_file(&leftover).map_err(io)?;
+        }
+    }
+    let wrong = |error| wrong(&unfinished, error);
+    let mut connection = Connection::open(&unfinished).map_err(wrong)?;
+    connection.execute_batch("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL;").map_err(wrong)?;
+    connection.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(wrong)?;
+    schema::migrate(&mut connection, steps).map_err(wrong)?;
+    connection.close().map_err(|(_, error)| wrong(error))?;
+    sync_file(&unfinished)?;
+    std::fs::rename(&unfinished, path).map_err(|source| Error::io(path, source))?;
+    sync_folder(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// Makes what was written to a file durable.
+pub(crate) fn sync_file(path: &Path) -> Result<()> {
+    let file = std::fs::File::open(path).map_err(|source| Error::io(path, source))?;
+    file.sync_all().map_err(|source| Error::io(path, source))
+}
+
+/// Makes names in a folder durable.
+pub(crate) fn sync_folder(path: &Path) -> Result<()> {
+    let folder = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    sync_file(folder)
+}
+
+/// Whether files can be made there: what permissions say may not be so on a read-only mount.
+fn is_writable(folder: Option<&Path>) -> bool {
+    let folder = folder.unwrap_or(Path::new("."));
+    let probe = folder.join(format!(".sameish-probe-{}", std::process::id()));
+    let made = std::fs::File::create(&probe).is_ok();
+    if made {
+        _ = std::fs::remove_file(&probe);
+    }
+    made
+}
+
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    Path::new(&log).exists()
+}
+
+/// The file as an address that asks for no locks; characters that mean something there are escaped.
+fn uri(path: &Path) -> String {
+    let escaped: String = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|&byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect();
+    format!("file:{escaped}?immutable=1")
+}
+
+/// What SQLite says, in our words.
+fn wrong(path: &Path, error: rusqlite::Error) -> Error {
+    let path = path.to_owned();
+    let (code, extended) = match &error {
+        rusqlite::Error::SqliteFailure(failure, _) => (Some(failure.code), failure.extended_code),
+        _ => (None, 0),
+    };
+    let reason = error.to_string();
+    match code {
+        Some(ErrorCode::DiskFull) => Error::Full,
+        Some(ErrorCode::SystemIoFailure) if READ_FAULTS.contains(&extended) => {
+            Error::Database { path, reason }
+        }
+        Some(ErrorCode::SystemIoFailure) => Error::Failed { reason },
+        Some(ErrorCode::ReadOnly) => Error::ReadOnly { path },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            Error::Damaged { what: path.display().to_string(), reason }
+        }
+        _ => Error::Database { path, reason },
+    }
+}
+
+/// Faults after which what was written is as sure as before.
+const READ_FAULTS: &[i32] = &[rusqlite::ffi::SQLITE_IOERR_READ, rusqlite::ffi::SQLITE_IOERR_SHORT_READ];
