@@ -39,6 +39,19 @@ impl EngineArgs {
         checked(self.config()?)
     }
 
+    /// The preset that is meant, by its flag or by the file, and the settings.
+    pub(crate) fn settings(&self) -> Result<(Preset, Config), Failure> {
+        let config = self.config()?;
+        let named = match &self.config {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).unwrap_or_default();
+                Config::preset_named_in(&text).ok().flatten().and_then(|name| name.parse().ok())
+            }
+            None => None,
+        };
+        Ok((self.preset.or(named).unwrap_or_default(), config))
+    }
+
     fn config(&self) -> Result<Config, Failure> {
         let mut config = self.preset.unwrap_or_default().config();
         if let Some(path) = &self.config {

@@ -35,6 +35,7 @@ Examples:
   sameish fingerprint articles.jsonl.gz -o sketches.jsonl
   sameish eval found.jsonl truth.jsonl
   sameish tune articles.jsonl
+  sameish index build news/ articles.jsonl --preset articles
 
 `sameish COMMAND --help` says more, with examples.
 Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
@@ -48,6 +49,8 @@ enum Command {
     Cluster(cmd::cluster::Args),
     Eval(cmd::eval::Args),
     Fingerprint(cmd::fingerprint::Args),
+    Index(cmd::index::Args),
+    Restore(cmd::restore::Args),
     Tune(cmd::tune::Args),
     Bench(cmd::bench::Args),
 }
@@ -64,6 +67,8 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Dedup(args) => cmd::dedup::run(*args),
         Command::Pairs(args) => cmd::pairs::run(args),
         Command::Cluster(args) => cmd::cluster::run(args),
+        Command::Index(args) => cmd::index::run(args),
+        Command::Restore(args) => cmd::restore::run(args),
         Command::Tune(args) => cmd::tune::run(args),
         Command::Bench(args) => cmd::bench::run(args),
         Command::Eval(args) => cmd::eval::run(args),

@@ -29,6 +29,7 @@
 #![deny(unsafe_code)]
 
 mod catalog;
+pub mod contract;
 mod error;
 mod lock;
 mod mapped;

@@ -15,6 +15,9 @@ pub trait Store: Send {
     /// Another way to read, for another thread. It sees what was committed.
     fn reader(&self) -> Result<Box<dyn Read + Send>>;
 
+    /// Brings the files into the form in which they rest, when nothing more is to be written for now.
+    fn settle(&mut self) -> Result<()>;
+
     /// Begins a change, of which there is one at a time.
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>>;
 }

@@ -6,5 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod fingerprint;
+pub(crate) mod index;
 pub(crate) mod pairs;
+pub(crate) mod restore;
 pub(crate) mod tune;

@@ -150,11 +150,12 @@ impl Writer {
                 group.push(next);
             }
             requests.waiting.fetch_sub(group.len(), Ordering::Relaxed);
-            match self.serve(group) {
-                true => {}
-                false => break,
+            if !self.serve(group) {
+                break;
             }
         }
+        // Everything is durable already; what is not copied back now is at the next start.
+        _ = self.store.settle();
     }
 
     /// Serves requests of one kind; tells whether to go on.

@@ -132,6 +132,12 @@ impl Store for SqliteStore {
         Ok(Box::new(SqliteStore::connect(&self.path, mode)?))
     }
 
+    /// Copies the write-ahead log back and empties it, as far as readers allow.
+    fn settle(&mut self) -> Result<()> {
+        let done = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        done.map_err(|error| self.wrong(error))
+    }
+
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>> {
         if self.mode != Mode::Write {
             return Err(Error::ReadOnly { path: self.path.clone() });

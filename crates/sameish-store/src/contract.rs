@@ -1,0 +1,203 @@
+//! What must every store do?
+//!
+//! One suite for all of them: a new store passes it, and catalogs work over it. It panics where a promise is broken.
+
+use crate::rows::{CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, scheme_of};
+use crate::store::{Read, Store};
+use sameish::{ClusterId, Content, DocId, Document, Engine, Preset, Scratch};
+
+/// Runs the suite. `open` gives the store of one and the same place, which is empty at first, again and again.
+pub fn check_store(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    rows_are_read_as_they_were_written(open);
+    what_is_not_committed_is_not_there(open);
+    one_id_is_one_document(open);
+    clusters_are_read_in_order(open);
+    a_collection_goes_whole(open);
+}
+
+fn collection(number: u32) -> CollectionRow {
+    CollectionRow {
+        number,
+        name: format!("collection-{number}"),
+        preset: "articles".into(),
+        overrides: String::new(),
+        config: Preset::Articles.config().to_toml(),
+        retention_days: Some(30),
+        window_days: None,
+        created_at: -1,
+    }
+}
+
+fn document(number: u64, collection: u32, id: DocId) -> DocumentRow {
+    let document = Document {
+        title: Some("A \u{1F980} title".into()),
+        published_at: Some("2024-01-31".into()),
+        id,
+        ..Document::new(0, format!("text {number} \0 with \u{202E} anything in it"))
+    };
+    DocumentRow { number, collection, document, arrived_at: 1_700_000_000_000 + number as i64 }
+}
+
+fn sketch(row: &DocumentRow) -> SketchRow {
+    let engine = Engine::new(Preset::Articles.config()).unwrap_or_else(|error| panic!("{error}"));
+    let prepared = engine.prepare(&row.document.content, &mut Scratch::default());
+    SketchRow {
+        number: row.number,
+        collection: row.collection,
+        sketches: prepared.sketches,
+        key: prepared.key,
+        moment: row.moment(),
+        scheme: scheme_of(engine.schemes()),
+        computed_at: 7,
+    }
+}
+
+fn must<T>(result: crate::Result<T>) -> T {
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn ids(read: &dyn Read, collection: u32) -> Vec<(u64, DocId)> {
+    let mut found = Vec::new();
+    must(read.each_id(collection, &mut |number, id| {
+        found.push((number, id));
+        Ok(())
+    }));
+    found.sort();
+    found
+}
+
+fn numbers_of_documents(read: &dyn Read, collection: u32) -> Vec<u64> {
+    let found = must(read.documents(collection, 0, 1000));
+    found.into_iter().map(|(number, row)| must(row).number.min(number)).collect()
+}
+
+fn rows_are_read_as_they_were_written(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    let tokens = Content::Tokens(vec!["a".into(), String::new(), "b \"c\"".into()]);
+    let mut rows = vec![
+        document(1, 1, DocId::Number(u64::MAX)),
+        document(2, 1, DocId::Negative(-7)),
+        document(3, 1, DocId::Text("7".into())),
+        document(4, 1, DocId::Number(7)),
+        document(5, 2, DocId::Number(7)),
+    ];
+    rows[1].document.content = tokens;
+    rows[2].document = Document::new("7", "");
+    let counters = Counters { collections: 2, documents: 5, clusters: 9 };
+    {
+        let mut store = open();
+        let mut change = must(store.begin());
+        [1, 2].iter().for_each(|&number| must(change.put_collection(&collection(number))));
+        for row in &rows {
+            must(change.put_document(row));
+            must(change.put_sketch(&sketch(row)));
+        }
+        must(change.put_words(1, b"words"));
+        must(change.put_counters(counters));
+        must(change.commit());
+    }
+    let store = open();
+    let read = must(store.reader());
+    assert_eq!(must(read.collections()), [collection(1), collection(2)]);
+    assert_eq!(must(read.counters()), counters);
+    for row in &rows {
+        assert_eq!(must(read.document(row.number)).as_ref(), Some(row));
+        assert_eq!(must(read.sketch(row.number)), Some(sketch(row)));
+    }
+    assert_eq!(must(read.document(6)), None);
+    let expected: Vec<(u64, DocId)> =
+        rows[..4].iter().map(|row| (row.number, row.document.id.clone())).collect();
+    assert_eq!(ids(&*read, 1), expected);
+    assert_eq!(numbers_of_documents(&*read, 2), [5]);
+    let page: Vec<u64> = must(read.documents(1, 1, 2)).into_iter().map(|(number, _)| number).collect();
+    assert_eq!(page, [2, 3]);
+    let mut sketches = Vec::new();
+    must(read.each_sketch(1, &mut |number, row| {
+        sketches.push(must(row));
+        assert_eq!(sketches.last().map(|row| row.number), Some(number));
+        Ok(())
+    }));
+    assert_eq!(sketches, rows[..4].iter().map(sketch).collect::<Vec<_>>());
+    assert_eq!((must(read.words(1)), must(read.words(2))), (Some(b"words".to_vec()), None));
+    assert_eq!(must(read.check()), []);
+}
+
+fn what_is_not_committed_is_not_there(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    let mut store = open();
+    let read = must(store.reader());
+    let row = document(6, 2, DocId::Text("six".into()));
+    {
+        let mut change = must(store.begin());
+        must(change.put_document(&row));
+        must(change.remove_document(5));
+        assert_eq!(must(change.read().document(6)).as_ref(), Some(&row), "a change sees itself");
+        assert_eq!(must(change.read().document(5)), None);
+        assert_eq!(must(read.document(6)), None, "others do not");
+        assert!(must(read.document(5)).is_some());
+    }
+    assert_eq!(numbers_of_documents(&*read, 2), [5], "dropped is undone");
+    let mut change = must(store.begin());
+    must(change.put_document(&row));
+    must(change.commit());
+    assert_eq!(must(read.document(6)), Some(row), "committed is seen by all");
+}
+
+fn one_id_is_one_document(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    let mut store = open();
+    let mut change = must(store.begin());
+    assert!(change.put_document(&document(7, 2, DocId::Text("six".into()))).is_err());
+    drop(change);
+    let mut change = must(store.begin());
+    must(change.remove_document(6));
+    must(change.remove_document(6));
+    must(change.put_document(&document(7, 2, DocId::Text("six".into()))));
+    must(change.commit());
+    let read = must(store.reader());
+    assert_eq!(numbers_of_documents(&*read, 2), [5, 7]);
+}
+
+fn clusters_are_read_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    let mut store = open();
+    let member = |document, cluster, joined| MemberRow {
+        document,
+        collection: 1,
+        cluster: ClusterId(cluster),
+        joined,
+    };
+    let rows = [member(1, 3, None), member(2, 3, Some(1)), member(3, 3, Some(1)), member(4, 5, None)];
+    let mut change = must(store.begin());
+    rows.iter().rev().for_each(|row| must(change.put_member(row)));
+    must(change.put_cluster(1, ClusterId(3), 3));
+    must(change.put_cluster(1, ClusterId(4), 8));
+    must(change.put_cluster(2, ClusterId(6), 2));
+    must(change.put_cluster(1, ClusterId(5), 1));
+    must(change.commit());
+    let read = must(store.reader());
+    assert_eq!(must(read.members(ClusterId(3), 2)), rows[..2]);
+    assert_eq!(must(read.joined(1)), rows[1..3]);
+    assert_eq!((must(read.member(4)), must(read.member(5))), (Some(rows[3]), None));
+    assert_eq!(must(read.clusters(1, None, 10)), [(ClusterId(4), 8), (ClusterId(3), 3)]);
+    assert_eq!(must(read.clusters(1, Some(ClusterId(4)), 10)), [(ClusterId(3), 3)]);
+    assert_eq!(must(read.cluster_size(ClusterId(3))), Some(3));
+    assert_eq!(must(read.cluster_size(ClusterId(5))), None, "one alone is no cluster to list");
+    assert_eq!(must(read.cluster_figures(1)), [2, 11, 8]);
+    let mut change = must(store.begin());
+    must(change.remove_document(2));
+    must(change.put_member(&member(3, 5, None)));
+    must(change.put_cluster(1, ClusterId(3), 0));
+    must(change.commit());
+    assert_eq!(must(read.members(ClusterId(3), 9)), rows[..1]);
+    assert_eq!(must(read.members(ClusterId(5), 9)), [member(3, 5, None), rows[3]]);
+    assert_eq!((must(read.sketch(2)), must(read.member(2))), (None, None));
+}
+
+fn a_collection_goes_whole(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    let mut store = open();
+    let mut change = must(store.begin());
+    must(change.drop_collection(1));
+    must(change.commit());
+    let read = must(store.reader());
+    assert_eq!(must(read.collections()), [collection(2)]);
+    assert_eq!((ids(&*read, 1), must(read.words(1)), must(read.sketch(1))), (Vec::new(), None, None));
+    assert_eq!(must(read.clusters(1, None, 10)), []);
+    assert_eq!(numbers_of_documents(&*read, 2), [5, 7]);
+}

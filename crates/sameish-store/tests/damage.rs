@@ -1,0 +1,255 @@
+//! What is found on disk and is not right: refused or named, never served as right, never changed.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use rusqlite::Connection;
+use sameish::{ClusterId, Content, DocId, Document, Preset, SchemeId};
+use sameish_store::{
+    Catalog, CollectionConfig, Error, MemberRow, OpenOptions, SimilarOptions, SqliteStore, Store,
+};
+use std::path::{Path, PathBuf};
+
+fn text(i: u64) -> String {
+    (0..80).map(|at| format!("word{}of{}", at + i / 10, i % 10)).collect::<Vec<_>>().join(" ")
+}
+
+fn open(folder: &Path) -> sameish_store::Result<Catalog> {
+    Catalog::open(folder, OpenOptions::default())
+}
+
+/// A folder with 40 documents in 10 clusters.
+fn filled() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = open(folder.path()).unwrap();
+    let articles = catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
+    let documents = (1..=40).map(|i| Document::new(i, text(i))).collect();
+    articles.insert_many(documents).unwrap().into_iter().for_each(|answer| _ = answer.unwrap());
+    folder
+}
+
+fn file(folder: &tempfile::TempDir) -> PathBuf {
+    folder.path().join("sameish.db")
+}
+
+fn sql(folder: &tempfile::TempDir, statement: &str) {
+    let connection = Connection::open(file(folder)).unwrap();
+    connection.execute_batch(statement).unwrap();
+}
+
+fn findings(folder: &tempfile::TempDir, statement: &str) -> Vec<String> {
+    let catalog = open(folder.path()).unwrap();
+    assert_eq!(catalog.verify().unwrap(), []);
+    sql(folder, statement);
+    catalog.verify().unwrap().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn files_of_others_are_refused_and_left_alone() {
+    let other = {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.db");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE a (b)").unwrap();
+        std::fs::read(path).unwrap()
+    };
+    let random: Vec<u8> = (0..100u32).map(|i| (i * 7919 % 251) as u8).collect();
+    let cases: [(&str, &[u8]); 4] = [
+        ("it is empty", b""),
+        ("it is no SQLite database", &random),
+        ("it is no SQLite database", b"a text file, and a rather long one at that".repeat(9).leak()),
+        ("it is another program's database", &other),
+    ];
+    for (reason, bytes) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(file(&folder), bytes).unwrap();
+        let error = open(folder.path()).unwrap_err();
+        assert!(matches!(&error, Error::NotOurs { .. }), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+        assert_eq!(std::fs::read(file(&folder)).unwrap(), bytes);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(file(&folder)).unwrap();
+    assert!(matches!(open(folder.path()), Err(Error::NotOurs { .. })));
+    std::fs::write(folder.path().join("plain"), "x").unwrap();
+    assert!(open(&folder.path().join("plain")).is_err());
+}
+
+#[test]
+fn a_newer_format_and_a_foreign_schema_are_refused() {
+    let folder = filled();
+    sql(&folder, "PRAGMA user_version = 99");
+    let before = std::fs::read(file(&folder)).unwrap();
+    assert!(matches!(open(folder.path()), Err(Error::Newer { found: 99, .. })));
+    assert_eq!(std::fs::read(file(&folder)).unwrap(), before);
+    for statement in [
+        "CREATE TRIGGER spy AFTER INSERT ON documents BEGIN DELETE FROM documents; END",
+        "CREATE VIEW extra AS SELECT 1",
+        "CREATE TABLE extra (a)",
+        "DROP INDEX members_by_joined",
+    ] {
+        let folder = filled();
+        sql(&folder, statement);
+        let error = open(folder.path()).unwrap_err();
+        assert!(matches!(error, Error::NotOurs { .. }), "{statement}: {error}");
+    }
+}
+
+#[test]
+fn a_damaged_document_is_named_and_all_others_are_served() {
+    let folder = filled();
+    let found =
+        findings(&folder, "UPDATE documents SET text = replace(text, 'word3of', 'wOrd3of') WHERE number = 7");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("document 7 of articles: the checksum does not fit"), "{found:?}");
+    let catalog = open(folder.path()).unwrap();
+    let articles = catalog.collection("articles").unwrap();
+    assert!(matches!(articles.get(&7.into()), Err(Error::Damaged { .. })));
+    assert!(matches!(articles.similar(&7.into(), SimilarOptions::default()), Err(Error::Damaged { .. })));
+    let similar = articles.similar(&17.into(), SimilarOptions::default()).unwrap();
+    let ids: Vec<DocId> = similar.similar.into_iter().map(|similar| similar.id).collect();
+    assert!(ids.contains(&27.into()) && !ids.contains(&7.into()), "{ids:?}");
+    assert!(articles.delete(&7.into()).unwrap());
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn damage_of_every_kind_is_named() {
+    let cases = [
+        (
+            "UPDATE fingerprints SET simhash = x'0011223344556677' WHERE document = 7",
+            "sketch of document 7 (id 7)",
+        ),
+        (
+            "UPDATE fingerprints SET minhash_signature = x'00112233' WHERE document = 7",
+            "sketch of document 7 (id 7)",
+        ),
+        ("UPDATE fingerprints SET moment = moment + 1 WHERE document = 7", "sketch of document 7 (id 7)"),
+        ("DELETE FROM fingerprints WHERE document = 7", "sketch of document 7 (id 7)"),
+        ("DELETE FROM documents WHERE number = 7", "sketch of document 7"),
+        ("UPDATE documents SET title = 'x' WHERE number = 7", "document 7"),
+        ("UPDATE documents SET published_at = '2020-01-01' WHERE number = 7", "document 7"),
+        ("UPDATE documents SET id = '70' WHERE number = 7", "document 7"),
+        ("UPDATE documents SET text = x'FF' WHERE number = 7", "document 7"),
+        ("UPDATE documents SET text = 12 WHERE number = 7", "document 7"),
+        ("UPDATE members SET cluster = 99 WHERE document = 7", "membership of document 7"),
+        ("UPDATE members SET document = 77 WHERE document = 40", "membership of document 77"),
+        ("DELETE FROM members WHERE cluster = 3", "cluster 3"),
+        ("UPDATE clusters SET size = 9 WHERE number = 3", "cluster 3"),
+        ("DELETE FROM clusters WHERE number = 3", "cluster 3"),
+        ("INSERT INTO clusters VALUES (99, 1, 2)", "cluster 99"),
+        ("INSERT INTO words VALUES (1, x'00', 0)", "weights of words"),
+    ];
+    for (statement, object) in cases {
+        let folder = filled();
+        let found = findings(&folder, statement);
+        assert!(found.iter().any(|found| found.starts_with(object)), "{statement}: {found:?}");
+    }
+}
+
+/// Rows that fit their checksums and make no sense together.
+#[test]
+fn rings_and_links_to_nobody_are_named() {
+    let member =
+        |document, joined| MemberRow { document, collection: 1, cluster: ClusterId(3), joined: Some(joined) };
+    for (rows, problem) in [
+        (vec![member(3, 13), member(13, 3)], "it joined for itself, round a ring"),
+        (vec![member(3, 99)], "it joined for a document that is not there"),
+        (vec![member(3, 4)], "it joined for a document of another cluster"),
+    ] {
+        let folder = filled();
+        {
+            let mut store = SqliteStore::open(folder.path(), false, false).unwrap();
+            let mut change = store.begin().unwrap();
+            rows.iter().for_each(|row| change.put_member(row).unwrap());
+            change.commit().unwrap();
+        }
+        let catalog = open(folder.path()).unwrap();
+        let found: Vec<String> = catalog.verify().unwrap().iter().map(ToString::to_string).collect();
+        assert!(found.iter().any(|found| found.contains(problem)), "{problem}: {found:?}");
+        // Whoever leaves such a cluster ends no thread in a ring.
+        let articles = catalog.collection("articles").unwrap();
+        for id in [3, 13, 23, 33] {
+            assert!(articles.delete(&DocId::Number(id)).unwrap());
+        }
+    }
+}
+
+#[test]
+fn damaged_and_missing_sketches_are_made_again_at_the_start() {
+    let folder = filled();
+    let digest = open(folder.path()).unwrap().collection("articles").unwrap().digest().unwrap();
+    sql(
+        &folder,
+        "UPDATE fingerprints SET minhash_signature = NULL WHERE document = 5;
+         DELETE FROM fingerprints WHERE document IN (1, 20, 40);
+         UPDATE fingerprints SET checksum = 0 WHERE document = 39",
+    );
+    let catalog = open(folder.path()).unwrap();
+    assert_eq!(catalog.collection("articles").unwrap().digest().unwrap(), digest);
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn sketches_of_another_scheme_are_refused_with_the_remedy() {
+    let folder = filled();
+    let digest = open(folder.path()).unwrap().collection("articles").unwrap().digest().unwrap();
+    {
+        let mut store = SqliteStore::open(folder.path(), false, false).unwrap();
+        let mut row = store.reader().unwrap().sketch(9).unwrap().unwrap();
+        row.scheme = SchemeId::of("another");
+        let mut change = store.begin().unwrap();
+        change.put_sketch(&row).unwrap();
+        change.commit().unwrap();
+    }
+    let error = open(folder.path()).unwrap_err();
+    assert!(matches!(error, Error::Scheme { .. }) && error.to_string().contains("rebuild"), "{error}");
+    let options = OpenOptions { rebuild: true, ..OpenOptions::default() };
+    let catalog = Catalog::open(folder.path(), options).unwrap();
+    assert_eq!(catalog.collection("articles").unwrap().digest().unwrap(), digest);
+    drop(catalog);
+    assert_eq!(open(folder.path()).unwrap().verify().unwrap(), []);
+}
+
+/// Faults anywhere in the file: refused, named, or without effect on any document.
+#[test]
+fn no_flipped_bit_is_served_as_right() {
+    let folder = filled();
+    drop(open(folder.path()).unwrap());
+    let whole = std::fs::read(file(&folder)).unwrap();
+    let mut state = 7u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state >> 33
+    };
+    let mut named = 0;
+    for round in 0..150 {
+        let copy = tempfile::tempdir().unwrap();
+        let mut bytes = whole.clone();
+        let at = next() as usize % bytes.len();
+        let page = at / 8192 * 8192;
+        match round % 5 {
+            0 => bytes[page..page + 8192].fill(0),
+            1 => bytes.truncate(at.max(1)),
+            _ => bytes[at] ^= 1 << (next() % 8),
+        }
+        std::fs::write(file(&copy), &bytes).unwrap();
+        let Ok(catalog) = open(copy.path()) else {
+            named += 1;
+            continue;
+        };
+        named += usize::from(!catalog.verify().map_or(true, |found| found.is_empty()));
+        let unnamed = catalog.verify().is_ok_and(|found| found.is_empty());
+        let articles = catalog.collection("articles");
+        for i in 1..=40 {
+            let stored = articles.as_ref().map(|articles| articles.get(&i.into()));
+            let right =
+                matches!(&stored, Ok(Ok(Some(stored))) if stored.document.content == Content::Text(text(i)));
+            let refused = matches!(&stored, Err(_) | Ok(Err(_)));
+            assert!(right || !unnamed, "round {round}, byte {at}: document {i} is lost and nobody says so");
+            assert!(
+                right || refused || matches!(stored, Ok(Ok(None))),
+                "round {round}, byte {at}: document {i} is wrong"
+            );
+        }
+    }
+    assert!(named > 50, "{named}");
+}
