@@ -52,6 +52,7 @@ enum Command {
     Index(cmd::index::Args),
     Restore(cmd::restore::Args),
     Tune(cmd::tune::Args),
+    Serve(cmd::serve::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -70,6 +71,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Index(args) => cmd::index::run(args),
         Command::Restore(args) => cmd::restore::run(args),
         Command::Tune(args) => cmd::tune::run(args),
+        Command::Serve(args) => cmd::serve::run(args),
         Command::Bench(args) => cmd::bench::run(args),
         Command::Eval(args) => cmd::eval::run(args),
         Command::Fingerprint(args) => cmd::fingerprint::run(args),
