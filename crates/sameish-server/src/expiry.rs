@@ -15,7 +15,7 @@ pub(crate) async fn run(app: App, mut stop: watch::Receiver<bool>) {
         // A fault is told by the task itself; the next look is tried all the same.
         _ = tokio::task::spawn_blocking(move || look(&looking)).await;
         tokio::select! {
-            _ = stop.changed() => return,
+            _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(pause) => {}
         }
     }

@@ -133,8 +133,6 @@ fn what_is_too_large_is_413_414_or_431() {
     let service = Service::start();
     let body = vec![b' '; (8 << 20) + 1];
     service.send("POST", ARTICLES, &[JSON], &body).is_problem(413);
-    let head = format!("POST {ARTICLES} HTTP/1.1\r\nhost: a.localhost\r\nhost: b\r\n");
-    drop(head);
     // The length alone is enough: nothing has been sent.
     let mut stream = service.connect();
     let head = format!(
@@ -333,7 +331,7 @@ fn odd_documents_are_stored_as_they_are() {
     assert_eq!((empty["status"].as_str(), &empty["duplicates"], &empty["cluster"]), (Some("too_short"), &json!([]), &json!(null)));
     let again = service.post(ARTICLES, json!({"id": "empty too", "text": ""})).is(201).json();
     assert_eq!(again["duplicates"], json!([]));
-    let future = service.post(ARTICLES, json!({"id": "f", "text": "x", "published_at": "9999-12-31"})).is(201).json();
+    let future = service.post(ARTICLES, json!({"id": "f", "text": "x", "published_at": "9999-12-01"})).is(201).json();
     assert_eq!(future["warnings"], json!(["published_in_future"]));
     let title = "<script>alert(1)</script>\" onload=\"x";
     let url = "javascript:alert(1)";

@@ -59,7 +59,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, mut s
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             },
-            _ = stop.changed(), if end.is_none() => {
+            _ = stop.wait_for(|stop| *stop), if end.is_none() => {
                 app.drain();
                 let now = Instant::now();
                 end = Some((now + FAREWELL, now + Duration::from_secs(app.limits().drain_seconds).max(FAREWELL)));
