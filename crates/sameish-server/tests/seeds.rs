@@ -146,7 +146,7 @@ mod headlines {
     #[test]
     fn short_headlines_have_no_cluster() {
         let service = Service::start();
-        for (id, title) in [(1, "Election results"), (2, "The king is dead"), (3, "Markets fall after rate rise")] {
+        for (id, title) in [(1, "Election results"), (2, "The king is dead"), (3, "Markets fall after sudden rate rise")] {
             let stored = service.post(HEADLINES, json!({"id": id, "title": title})).is(201).json();
             let short = id < 3;
             assert_eq!(stored["too_short"], short, "{title}");
