@@ -53,6 +53,7 @@ enum Command {
     Restore(cmd::restore::Args),
     Backfill(cmd::backfill::Args),
     Tune(cmd::tune::Args),
+    Serve(cmd::serve::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -73,6 +74,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Restore(args) => cmd::restore::run(args),
         Command::Backfill(args) => cmd::backfill::run(args),
         Command::Tune(args) => cmd::tune::run(args),
+        Command::Serve(args) => cmd::serve::run(args),
         Command::Bench(args) => cmd::bench::run(args),
         Command::Eval(args) => cmd::eval::run(args),
         Command::Fingerprint(args) => cmd::fingerprint::run(args),

@@ -10,4 +10,5 @@ pub(crate) mod fingerprint;
 pub(crate) mod index;
 pub(crate) mod pairs;
 pub(crate) mod restore;
+pub(crate) mod serve;
 pub(crate) mod tune;

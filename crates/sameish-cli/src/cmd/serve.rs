@@ -1,0 +1,160 @@
+//! `sameish serve`: the HTTP service and its page.
+
+use crate::exit::{Exit, Failure};
+use crate::output::escape::escaped_name;
+use sameish_server::{Error, LogFormat, Server, Settings, VARIABLES, parse_listen};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Serve documents over HTTP: store them, find what is like them, cluster them as they come
+///
+/// Flags go before variables of the environment, these before the settings file. Without a key only addresses of this
+/// machine are listened on.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// Address and port; port 0 picks a free one [default: 127.0.0.1:7070]
+    #[arg(long, value_name = "ADDRESS", value_parser = listen)]
+    listen: Option<SocketAddr>,
+    /// Folder of the documents [default: ./sameish-data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Settings file, in TOML
+    #[arg(long, value_name = "FILE", env = "SAMEISH_CONFIG")]
+    config: Option<PathBuf>,
+    /// Load a few dozen bundled articles and headlines; without `--data` into a folder that goes away
+    #[arg(long)]
+    demo: bool,
+    /// Serve what is there and store nothing
+    #[arg(long)]
+    read_only: bool,
+    /// What is logged: error, warn, info, debug [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<String>,
+    /// How it is logged [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    log_format: Option<String>,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  sameish serve --demo
+  sameish serve --listen 127.0.0.1:8080 --data /var/lib/sameish
+  SAMEISH_WRITE_KEYS=KEY sameish serve --listen 0.0.0.0:7070
+
+Variables: SAMEISH_LISTEN, SAMEISH_DATA, SAMEISH_SNAPSHOTS, SAMEISH_CONFIG,
+SAMEISH_LOG, SAMEISH_LOG_FORMAT, SAMEISH_READ_KEYS and SAMEISH_WRITE_KEYS (keys
+with commas between them). docs/http.md has the settings file and every route.
+
+The first line of standard output is `listening on http://ADDRESS`. Ctrl-C or
+SIGTERM finishes what runs; a second one ends at once.
+
+Exit codes: 0 stopped in good order, 2 wrong usage or settings, 4 the folder
+can not be used, 5 the disk is full, 1 our fault.";
+
+fn listen(text: &str) -> Result<SocketAddr, String> {
+    parse_listen(text).ok_or_else(|| "must be an address with a port, such as 127.0.0.1:7070".into())
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
+    let (settings, temporary) = settings(&args)?;
+    start_log(&settings)?;
+    let server = Server::bind(settings).map_err(refused)?;
+    let documents = match args.demo {
+        true => Some(server.load_demo().map_err(refused)?),
+        false => None,
+    };
+    announce(server.address(), documents)?;
+    server.run().map_err(refused)?;
+    drop(temporary);
+    Ok(Exit::Clean)
+}
+
+/// All settings, and the folder that goes away if there is one.
+fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failure> {
+    let wrong = |error: sameish_server::SettingsError| Failure::usage(error.to_string());
+    let file = match &args.config {
+        Some(path) => read_file(path)?,
+        None => Settings::default(),
+    };
+    for name in VARIABLES {
+        if std::env::var_os(name).is_some_and(|value| value.to_str().is_none()) {
+            return Err(Failure::usage(format!("variable `{name}`: must be UTF-8")));
+        }
+    }
+    let mut settings = file.with_environment(|name| std::env::var(name).ok()).map_err(wrong)?;
+    settings.read_only |= args.read_only;
+    settings.listen = args.listen.unwrap_or(settings.listen);
+    settings.log = args.log.clone().unwrap_or(settings.log);
+    match args.log_format.as_deref() {
+        Some("json") => settings.log_format = LogFormat::Json,
+        Some(_) => settings.log_format = LogFormat::Text,
+        None => {}
+    }
+    let mut temporary = None;
+    match &args.data {
+        Some(data) => settings.data.clone_from(data),
+        None if args.demo && settings.data == Settings::default().data => {
+            let folder = tempfile::Builder::new().prefix("sameish-demo-").tempdir();
+            let folder = folder.map_err(|error| Failure::new(Exit::Output, format!("temporary folder: {error}")))?;
+            settings.data = folder.path().to_owned();
+            temporary = Some(folder);
+        }
+        None => {}
+    }
+    Ok((settings, temporary))
+}
+
+/// Largest settings file that is read.
+const MAX_FILE: u64 = 1 << 20;
+
+fn read_file(path: &Path) -> Result<Settings, Failure> {
+    let wrong = |why: String| Failure::usage(format!("settings file {}: {why}", escaped_name(path.as_os_str())));
+    let size = std::fs::metadata(path).map_err(|error| wrong(format!("{error}; check the path")))?.len();
+    if size > MAX_FILE {
+        return Err(wrong(format!("has {size} bytes: at most {MAX_FILE}")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("{error}; check the path")))?;
+    Settings::from_toml(&text).map_err(|error| wrong(error.to_string()))
+}
+
+/// Logs go to standard error, without documents, ids or keys.
+fn start_log(settings: &Settings) -> Result<(), Failure> {
+    let filter = tracing_subscriber::EnvFilter::try_new(&settings.log)
+        .map_err(|error| Failure::usage(format!("`log` is {}: {error}", settings.log.escape_debug())))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    let started = match settings.log_format {
+        LogFormat::Text => log.with_target(false).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init(),
+    };
+    started.map_err(|error| Failure::new(Exit::Fault, format!("log: {error}")))
+}
+
+fn refused(error: Error) -> Failure {
+    let exit = match &error {
+        Error::Settings(_) | Error::Listen { .. } => Exit::Usage,
+        Error::Store(sameish_store::Error::Full) => Exit::Limit,
+        Error::Store(_) => Exit::Unreadable,
+        _ => Exit::Fault,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+/// Says where the service is, and what to try.
+fn announce(address: SocketAddr, demo: Option<usize>) -> Result<(), Failure> {
+    let mut text = format!("listening on http://{address}\n");
+    if let Some(documents) = demo {
+        let api = format!("http://{address}/api/v1");
+        text.push_str(&format!(
+            "{documents} documents are loaded. See http://{address}/ or try:\n  \
+             curl '{api}/articles/harbor-1/similar?evidence=true'\n  \
+             curl '{api}/headlines/clusters'\n  \
+             curl -H 'content-type: application/json' -d '{{\"text\": \"Storm closes coastal road as waves top sea wall near Porthaven\"}}' {api}/headlines\n"
+        ));
+    }
+    let mut stdout = std::io::stdout().lock();
+    // Whoever closed our output does not want to read it; the service runs all the same.
+    _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! What does a client send and get?
+//!
+//! The types of the interface, apart from those of the engine and the store: they may change without each other.
+
+mod answers;
+mod ask;
+mod document;
+mod id;
+
+pub(crate) use answers::*;
+pub(crate) use ask::{limit, pairs, CollectionSettings, CompareTexts, SearchParams, SnapshotRequest, TextQuery, search_options};
+pub(crate) use document::{New, NewDocument, now};
+pub(crate) use id::{Id, addressed, check_reserved};
+
+/// Six digits are more than any measure here can claim.
+pub(crate) fn rounded(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
+}

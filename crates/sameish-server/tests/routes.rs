@@ -1,0 +1,466 @@
+//! Every route, over a real connection.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod common;
+
+use common::{JSON, Service, article, gzip, read_answer, request};
+use serde_json::{Value, json};
+use std::io::{BufReader, Write};
+
+#[test]
+fn a_document_is_stored_shown_replaced_and_deleted() {
+    let service = Service::start();
+    let text = article(1, 80);
+    let document = json!({"id": "a/b?c é", "title": "T", "text": text, "url": "https://x.example/", "host": "x.example",
+        "published_at": "2024-01-01T00:00:00Z"});
+    let stored = service.post("/api/v1/articles", &document).is(201).json();
+    assert_eq!(stored["id"], "a/b?c é");
+    assert_eq!(stored["status"], "created");
+    assert_eq!(stored["duplicates"], json!([]));
+    assert!(stored["cluster"].is_u64());
+
+    let path = "/api/v1/articles/a%2Fb%3Fc%20%C3%A9";
+    let shown = service.get(path).is(200).json();
+    for field in ["id", "title", "text", "url", "host", "published_at"] {
+        assert_eq!(shown[field], document[field], "{field}");
+    }
+    assert_eq!(shown["simhash"].as_str().unwrap().len(), 16);
+    assert_eq!(shown["words"], 80);
+    assert_eq!(shown["cluster"], stored["cluster"]);
+
+    assert_eq!(service.post("/api/v1/articles", &document).is(200).json()["status"], "unchanged");
+    let other = json!({"id": "a/b?c é", "text": article(2, 80)});
+    service.post("/api/v1/articles", &other).is_problem(409);
+    assert_eq!(service.put(path, &other).is(200).json()["status"], "replaced");
+    assert_eq!(service.get(path).json()["text"], other["text"]);
+    assert_eq!(service.put("/api/v1/articles/new", json!({"text": "some text"})).is(201).json()["id"], "new");
+
+    assert!(service.delete(path).is(204).body.is_empty());
+    service.get(path).is_problem(404);
+    service.delete(path).is_problem(404);
+    service.delete(path).is_problem(404);
+}
+
+#[test]
+fn a_document_without_an_id_gets_one() {
+    let service = Service::start();
+    let document = json!({"text": article(1, 60)});
+    let first = service.post("/api/v1/articles", &document).is(201).json();
+    let second = service.post("/api/v1/articles", &document).is(201).json();
+    assert_ne!(first["id"], second["id"]);
+    assert_eq!(second["duplicates"][0]["id"], first["id"]);
+    assert_eq!(second["duplicates"][0]["match_type"], "exact");
+    assert_eq!(second["cluster"], first["cluster"]);
+    service.get(&format!("/api/v1/articles/{}", first["id"].as_str().unwrap())).is(200);
+
+    let key = [JSON, ("idempotency-key", "one")];
+    let body = json!({"text": article(2, 60)}).to_string();
+    let once = service.send("POST", "/api/v1/articles", &key, body.as_bytes()).is(201).json();
+    let again = service.send("POST", "/api/v1/articles", &key, body.as_bytes()).is(200).json();
+    assert_eq!((&once["id"], again["status"].as_str()), (&again["id"], Some("unchanged")));
+    let other = json!({"text": article(3, 60)}).to_string();
+    service.send("POST", "/api/v1/articles", &key, other.as_bytes()).is_problem(409);
+}
+
+#[test]
+fn ids_keep_their_type() {
+    let service = Service::start();
+    service.post("/api/v1/copies", json!({"id": 7, "text": "the integer seven is here"})).is(201);
+    assert_eq!(service.get("/api/v1/copies/7").json()["id"], json!(7));
+    service.get("/api/v1/copies/%227%22").is_problem(404);
+    service.post("/api/v1/copies", json!({"id": "7", "text": "the text seven is here"})).is(201);
+    assert_eq!(service.get("/api/v1/copies/7").json()["id"], json!(7));
+    assert_eq!(service.get("/api/v1/copies/%227%22").json()["id"], json!("7"));
+    service.delete("/api/v1/copies/7").is(204);
+    assert_eq!(service.get("/api/v1/copies/7").json()["id"], json!("7"));
+    for id in [json!(u64::MAX), json!(i64::MIN)] {
+        service.post("/api/v1/copies", json!({"id": id, "text": "a large one"})).is(201);
+        assert_eq!(service.get(&format!("/api/v1/copies/{id}")).is(200).json()["id"], id);
+    }
+    service.put("/api/v1/copies/8", json!({"id": "9", "text": "x"})).is_wrong_at("/id", "invalid");
+    assert_eq!(service.put("/api/v1/copies/8", json!({"id": "8", "text": "x"})).is(201).json()["id"], "8");
+}
+
+#[test]
+fn reserved_ids_are_refused() {
+    let service = Service::start();
+    for id in ["bulk", "query", "clusters"] {
+        service.post("/api/v1/copies", json!({"id": id, "text": "x"})).is_wrong_at("/id", "reserved");
+        let answer = service.put(&format!("/api/v1/copies/{id}"), json!({"text": "x"}));
+        assert!(matches!(answer.status, 405 | 422), "{}", answer.status);
+    }
+    service.put("/api/v1/copies/%62ulk", json!({"text": "x"})).is_wrong_at("/id", "reserved");
+}
+
+#[test]
+fn similar_has_the_shape_of_the_seed() {
+    let service = Service::start();
+    let text = article(1, 200);
+    for (id, text) in [(1, text.clone()), (2, text.replacen(' ', " edited ", 1)), (3, article(9, 200))] {
+        let document = json!({"id": id, "title": format!("Title {id}"), "host": "h.example", "text": text});
+        service.post("/api/v1/articles", &document).is(201);
+    }
+    let answer = service.get("/api/v1/articles/1/similar").is(200).json();
+    let similar = answer["similar"].as_array().unwrap();
+    assert_eq!(similar.len(), 1);
+    assert_eq!(similar[0]["id"], 2);
+    assert_eq!(similar[0]["title"], "Title 2");
+    assert_eq!(similar[0]["host"], "h.example");
+    assert_eq!(similar[0]["match_type"], "near");
+    assert_eq!(similar[0]["verified"], true);
+    assert!(similar[0]["similarity_score"].as_f64().unwrap() > 0.95);
+    assert!(similar[0].get("evidence").is_none());
+
+    let path = "/api/v1/articles/1/similar?limit=10&min_similarity=0.5&evidence=true";
+    let evidence = service.get(path).is(200).json()["similar"][0]["evidence"].clone();
+    assert!(evidence["coverage_a"].as_f64().unwrap() > 0.95);
+    let passage = &evidence["passages"][0];
+    assert!(passage["a_end"].as_u64() > passage["a_start"].as_u64());
+    assert_eq!(service.get("/api/v1/articles/1/similar?min_similarity=1").json()["similar"], json!([]));
+    service.get("/api/v1/articles/4/similar").is_problem(404);
+    service.get("/api/v1/nothing/1/similar").is_problem(404);
+}
+
+#[test]
+fn a_text_that_is_not_stored_is_searched_for() {
+    let service = Service::start();
+    let text = article(1, 100);
+    service.post("/api/v1/articles", json!({"id": 1, "text": text})).is(201);
+    let found = service.post("/api/v1/articles/query", json!({"text": text})).is(200).json();
+    assert_eq!(found["similar"][0]["id"], 1);
+    assert_eq!(found["similar"][0]["match_type"], "exact");
+    let asked = json!({"text": text, "evidence": true, "limit": 1});
+    let found = service.post("/api/v1/articles/query", &asked).is(200).json();
+    assert_eq!(found["similar"][0]["evidence"]["coverage_a"], 1.0);
+    let found = service.post("/api/v1/articles/query?evidence=true", json!({"text": text})).is(200).json();
+    assert!(found["similar"][0]["evidence"].is_object());
+    assert_eq!(service.get("/api/v1/stats").json()["documents"], 1);
+}
+
+#[test]
+fn two_texts_are_compared() {
+    let service = Service::start();
+    let [a, b] = ["dog", "cat"].map(|last| format!("The quick brown fox jumps over the lazy {last}"));
+    let answer = service.post("/api/v1/compare", json!({"a": a, "b": b, "preset": "articles"})).is(200).json();
+    assert_eq!(answer["similarity"], 0.75);
+    assert_eq!(answer["simhash_distance"], 9);
+    assert_eq!(answer["passages"][0]["text"], "The quick brown fox jumps over the lazy");
+    service.post("/api/v1/compare", json!({"a": a})).is_wrong_at("/b", "missing");
+    service.post("/api/v1/compare", json!({"a": a, "b": b, "preset": "x"})).is_wrong_at("/preset", "invalid");
+    service.post("/api/v1/compare", json!({"a": a, "b": 7})).is_wrong_at("/b", "wrong_type");
+}
+
+#[test]
+fn collections_are_made_once_and_shown() {
+    let service = Service::start();
+    let settings = json!({"preset": "headlines", "overrides": {"matching": {"threshold": 0.6}}, "retention_days": 30,
+        "window_days": 3});
+    let made = service.put("/api/v1/titles", &settings).is(201).json();
+    assert_eq!(made["preset"], "headlines");
+    assert_eq!(made["threshold"], 0.6);
+    assert_eq!(made["retention_days"], 30);
+    assert_eq!(made["window_days"], 3);
+    service.put("/api/v1/titles", &settings).is(200);
+    service.put("/api/v1/titles", json!({"preset": "headlines"})).is_problem(409);
+    assert_eq!(service.get("/api/v1/titles").is(200).json()["documents"], 0);
+    service.get("/api/v1/absent").is_problem(404);
+    service.send("PUT", "/api/v1/plain", &[], b"").is(201);
+    for name in ["articles", "headlines", "copies"] {
+        assert_eq!(service.get(&format!("/api/v1/{name}")).is(200).json()["preset"], name);
+    }
+    for name in ["Upper", "a%20b", "stats", &"x".repeat(65)] {
+        let answer = service.put(&format!("/api/v1/{name}"), json!({}));
+        assert!(matches!(answer.status, 405 | 422), "{name}: {}", answer.status);
+    }
+    service.put("/api/v1/x", json!({"overrides": {"matching": {"threshold": 2}}})).is_wrong_at("/overrides", "invalid");
+}
+
+#[test]
+fn bulk_is_answered_line_by_line() {
+    let service = Service::start();
+    let text = article(1, 60);
+    let lines = format!(
+        "{}\n\n{}\nnot json\n{}\n{}\r\n{}",
+        json!({"id": 1, "text": text}),
+        json!({"id": 2, "text": text}),
+        json!({"id": 1, "text": "another text"}),
+        json!({"id": 3, "text": 7}),
+        json!({"id": 1, "text": text}),
+    );
+    let answers = service.bulk("/api/v1/articles/bulk", &lines);
+    let seen: Vec<Value> = answers.iter().map(|a| json!([a["line"], a["status"], a["http_status"]])).collect();
+    assert_eq!(
+        seen,
+        [
+            json!([1, "created", 201]),
+            json!([3, "created", 201]),
+            json!([4, "rejected", 400]),
+            json!([5, "rejected", 409]),
+            json!([6, "rejected", 422]),
+            json!([7, "unchanged", 200]),
+        ]
+    );
+    assert_eq!(answers[1]["duplicates"][0]["id"], 1);
+    assert_eq!(answers[0]["cluster"], answers[1]["cluster"]);
+    assert_eq!(answers[4]["error"]["errors"][0]["pointer"], "/text");
+    assert_eq!(answers[3]["id"], 1);
+    service.send("POST", "/api/v1/articles/bulk", &[("content-type", "application/x-ndjson")], b"").is_problem(400);
+}
+
+#[test]
+fn bulk_takes_thousands_and_gzip() {
+    let service = Service::start();
+    let lines: String = (0..3_000).map(|id| format!("{}\n", json!({"id": id, "text": article(id, 20)}))).collect();
+    let headers = [("content-type", "application/x-ndjson"), ("content-encoding", "gzip")];
+    let answer = service.send("POST", "/api/v1/copies/bulk", &headers, &gzip(lines.as_bytes())).is(200);
+    let text = answer.text();
+    assert_eq!(text.lines().count(), 3_000);
+    assert!(text.lines().all(|line| line.contains("\"created\"")));
+    assert_eq!(service.get("/api/v1/stats").json()["collections"]["copies"]["documents"], 3_000);
+}
+
+#[test]
+fn bulk_answers_while_the_request_is_still_coming() {
+    let service = Service::start();
+    let mut stream = service.connect();
+    let head = "POST /api/v1/copies/bulk HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\n\
+                transfer-encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut lines = Vec::new();
+    for id in 0..3 {
+        let line = format!("{}\n", json!({"id": id, "text": article(id, 10)}));
+        stream.write_all(format!("{:x}\r\n{line}\r\n", line.len()).as_bytes()).unwrap();
+        loop {
+            let mut line = String::new();
+            std::io::BufRead::read_line(&mut reader, &mut line).unwrap();
+            if line.starts_with('{') {
+                lines.push(serde_json::from_str::<Value>(&line).unwrap());
+                break;
+            }
+        }
+    }
+    assert!(lines.iter().all(|line| line["status"] == "created"));
+    stream.write_all(b"0\r\n\r\n").unwrap();
+}
+
+#[test]
+fn bulk_ends_at_its_limits_and_keeps_what_was_good() {
+    let service = Service::with(|settings| {
+        settings.limits.bulk_documents = 5;
+        settings.limits.line_bytes = 2_000;
+    });
+    let long = json!({"id": "long", "text": "x".repeat(3_000)}).to_string();
+    let mut lines: Vec<String> = (0..8).map(|id| json!({"id": id, "text": article(id, 10)}).to_string()).collect();
+    lines.insert(1, long);
+    let answers = service.bulk("/api/v1/copies/bulk", &lines.join("\n"));
+    let codes: Vec<u64> = answers.iter().map(|answer| answer["http_status"].as_u64().unwrap()).collect();
+    assert_eq!(codes, [201, 413, 201, 201, 201, 413]);
+    assert_eq!(answers.last().unwrap()["line"], 6);
+    assert_eq!(service.get("/api/v1/stats").json()["documents"], 4);
+}
+
+#[test]
+fn clusters_are_listed_in_pages() {
+    let service = Service::start();
+    for pair in 0..5 {
+        for copy in 0..2 {
+            let document = json!({"id": format!("{pair}-{copy}"), "title": format!("T{pair}"), "text": article(pair, 70)});
+            service.post("/api/v1/articles", &document).is(201);
+        }
+    }
+    service.post("/api/v1/articles", json!({"id": "alone", "text": article(99, 70)})).is(201);
+    let mut centers = Vec::new();
+    let mut path = "/api/v1/articles/clusters?limit=2".to_owned();
+    loop {
+        let page = service.get(&path).is(200).json();
+        for cluster in page["clusters"].as_array().unwrap() {
+            assert_eq!(cluster["size"], 2);
+            centers.push(cluster["center"]["id"].as_str().unwrap().to_owned());
+        }
+        match page["next"].as_str() {
+            Some(next) => path = format!("/api/v1/articles/clusters?limit=2&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(centers, ["4-0", "3-0", "2-0", "1-0", "0-0"]);
+
+    let number = service.get("/api/v1/articles/0-0").json()["cluster"].as_u64().unwrap();
+    let cluster = service.get(&format!("/api/v1/articles/clusters/{number}")).is(200).json();
+    assert_eq!(cluster["center"], "0-0");
+    assert_eq!(cluster["size"], 2);
+    assert_eq!(cluster["members"][1]["id"], "0-1");
+    assert_eq!(cluster["members"][1]["joined"], "0-0");
+    service.get(&format!("/api/v1/headlines/clusters/{number}")).is_problem(404);
+    for id in ["999999", "x", "-1", "99999999999999999999999"] {
+        service.get(&format!("/api/v1/articles/clusters/{id}")).is_problem(404);
+    }
+    let next = service.get("/api/v1/articles/clusters?limit=2").json()["next"].as_str().unwrap().to_owned();
+    service.get(&format!("/api/v1/headlines/clusters?cursor={next}")).is_problem(400);
+    service.get("/api/v1/articles/clusters?cursor=forged").is_problem(400);
+    service.get("/api/v1/articles/clusters?limit=0").is_wrong_at("?limit", "out_of_range");
+}
+
+#[test]
+fn operators_learn_how_it_is() {
+    let service = Service::start();
+    service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).is(201);
+    service.post("/api/v1/articles", json!({"id": 2, "text": "short"})).is(201);
+    let stats = service.get("/api/v1/stats").is(200).json();
+    assert_eq!(stats["documents"], 2);
+    assert_eq!(stats["collections"]["articles"]["too_short"], 1);
+    assert_eq!(stats["storage"], "ready");
+    let metrics = service.get("/metrics").is(200);
+    assert!(metrics.header("content-type").unwrap().starts_with("text/plain"));
+    let text = metrics.text();
+    for line in [
+        "sameish_collection_documents{collection=\"articles\"} 2",
+        "sameish_http_requests_total{method=\"POST\",route=\"/api/v1/{collection}\",status=\"201\"} 2",
+        "sameish_store_healthy 1",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert_eq!(service.get("/health/live").is(200).json()["status"], "ok");
+    assert_eq!(service.get("/health/ready").is(200).json()["status"], "ok");
+}
+
+#[test]
+fn a_snapshot_can_be_opened() {
+    let service = Service::start();
+    service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).is(201);
+    let made = service.post("/api/v1/snapshot", json!({"name": "first"})).is(201).json();
+    assert_eq!(made["name"], "first");
+    assert!(made["bytes"].as_u64().unwrap() > 0);
+    service.post("/api/v1/snapshot", json!({"name": "first"})).is_problem(409);
+    service.post("/api/v1/snapshot", json!({"name": "../first"})).is_wrong_at("/name", "invalid");
+    let without_body = service.send("POST", "/api/v1/snapshot", &[], b"").is(201).json();
+    assert_ne!(without_body["name"], "first");
+    let to = tempfile::tempdir().unwrap();
+    let restored = to.path().join("restored");
+    sameish_store::Catalog::restore(made["path"].as_str().unwrap(), &restored, false).unwrap();
+    let catalog = sameish_store::Catalog::open(&restored, Default::default()).unwrap();
+    assert_eq!(catalog.collection("articles").unwrap().len(), 1);
+}
+
+#[test]
+fn documents_survive_a_restart() {
+    let service = Service::start();
+    let stored = service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).is(201).json();
+    let service = Service::over(service.stop(), |_| {});
+    let again = service.post("/api/v1/articles", json!({"id": 2, "text": article(1, 60)})).is(201).json();
+    assert_eq!(again["cluster"], stored["cluster"]);
+    assert_eq!(again["duplicates"][0]["id"], 1);
+}
+
+#[test]
+fn a_read_only_service_answers_and_stores_nothing() {
+    let service = Service::start();
+    service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).is(201);
+    let service = Service::over(service.stop(), |settings| settings.read_only = true);
+    service.get("/api/v1/articles/1").is(200);
+    service.post("/api/v1/articles", json!({"id": 2, "text": article(2, 60)})).is_problem(503);
+    assert_eq!(service.get("/health/ready").is(200).json()["status"], "read_only");
+}
+
+#[test]
+fn old_documents_leave_by_themselves() {
+    let service = Service::with(|settings| settings.expiry_seconds = 1);
+    service.put("/api/v1/week", json!({"preset": "copies", "retention_days": 7})).is(201);
+    service.post("/api/v1/week", json!({"id": 1, "text": "an old text", "published_at": "2020-01-01"})).is(201);
+    service.post("/api/v1/week", json!({"id": 2, "text": "a new text"})).is(201);
+    while service.get("/api/v1/week/1").status == 200 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    service.get("/api/v1/week/2").is(200);
+}
+
+#[test]
+fn a_window_keeps_old_news_apart() {
+    let service = Service::start();
+    service.put("/api/v1/days", json!({"preset": "copies", "window_days": 3})).is(201);
+    let text = article(1, 40);
+    for (id, date) in [(1, "2024-01-01"), (2, "2024-01-03"), (3, "2024-02-01")] {
+        service.post("/api/v1/days", json!({"id": id, "text": text, "published_at": date})).is(201);
+    }
+    let similar = service.get("/api/v1/days/1/similar").is(200).json();
+    let ids: Vec<&Value> = similar["similar"].as_array().unwrap().iter().map(|found| &found["id"]).collect();
+    assert_eq!(ids, [2]);
+    let asked = json!({"text": text, "published_at": "2024-02-02"});
+    let found = service.post("/api/v1/days/query", &asked).is(200).json();
+    assert_eq!(found["similar"][0]["id"], 3);
+    assert_eq!(found["similar"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn pages_come_from_memory_and_allow_nothing_from_elsewhere() {
+    let service = Service::start();
+    for (path, kind) in [
+        ("/", "text/html; charset=utf-8"),
+        ("/docs", "text/html; charset=utf-8"),
+        ("/assets/style.css", "text/css; charset=utf-8"),
+        ("/assets/index.js", "text/javascript; charset=utf-8"),
+        ("/assets/docs.js", "text/javascript; charset=utf-8"),
+        ("/assets/common.js", "text/javascript; charset=utf-8"),
+    ] {
+        let page = service.get(path).is(200);
+        assert_eq!(page.header("content-type"), Some(kind));
+        assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
+        assert!(!policy.contains("unsafe"));
+        let text = page.text();
+        for part in ["http://", "https://", "onclick", "style=", "innerHTML", "javascript:"] {
+            assert!(!text.contains(part), "{path} has {part}");
+        }
+    }
+    service.get("/assets/%2e%2e%2fCargo.toml").is_problem(404);
+    service.get("/assets/../Cargo.toml").is_problem(404);
+}
+
+#[test]
+fn the_description_is_openapi_and_names_every_route() {
+    let service = Service::start();
+    let api = service.get("/openapi.json").is(200).json();
+    assert!(api["openapi"].as_str().unwrap().starts_with("3.1"));
+    let paths: Vec<&String> = api["paths"].as_object().unwrap().keys().collect();
+    for path in [
+        "/api/v1/{collection}",
+        "/api/v1/{collection}/bulk",
+        "/api/v1/{collection}/query",
+        "/api/v1/{collection}/{id}",
+        "/api/v1/{collection}/{id}/similar",
+        "/api/v1/{collection}/clusters",
+        "/api/v1/{collection}/clusters/{cluster}",
+        "/api/v1/compare",
+        "/api/v1/snapshot",
+        "/api/v1/stats",
+        "/metrics",
+        "/health/live",
+        "/health/ready",
+        "/openapi.json",
+    ] {
+        assert!(paths.iter().any(|known| *known == path), "{path} is not in {paths:?}");
+    }
+    // Whatever is referred to is there.
+    let text = api.to_string();
+    for reference in text.split("\"#/components/schemas/").skip(1) {
+        let name = reference.split('"').next().unwrap();
+        assert!(api["components"]["schemas"].get(name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn one_connection_serves_many_requests() {
+    let service = Service::start();
+    let mut stream = service.connect();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    for body in [r#"{"text":"a b c d"}"#, "broken", r#"{"text":7}"#, r#"{"text":"e f g h"}"#] {
+        let request = String::from_utf8(request("POST", "/api/v1/copies", &[JSON], body.as_bytes())).unwrap();
+        stream.write_all(request.replace("connection: close\r\n", "").as_bytes()).unwrap();
+        let answer = read_answer(&mut reader, false);
+        assert!(matches!(answer.status, 201 | 400 | 422), "{}", answer.status);
+        assert_eq!(answer.header("connection"), None);
+    }
+}
