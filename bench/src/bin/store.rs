@@ -14,9 +14,14 @@ use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, file, folder, rest @ ..] = &arguments[..] else { return Err("FILE FOLDER [PRESET] [LIMIT]".into()) };
+    let [_, file, folder, rest @ ..] = &arguments[..] else {
+        return Err("FILE FOLDER [PRESET] [LIMIT]".into());
+    };
     let preset: Preset = rest.first().map_or("articles", String::as_str).parse()?;
     let limit = rest.get(1).map_or(Ok(usize::MAX), |limit| limit.parse())?;
+    if file == "-" {
+        return open(folder, preset).map(|_| ());
+    }
     let mut documents = read(file, limit)?;
     let singles = documents.split_off(documents.len().saturating_sub(2_000));
     println!("{} documents, {} bytes of text", documents.len(), documents.iter().map(size).sum::<usize>());
@@ -38,19 +43,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let (wall, cpu) = (start.elapsed(), cpu.elapsed());
     let count = documents.len() as f64;
-    println!("bulk: {:.0} documents/s, {:.0} a second of CPU, {duplicates} had duplicates", count / wall.as_secs_f64(), count / cpu.as_secs_f64());
+    println!(
+        "bulk: {:.0} documents/s, {:.0} a second of CPU, {duplicates} had duplicates",
+        count / wall.as_secs_f64(),
+        count / cpu.as_secs_f64()
+    );
     println!("memory: {:.0} bytes a document", (resident() - before) as f64 / count);
 
     let step = (documents.len() / 2_000).max(1);
-    let mut times = Vec::new();
-    let mut found = 0;
+    let (mut times, mut found, cpu) = (Vec::new(), 0, cpu_time::ProcessTime::now());
     for document in documents.iter().step_by(step) {
         let start = Instant::now();
         found += collection.similar(&document.id, SimilarOptions::default())?.similar.len();
         times.push(start.elapsed());
     }
     print_times("similar", &mut times);
-    println!("  {:.2} found on average", found as f64 / times.len() as f64);
+    let cpu = cpu.elapsed().as_secs_f64() * 1e3 / times.len() as f64;
+    println!("  {cpu:.2} ms of CPU and {:.2} found on average", found as f64 / times.len() as f64);
 
     let start = Instant::now();
     let mut times: Vec<Duration> = std::thread::scope(|scope| {
@@ -67,7 +76,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 })
             })
             .collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap_or(Ok(Vec::new())).unwrap_or_default()).collect()
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap_or(Ok(Vec::new())).unwrap_or_default())
+            .collect()
     });
     println!("16 clients: {:.0} inserts/s", times.len() as f64 / start.elapsed().as_secs_f64());
     print_times("insert", &mut times);
@@ -76,13 +88,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("disk: {:.0} bytes a document", catalog.bytes()? as f64 / collection.len() as f64);
     drop(collection);
     catalog.close();
-    let start = Instant::now();
-    let catalog = Catalog::open(folder, OpenOptions::default())?;
-    let ready = start.elapsed();
-    let collection = catalog.collection(preset.name())?;
-    println!("ready after {:.2} s, {} documents", ready.as_secs_f64(), collection.len());
-    println!("index is that of the live one: {}", collection.digest()? == digest);
+    println!("index is that of the live one: {}", open(folder, preset)? == digest);
     Ok(())
+}
+
+/// Opens a folder that is there; `store - FOLDER PRESET` does this alone.
+fn open(folder: &str, preset: Preset) -> Result<u64, Box<dyn std::error::Error>> {
+    let before = resident();
+    let (start, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
+    let catalog = Catalog::open(folder, OpenOptions::default())?;
+    let (ready, cpu) = (start.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
+    let collection = catalog.collection(preset.name())?;
+    println!("ready after {ready:.2} s, {cpu:.2} s of CPU, {} documents", collection.len());
+    println!("memory: {:.0} bytes a document", (resident() - before) as f64 / collection.len() as f64);
+    Ok(collection.digest()?)
 }
 
 fn finish(pending: Option<sameish_store::Pending>) -> Result<usize, Box<dyn std::error::Error>> {
@@ -114,7 +133,9 @@ fn size(document: &Document) -> usize {
 
 fn print_times(what: &str, times: &mut [Duration]) {
     times.sort();
-    let at = |share: f64| times.get((times.len() as f64 * share) as usize).map_or(0.0, Duration::as_secs_f64) * 1e3;
+    let at = |share: f64| {
+        times.get((times.len() as f64 * share) as usize).map_or(0.0, Duration::as_secs_f64) * 1e3
+    };
     println!("{what}: p50 {:.2} ms, p99 {:.2} ms, most {:.2} ms", at(0.5), at(0.99), at(0.9999));
 }
 

@@ -144,7 +144,10 @@ fn what_is_not_committed_is_not_there(open: &mut dyn FnMut() -> Box<dyn Store>) 
 fn one_id_is_one_document(open: &mut dyn FnMut() -> Box<dyn Store>) {
     let mut store = open();
     let mut change = must(store.begin());
-    assert!(change.put_document(&document(7, 2, DocId::Text("six".into()))).is_err());
+    let again = change.put_document(&document(7, 2, DocId::Text("six".into())));
+    assert!(matches!(again, Err(crate::Error::Conflict { .. })));
+    assert_eq!(must(change.read().number_of(2, &DocId::Text("six".into()))), Some(6));
+    assert_eq!(must(change.read().number_of(1, &DocId::Text("six".into()))), None);
     drop(change);
     let mut change = must(store.begin());
     must(change.remove_document(6));

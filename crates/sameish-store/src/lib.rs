@@ -23,11 +23,13 @@
 //! catalog/   collections behind one door: writer, searches, clusters
 //! store.rs   what a store is; sqlite/ is one
 //! rows.rs    what is stored, with checksums
+//! backfill.rs  sketches in a database that is somebody else's
 //! mapped.rs  a stored Hamming index mapped into memory
 //! ```
 
 #![deny(unsafe_code)]
 
+mod backfill;
 mod catalog;
 pub mod contract;
 mod error;
@@ -39,6 +41,7 @@ mod snapshot;
 mod sqlite;
 mod store;
 
+pub use backfill::{Backfill, Backfilled, Target, TextSource};
 pub use catalog::{Catalog, Collection, Pending};
 pub use error::{Error, Result};
 pub use mapped::MappedIndex;

@@ -145,7 +145,6 @@ impl CollectionRow {
 impl DocumentRow {
     pub(crate) fn checksum(&self, id: &str, text: &str) -> i64 {
         let Document { content, title, source, published_at, url, .. } = &self.document;
-        let field = |field: &Option<String>| field.clone().map(String::into_bytes);
         let mut sum = Checksum::default()
             .number(self.number as i64)
             .number(self.collection.into())
@@ -154,7 +153,7 @@ impl DocumentRow {
             .bytes(id.as_bytes())
             .bytes(text.as_bytes());
         for optional in [title, source, published_at, url] {
-            sum = sum.optional(field(optional).as_deref());
+            sum = sum.optional(optional.as_deref().map(str::as_bytes));
         }
         sum.finish()
     }

@@ -34,6 +34,9 @@ pub trait Read {
     /// Numbers that were given.
     fn counters(&self) -> Result<Counters>;
 
+    /// The number of the document that has an id, be it readable or not.
+    fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>>;
+
     /// A document by its number.
     fn document(&self, number: u64) -> Result<Option<DocumentRow>>;
 
@@ -108,7 +111,8 @@ pub trait Transaction {
     /// Takes out a collection with all that is in it.
     fn drop_collection(&mut self, collection: u32) -> Result<()>;
 
-    /// Adds a document, of which the number and the id are new in its collection.
+    /// Adds a document, of which the number and the id are new in its collection; a known id is
+    /// [`Error::Conflict`](crate::Error::Conflict).
     fn put_document(&mut self, row: &DocumentRow) -> Result<()>;
 
     /// Notes what was made of a document, in place of what was noted before.

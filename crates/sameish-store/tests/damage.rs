@@ -253,3 +253,23 @@ fn no_flipped_bit_is_served_as_right() {
     }
     assert!(named > 50, "{named}");
 }
+
+/// A document of which neither row can be read is in no index, and can still be told of, deleted and replaced.
+#[test]
+fn a_document_that_is_wholly_damaged_does_not_block_its_id() {
+    let folder = filled();
+    sql(
+        &folder,
+        "UPDATE documents SET checksum = 0 WHERE number IN (7, 8); UPDATE fingerprints SET checksum = 0 WHERE document IN (7, 8)",
+    );
+    let catalog = open(folder.path()).unwrap();
+    let articles = catalog.collection("articles").unwrap();
+    assert_eq!(articles.len(), 38);
+    assert!(matches!(articles.get(&7.into()), Err(Error::Damaged { .. })));
+    let new = articles.insert_many(vec![Document::new(7, text(7)), Document::new(50, text(50))]).unwrap();
+    assert!(matches!(new[0], Err(Error::Conflict { .. })) && new[1].is_ok());
+    articles.replace(Document::new(7, text(7))).unwrap();
+    assert!(articles.delete(&8.into()).unwrap());
+    articles.insert(Document::new(8, text(8))).unwrap();
+    assert_eq!(catalog.verify().unwrap(), []);
+}

@@ -1,5 +1,6 @@
 //! The commands: each file holds its `Args`, then its `run`.
 
+pub(crate) mod backfill;
 pub(crate) mod bench;
 pub(crate) mod cluster;
 pub(crate) mod compare;

@@ -69,6 +69,18 @@ impl Messages {
         let _ = stderr.flush();
     }
 
+    /// How many rows were looked at.
+    pub(crate) fn rows(&mut self, rows: u64) {
+        let Some(updated) = &mut self.updated else { return };
+        if updated.elapsed() < PAUSE {
+            return;
+        }
+        *updated = Instant::now();
+        let mut stderr = std::io::stderr();
+        let _ = write!(stderr, "\r\x1b[K{} rows", grouped(rows));
+        let _ = stderr.flush();
+    }
+
     /// How far a stage is whose length is known.
     pub(crate) fn share(&mut self, what: &str, done: usize, of: usize) {
         let Some(updated) = &mut self.updated else { return };

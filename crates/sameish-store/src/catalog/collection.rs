@@ -1,7 +1,7 @@
 //! How is a collection written to, and how is one document read?
 
 use super::live::{DAY, Live};
-use super::writer::{New, Request};
+use super::writer::{GROUP, New, Request};
 use super::{Shared, now};
 use crate::error::{Error, Result};
 use crate::model::{CollectionConfig, Inserted, Stored, check_id};
@@ -22,7 +22,7 @@ pub struct Collection {
 pub struct Pending {
     /// Answers in the order of the documents: refused before they were queued, or to come.
     refused: Vec<Option<Error>>,
-    answer: Receiver<Result<Vec<Result<Inserted>>>>,
+    answers: Vec<Receiver<Result<Vec<Result<Inserted>>>>>,
 }
 
 impl Collection {
@@ -74,7 +74,7 @@ impl Collection {
         answers.pop().unwrap_or(Err(Error::Closed))
     }
 
-    /// Stores documents in order, in one transaction where they are up to a few hundred; waits where many writes wait.
+    /// Stores documents in order, a few hundred in one transaction; waits where many writes wait.
     /// Each has its own answer: one that is refused keeps no other out.
     pub fn insert_many(&self, documents: Vec<Document>) -> Result<Vec<Result<Inserted>>> {
         self.submit(documents)?.wait()
@@ -84,23 +84,36 @@ impl Collection {
     /// while these are written. Sketches are made before this returns, by several threads.
     pub fn submit(&self, documents: Vec<Document>) -> Result<Pending> {
         let queue = self.shared.queue()?;
+        let mut pending = Pending { refused: Vec::with_capacity(documents.len()), answers: Vec::new() };
+        let mut documents = documents.into_iter();
+        loop {
+            let group: Vec<Document> = documents.by_ref().take(GROUP).collect();
+            if group.is_empty() {
+                return Ok(pending);
+            }
+            let documents = self.prepare_all(group, &mut pending.refused);
+            let (reply, answer) = sync_channel(1);
+            queue.send(Request::Insert { live: Arc::clone(&self.live), documents, reply })?;
+            pending.answers.push(answer);
+        }
+    }
+
+    /// Makes sketches, and notes for each document why it is refused, if it is.
+    fn prepare_all(&self, documents: Vec<Document>, refused: &mut Vec<Option<Error>>) -> Vec<New> {
         let prepare = |scratch: &mut Scratch, document| self.prepare(document, scratch);
         let prepared: Vec<Result<New>> =
             documents.into_par_iter().with_min_len(8).map_init(Scratch::default, prepare).collect();
-        let mut refused = Vec::with_capacity(prepared.len());
-        let mut documents = Vec::with_capacity(prepared.len());
+        let mut taken = Vec::with_capacity(prepared.len());
         for new in prepared {
             match new {
                 Ok(new) => {
-                    documents.push(new);
+                    taken.push(new);
                     refused.push(None);
                 }
                 Err(error) => refused.push(Some(error)),
             }
         }
-        let (reply, answer) = sync_channel(1);
-        queue.send(Request::Insert { live: Arc::clone(&self.live), documents, reply })?;
-        Ok(Pending { refused, answer })
+        taken
     }
 
     /// Stores a document, in place of the one that has its id if there is one.
@@ -121,9 +134,14 @@ impl Collection {
 
     /// The same for many; waits where many writes wait.
     pub fn delete_many(&self, ids: Vec<DocId>) -> Result<Vec<bool>> {
-        let (reply, answer) = sync_channel(1);
-        self.shared.queue()?.send(Request::Delete { live: Arc::clone(&self.live), ids, reply })?;
-        answer.recv().unwrap_or(Err(Error::Closed))
+        let mut answers = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(GROUP) {
+            let (reply, answer) = sync_channel(1);
+            let request = Request::Delete { live: Arc::clone(&self.live), ids: ids.to_vec(), reply };
+            self.shared.queue()?.send(request)?;
+            answers.append(&mut answer.recv().unwrap_or(Err(Error::Closed))?);
+        }
+        Ok(answers)
     }
 
     /// Takes out what is older than the collection keeps documents; tells how many went. Does nothing for a collection
@@ -139,17 +157,16 @@ impl Collection {
             });
             old.map(|held| held.id.clone()).collect()
         };
-        let mut gone = 0;
-        for ids in old.chunks(512) {
-            gone += self.delete_many(ids.to_vec())?.into_iter().filter(|gone| *gone).count();
-        }
-        Ok(gone)
+        Ok(self.delete_many(old)?.into_iter().filter(|gone| *gone).count())
     }
 
     /// A document, if it is there.
     pub fn get(&self, id: &DocId) -> Result<Option<Stored>> {
-        let Some(number) = self.number_of(id) else { return Ok(None) };
         let read = self.shared.readers.get()?;
+        let stored = || read.number_of(self.live.row.number, id);
+        let Some(number) = self.number_of(id).map_or_else(stored, |number| Ok(Some(number)))? else {
+            return Ok(None);
+        };
         let Some(row) = read.document(number)? else { return Ok(None) };
         let sketch = read.sketch(number).ok().flatten();
         let sketches = match sketch {
@@ -198,7 +215,11 @@ impl Collection {
 impl Pending {
     /// Waits until all are durable, and gives the answers in the order of the documents.
     pub fn wait(self) -> Result<Vec<Result<Inserted>>> {
-        let mut answers = self.answer.recv().unwrap_or(Err(Error::Closed))?.into_iter();
+        let mut answered = Vec::with_capacity(self.refused.len());
+        for answer in self.answers {
+            answered.append(&mut answer.recv().unwrap_or(Err(Error::Closed))?);
+        }
+        let mut answers = answered.into_iter();
         let answer = |refused: Option<Error>| match refused {
             Some(error) => Err(error),
             None => answers.next().unwrap_or(Err(Error::Closed)),

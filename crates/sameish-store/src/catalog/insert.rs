@@ -90,7 +90,9 @@ impl Writer {
 
     /// Stores a document, in place of the one that has its id.
     pub(super) fn replace(&mut self, live: &Arc<Live>, new: New) -> Result<Inserted> {
-        let Some(old) = live.engine().held(&new.document.id).map(|held| held.number) else {
+        let held = live.engine().held(&new.document.id).map(|held| held.number);
+        let stored = || self.shared.readers.get()?.number_of(live.row.number, &new.document.id);
+        let Some(old) = held.map_or_else(stored, |held| Ok(Some(held)))? else {
             let mut answers = self.insert_all(vec![(Arc::clone(live), vec![new])])?;
             let answer = answers.pop().and_then(|mut answers| answers.pop());
             return answer.unwrap_or(Err(Error::Closed));
@@ -140,8 +142,14 @@ struct Entry<'a> {
 impl Entry<'_> {
     fn insert(&mut self, live: &Live, new: New) -> std::result::Result<Newcomer, Refused> {
         let held = live.engine().held(&new.document.id).map(|held| held.number);
-        let Some(number) = held else { return Ok(self.enter(live, new, &HashSet::new())?) };
         let alone = |answer| Err(Refused::Alone(Box::new(answer)));
+        let Some(number) = held else {
+            return match self.enter(live, new, &HashSet::new()) {
+                // Only a document that is too damaged for the index is in the store alone.
+                Err(Error::Conflict { id }) => alone(Err(Error::Conflict { id })),
+                entered => Ok(entered?),
+            };
+        };
         match self.change.read().document(number) {
             Ok(Some(row)) if row.document.content == new.document.content => {
                 alone(Ok(self.unchanged(live, &new, number)?))

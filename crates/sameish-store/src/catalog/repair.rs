@@ -28,9 +28,14 @@ impl Writer {
         let mut answers = Vec::with_capacity(work.len());
         let mut gone: HashSet<u64> = HashSet::new();
         for (live, ids) in work {
-            let numbers = ids.iter().map(|id| live.engine().held(id).map(|held| held.number));
-            let fresh: Vec<Option<u64>> =
-                numbers.map(|number| number.filter(|&number| gone.insert(number))).collect();
+            let mut fresh: Vec<Option<u64>> = Vec::with_capacity(ids.len());
+            for id in ids {
+                let held = live.engine().held(id).map(|held| held.number);
+                // A document that is too damaged for the index is in the store alone.
+                let stored = || change.read().number_of(live.row.number, id);
+                let number = held.map_or_else(stored, |held| Ok(Some(held)))?;
+                fresh.push(number.filter(|&number| gone.insert(number)));
+            }
             let leaving: Vec<u64> = fresh.iter().flatten().copied().collect();
             remove(&mut *change, counters, &shared.cache, live, &leaving)?;
             answers.push(fresh.iter().map(Option::is_some).collect());

@@ -51,7 +51,7 @@ pub(super) enum Request {
 pub(super) type Reply<T> = SyncSender<Result<T>>;
 
 /// Documents that one transaction takes.
-const GROUP: usize = 512;
+pub(super) const GROUP: usize = 512;
 
 /// Where requests wait.
 pub(super) struct Queue {
@@ -196,7 +196,11 @@ impl Writer {
         }
         let written = write(self);
         let health = match &written {
-            Err(Error::Full) => Health::Full,
+            Err(Error::Full) => {
+                // What the log holds can be copied back, so that there is room for deletes.
+                _ = self.store.settle();
+                Health::Full
+            }
             Err(Error::Failed { reason }) => {
                 self.failed = Some(reason.clone());
                 Health::Failed(reason.clone())

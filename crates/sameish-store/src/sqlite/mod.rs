@@ -46,7 +46,7 @@ impl SqliteStore {
 
     /// Whether a file could be opened as a store.
     pub(crate) fn check_file(path: &Path) -> Result<()> {
-        let format = schema::format_of(path)?;
+        let format = schema::format_of(path, schema::MIGRATIONS)?;
         let store = SqliteStore::connect(path, Mode::Still)?;
         let difference = store.difference(&schema::MIGRATIONS[..format as usize]);
         match difference.map_err(|error| wrong(path, error))? {
@@ -60,7 +60,7 @@ impl SqliteStore {
         if create && std::fs::symlink_metadata(path).is_err() {
             make(path, steps)?;
         }
-        let format = schema::format_of(path)?;
+        let format = schema::format_of(path, steps)?;
         let still = read_only && !has_log(path) && !is_writable(path.parent());
         let mode = if still {
             Mode::Still
@@ -213,7 +213,7 @@ fn uri(path: &Path) -> String {
 }
 
 /// What SQLite says, in our words.
-fn wrong(path: &Path, error: rusqlite::Error) -> Error {
+pub(crate) fn wrong(path: &Path, error: rusqlite::Error) -> Error {
     let path = path.to_owned();
     let (code, extended) = match &error {
         rusqlite::Error::SqliteFailure(failure, _) => (Some(failure.code), failure.extended_code),
@@ -236,3 +236,67 @@ fn wrong(path: &Path, error: rusqlite::Error) -> Error {
 
 /// Faults after which what was written is as sure as before.
 const READ_FAULTS: &[i32] = &[rusqlite::ffi::SQLITE_IOERR_READ, rusqlite::ffi::SQLITE_IOERR_SHORT_READ];
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::{Catalog, CollectionConfig, Health, OpenOptions};
+    use sameish::{Document, Preset};
+
+    const NEXT: &str = "ALTER TABLE documents ADD COLUMN note TEXT";
+
+    #[test]
+    fn an_older_format_is_upgraded_after_a_copy_was_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let old = schema::MIGRATIONS;
+        drop(SqliteStore::open_file(&path, true, false, old).unwrap());
+        let new = [old, &[NEXT]].concat();
+        let refused = SqliteStore::open_file(&path, false, true, &new);
+        assert!(matches!(refused, Err(Error::Database { .. })), "not while reading only");
+        drop(SqliteStore::open_file(&path, false, false, &new).unwrap());
+        assert!(SqliteStore::check_file(&folder.path().join("sameish.format-1.db")).is_ok());
+        // Format 2 is newer than what this build knows.
+        assert!(matches!(SqliteStore::open(folder.path(), false, false), Err(Error::Newer { found: 2, .. })));
+        drop(SqliteStore::open_file(&path, false, false, &new).unwrap());
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_old_format() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let old = schema::MIGRATIONS;
+        drop(SqliteStore::open_file(&path, true, false, old).unwrap());
+        let bad = [old, &["CREATE TABLE half (a); SELECT nonsense"]].concat();
+        assert!(SqliteStore::open_file(&path, false, false, &bad).is_err());
+        drop(SqliteStore::open(folder.path(), false, false).unwrap());
+    }
+
+    /// The file may not grow: what does not fit is refused, deletes work, and what they free can be used.
+    #[test]
+    fn a_full_disk_refuses_writes_until_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path(), true, false).unwrap();
+        store.connection.query_row("PRAGMA max_page_count = 60", [], |_| Ok(())).unwrap();
+        let catalog = Catalog::over(Box::new(store), folder.path(), OpenOptions::default()).unwrap();
+        let articles = catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
+        let text = |i: u64| (0..300).map(|at| format!("word{at}of{i}")).collect::<Vec<_>>().join(" ");
+        let mut stored = 0;
+        let refused = loop {
+            match articles.insert(Document::new(stored, text(stored))) {
+                Ok(_) => stored += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(refused, Error::Full), "{refused}");
+        assert_eq!((catalog.health(), articles.len() as u64), (Health::Full, stored));
+        assert!(articles.get(&0.into()).unwrap().is_some());
+        for id in 0..5 {
+            assert!(articles.delete(&id.into()).unwrap());
+        }
+        articles.insert(Document::new(1000, text(1000))).unwrap();
+        assert_eq!(catalog.health(), Health::Ready);
+        assert_eq!(catalog.verify().unwrap(), []);
+    }
+}

@@ -3,7 +3,9 @@
 use super::SqliteStore;
 use crate::error::{Error, Result};
 use crate::model::Finding;
-use crate::rows::{Checksum, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, id_from_json};
+use crate::rows::{
+    Checksum, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, id_from_json, id_to_json,
+};
 use crate::store::Read;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
@@ -90,6 +92,11 @@ impl Read for SqliteStore {
             Ok(())
         })?;
         Ok(counters)
+    }
+
+    fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>> {
+        let sql = "SELECT number FROM documents WHERE collection = ? AND id = ?";
+        self.one(sql, params![collection, id_to_json(id)], |row| number(row, 0))
     }
 
     fn document(&self, number: u64) -> Result<Option<DocumentRow>> {

@@ -14,7 +14,7 @@ pub(super) const APPLICATION_ID: i32 = 0x5341_4D45;
 pub(super) const MIGRATIONS: &[&str] = &[include_str!("../../migrations/001.sql")];
 
 /// The number of the file's format and whether it is ours, from its head, before anything else looks at it.
-pub(super) fn format_of(path: &Path) -> Result<i64> {
+pub(super) fn format_of(path: &Path, steps: &[&str]) -> Result<i64> {
     use std::io::Read;
     let not_ours = |reason: &str| Error::NotOurs { path: path.to_owned(), reason: reason.to_owned() };
     let io = |source| Error::io(path, source);
@@ -35,7 +35,7 @@ pub(super) fn format_of(path: &Path) -> Result<i64> {
         return Err(not_ours("it is another program's database"));
     }
     let found = i64::from(word(60));
-    let supported = MIGRATIONS.len() as i64;
+    let supported = steps.len() as i64;
     match found {
         1.. if found > supported => Err(Error::Newer { path: path.to_owned(), found, supported }),
         1.. => Ok(found),

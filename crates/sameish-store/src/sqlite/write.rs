@@ -74,7 +74,7 @@ impl Transaction for Change<'_> {
                 (1, tokens.as_str())
             }
         };
-        self.run(
+        let put = self.run(
             "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 row.number as i64,
@@ -89,7 +89,13 @@ impl Transaction for Change<'_> {
                 text,
                 row.checksum(&id, text)
             ],
-        )
+        );
+        match put {
+            Err(Error::Database { .. }) if self.read().number_of(row.collection, &document.id)?.is_some() => {
+                Err(Error::Conflict { id: document.id.clone() })
+            }
+            put => put,
+        }
     }
 
     fn put_sketch(&mut self, row: &SketchRow) -> Result<()> {

@@ -360,9 +360,8 @@ impl Collection {
         new: &Query<'_>,
         signature: impl Fn(u32) -> Option<&'a [u32]>,
     ) -> Option<u32> {
-        let texts = self.by_key.get(&new.key?)?.as_slice().iter().copied();
-        let text =
-            texts.into_iter().find(|&text| self.texts[text].query(signature(text)).seen() == new.seen())?;
+        let mut texts = self.by_key.get(&new.key?)?.as_slice().iter().copied();
+        let text = texts.find(|&text| self.texts[text].query(signature(text)).seen() == new.seen())?;
         self.judge.judge(&new.side(), &new.side()).map(|_| text)
     }
 
@@ -402,19 +401,29 @@ impl Collection {
         let judge = options.min_similarity.map_or(self.judge, |least| self.judge.with_threshold(least));
         let least = options.min_similarity.unwrap_or(0.0);
         let most = among.map_or(CANDIDATES_JUDGED, |among| among.judged);
-        let reach = Reach { most, limit: limit + usize::from(except.is_some()), among };
+        let reach = Reach { most, limit: limit.saturating_add(usize::from(except.is_some())), among };
         let Matches { found, candidates, capped } = self.matches(query, None, judge, reach)?;
         let joins =
             |found: &&Found| self.joins(&found.verdict) && self.texts[found.text].status == Status::Ok;
         let best = found.iter().filter(joins).find_map(|found| {
             self.docs_of(found.text).find(|&doc| Some(doc) != except && self.admits(doc, among))
         });
-        let docs = found
-            .iter()
-            .filter(|found| found.verdict.similarity >= least)
-            .flat_map(|found| self.docs_of(found.text).map(move |doc| (doc, found.verdict)));
-        let others = docs.filter(|(doc, _)| Some(*doc) != except && self.admits(*doc, among));
-        let matches = others.take(limit).map(|(doc, verdict)| Match {
+        let mut docs: Vec<(u32, Verdict)> = Vec::new();
+        for found in found.iter().filter(|found| found.verdict.similarity >= least) {
+            // Equals are told in the order of their documents, so all texts as similar as the last are looked at.
+            let last = docs.last().map(|(_, verdict): &(u32, Verdict)| verdict.similarity);
+            if docs.len() >= limit && last.is_some_and(|last| last > found.verdict.similarity) {
+                break;
+            }
+            let others =
+                self.docs_of(found.text).filter(|&doc| Some(doc) != except && self.admits(doc, among));
+            docs.extend(others.take(limit).map(|doc| (doc, found.verdict)));
+        }
+        docs.sort_by(|(a, x), (b, y)| {
+            let arrival = |doc: &u32| self.docs[*doc].arrival;
+            y.similarity.total_cmp(&x.similarity).then_with(|| arrival(a).cmp(&arrival(b)))
+        });
+        let matches = docs.into_iter().take(limit).map(|(doc, verdict)| Match {
             id: self.docs[doc].id.clone(),
             similarity: verdict.similarity,
             kind: verdict.kind,

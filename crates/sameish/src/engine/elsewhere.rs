@@ -5,7 +5,7 @@
 //! judged: the most promising first, and no more of them than the answer needs.
 
 use super::collection::{Doc, Found, Prepared, Query, Search, SearchOptions};
-use super::lookup::{Candidate, least_estimate};
+use super::lookup::{Candidate, Rows, least_estimate};
 use super::{Collection, Engine, Scratch, Sketches, Status};
 use crate::config::Config;
 use crate::document::{Content, DocId, Timestamp};
@@ -314,12 +314,6 @@ pub struct Loading<'a> {
     prints: Vec<(Fingerprint, DocNumber)>,
 }
 
-struct Rows {
-    text: u32,
-    signature: Option<Signature>,
-    sdr: Option<Sdr>,
-}
-
 /// Texts that wait; each has a signature of half a kilobyte.
 const WAITING: usize = 1 << 16;
 
@@ -351,10 +345,7 @@ impl Loading<'_> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let rows = self.rows.iter();
-        let rows: Vec<_> =
-            rows.map(|rows| (DocNumber(rows.text), rows.signature.as_ref(), rows.sdr.as_ref())).collect();
-        self.collection.lookup.insert_rows(&rows)?;
+        self.collection.lookup.insert_rows(&self.rows)?;
         self.rows.clear();
         Ok(())
     }

@@ -38,6 +38,13 @@ impl Seen<'_> {
     }
 }
 
+/// What indexes look at but for the fingerprint, of a text that is on its way into them.
+pub(super) struct Rows {
+    pub(super) text: u32,
+    pub(super) signature: Option<Signature>,
+    pub(super) sdr: Option<Sdr>,
+}
+
 /// A text that may be near.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Candidate {
@@ -97,19 +104,15 @@ impl Lookup {
     }
 
     /// The other lanes of many documents.
-    pub(super) fn insert_rows<'a>(
-        &mut self,
-        documents: &[(DocNumber, Option<&'a Signature>, Option<&'a Sdr>)],
-    ) -> Result<()> {
+    pub(super) fn insert_rows(&mut self, rows: &[Rows]) -> Result<()> {
         if let Some(bands) = &mut self.bands {
-            bands
-                .insert_all(documents.iter().filter_map(|(doc, signature, _)| Some((*doc, (*signature)?))))?;
+            let signed =
+                rows.iter().filter_map(|rows| Some((DocNumber(rows.text), rows.signature.as_ref()?)));
+            bands.insert_all(signed)?;
         }
         if let Some(overlap) = &mut self.overlap {
-            for (doc, _, sdr) in documents {
-                if let Some(sdr) = sdr {
-                    overlap.index.insert(*doc, sdr)?;
-                }
+            for Rows { text, sdr, .. } in rows {
+                sdr.iter().try_for_each(|sdr| overlap.index.insert(DocNumber(*text), sdr).map(|_| ()))?;
             }
         }
         Ok(())
