@@ -169,9 +169,9 @@ class Client:
 class Service:
     """A running `sameish serve`."""
 
-    def __init__(self, data, *flags, log=None):
+    def __init__(self, data, *flags, log=None, level="warn"):
         self.data, self.log = Path(data), Path(log or f"{data}.log")
-        command = [binary(), "serve", "--listen", "127.0.0.1:0", "--data", str(data), "--log", "warn", *flags]
+        command = [binary(), "serve", "--listen", "127.0.0.1:0", "--data", str(data), "--log", level, *flags]
         started = time.monotonic()
         with open(self.log, "ab") as words:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=words, text=True)
