@@ -169,9 +169,9 @@ class Client:
 class Service:
     """A running `sameish serve`."""
 
-    def __init__(self, data, *flags, log=None, level="warn"):
+    def __init__(self, data, *flags, log=None, level="warn", under=()):
         self.data, self.log = Path(data), Path(log or f"{data}.log")
-        command = [binary(), "serve", "--listen", "127.0.0.1:0", "--data", str(data), "--log", level, *flags]
+        command = [*under, binary(), "serve", "--listen", "127.0.0.1:0", "--data", str(data), "--log", level, *flags]
         started = time.monotonic()
         with open(self.log, "ab") as words:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=words, text=True)
@@ -182,6 +182,8 @@ class Service:
             raise Refused(code, self.last_words())
         host, port = first.split("http://")[1].strip().rsplit(":", 1)
         self.address = (host, int(port))
+        # Signals are heard from the first answer on.
+        check(self.client().ask("GET", "/health/live").status == 200, "it listens and is not alive")
 
     def last_words(self):
         return self.log.read_text(errors="replace")[-600:].strip()
