@@ -182,8 +182,16 @@ class Service:
             raise Refused(code, self.last_words())
         host, port = first.split("http://")[1].strip().rsplit(":", 1)
         self.address = (host, int(port))
-        # Signals are heard from the first answer on.
-        check(self.client().ask("GET", "/health/live").status == 200, "it listens and is not alive")
+        self.wait_for_ears()
+
+    def wait_for_ears(self):
+        """Just after the start a signal may not be heard yet, and would end the process the hard way."""
+        for _ in range(500):
+            status = Path(f"/proc/{self.process.pid}/status")
+            caught = [line for line in status.read_text().splitlines() if line.startswith("SigCgt")] if status.exists() else []
+            if not caught or int(caught[0].split()[1], 16) >> signal.SIGTERM - 1 & 1:
+                return
+            time.sleep(0.01)
 
     def last_words(self):
         return self.log.read_text(errors="replace")[-600:].strip()
