@@ -50,3 +50,23 @@ fn fill(path: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn room_is_kept_once_and_given_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("sameish.db");
+        assert!(!give(&store));
+        keep(&store).unwrap();
+        let made = file_of(&store).metadata().unwrap();
+        assert_eq!(made.len(), BYTES);
+        keep(&store).unwrap();
+        assert_eq!(file_of(&store).metadata().unwrap().modified().unwrap(), made.modified().unwrap());
+        assert!(give(&store));
+        assert!(!file_of(&store).exists());
+    }
+}
