@@ -36,8 +36,9 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, mut s
     let mut end: Option<(Instant, Instant)> = None;
     loop {
         let due = end.map(|(least, last)| (Instant::now(), least, last));
-        if due.is_some_and(|(now, least, last)| now >= last || now >= least && app.running.load(Ordering::SeqCst) == 0)
-        {
+        if due.is_some_and(|(now, least, last)| {
+            now >= last || now >= least && app.running.load(Ordering::SeqCst) == 0
+        }) {
             break;
         }
         tokio::select! {
