@@ -15,7 +15,7 @@ pub(crate) async fn run(app: App, mut stop: watch::Receiver<bool>) {
         // A fault is told by the task itself; the next look is tried all the same.
         _ = tokio::task::spawn_blocking(move || look(&looking)).await;
         tokio::select! {
-            _ = stop.changed() => return,
+            _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(pause) => {}
         }
     }
@@ -33,7 +33,9 @@ fn look(app: &App) {
                 app.metrics.documents("expired", collection.name(), documents as u64);
                 tracing::info!(collection = collection.name(), documents, "old documents have left");
             }
-            Err(error) => tracing::warn!(collection = collection.name(), %error, "old documents could not leave"),
+            Err(error) => {
+                tracing::warn!(collection = collection.name(), %error, "old documents could not leave")
+            }
         }
     }
 }

@@ -57,7 +57,12 @@ impl Metrics {
         self.times(&mut out);
         head(&mut out, "sameish_documents_total", "counter", "What happened to documents.");
         for ((what, collection), count) in &*lock(&self.counts) {
-            line(&mut out, "sameish_documents_total", &[("collection", collection), ("what", what)], *count as f64);
+            line(
+                &mut out,
+                "sameish_documents_total",
+                &[("collection", collection), ("what", what)],
+                *count as f64,
+            );
         }
         gauges(&mut out, app);
         out

@@ -176,7 +176,10 @@ impl Held {
         self.bytes += bytes;
         match before + bytes <= self.app.limits().buffered_bytes {
             true => Ok(()),
-            false => Err(Problem::new(Kind::Busy, "too many large requests at a time: try again in a second").closing()),
+            false => {
+                Err(Problem::new(Kind::Busy, "too many large requests at a time: try again in a second")
+                    .closing())
+            }
         }
     }
 

@@ -36,8 +36,9 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, mut s
     let mut end: Option<(Instant, Instant)> = None;
     loop {
         let due = end.map(|(least, last)| (Instant::now(), least, last));
-        if due.is_some_and(|(now, least, last)| now >= last || now >= least && app.running.load(Ordering::SeqCst) == 0)
-        {
+        if due.is_some_and(|(now, least, last)| {
+            now >= last || now >= least && app.running.load(Ordering::SeqCst) == 0
+        }) {
             break;
         }
         tokio::select! {
@@ -59,7 +60,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, mut s
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             },
-            _ = stop.changed(), if end.is_none() => {
+            _ = stop.wait_for(|stop| *stop), if end.is_none() => {
                 app.drain();
                 let now = Instant::now();
                 end = Some((now + FAREWELL, now + Duration::from_secs(app.limits().drain_seconds).max(FAREWELL)));

@@ -3,7 +3,9 @@
 use super::{Id, rounded};
 use crate::problem::ProblemBody;
 use sameish::{Comparison, Content, Evidence, Match, Passage, Status};
-use sameish_store::{ClusterDetail, ClusterMember, ClusterSummary, Inserted, Outcome, Similar, SimilarDocuments, Stats, Stored};
+use sameish_store::{
+    ClusterDetail, ClusterMember, ClusterSummary, Inserted, Outcome, Similar, SimilarDocuments, Stats, Stored,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
