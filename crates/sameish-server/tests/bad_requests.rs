@@ -193,7 +193,8 @@ fn heads_with_two_meanings_are_refused_and_closed() {
         format!("{post}transfer-encoding: gzip\r\n\r\n"),
     ] {
         let answer = service.raw(format!("{head}{body}"));
-        assert_eq!(answer.status, 400, "{head}");
+        assert_eq!(answer.header("connection"), Some("close"), "{head}");
+        answer.is_problem(400);
     }
     let chunks = format!("{post}transfer-encoding: chunked\r\n\r\nzz\r\n{body}\r\n0\r\n\r\n");
     assert!(matches!(service.raw(chunks).status, 0 | 400));
@@ -315,6 +316,21 @@ fn clients_that_wait_are_closed() {
     stream.write_all(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     assert!(closed(stream).starts_with("HTTP/1.1 200 "));
     service.get("/api/v1/articles/1").is_problem(404);
+}
+
+#[test]
+fn a_client_that_never_reads_is_closed() {
+    let service = Service::with(|settings| settings.limits.write_seconds = 1);
+    service.post("/api/v1/copies", json!({"id": 1, "text": "x".repeat(1 << 20)})).is(201);
+    let mut stream = service.connect();
+    let requests = "GET /api/v1/copies/1 HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100);
+    stream.write_all(requests.as_bytes()).unwrap();
+    let others = || !service.get("/metrics").text().contains("sameish_connections 1\n");
+    while !others() {}
+    while others() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    drop(stream);
 }
 
 #[test]
