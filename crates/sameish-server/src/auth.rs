@@ -97,7 +97,10 @@ impl Keys {
     fn failed(&self, peer: IpAddr, now: Instant) -> Problem {
         let mut failures = self.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match failures.take(peer, now) {
-            Ok(()) => Problem::new(Kind::Unauthorized, "send `Authorization: Bearer KEY` with a key of this service"),
+            Ok(()) => Problem::new(
+                Kind::Unauthorized,
+                "send `Authorization: Bearer KEY` with a key of this service",
+            ),
             Err(wait) => too_many("too many tries without a key from this address", wait),
         }
     }

@@ -38,7 +38,12 @@ pub(crate) enum Takes {
 }
 
 /// Reads a body of JSON.
-pub(crate) async fn read(app: &App, headers: &HeaderMap, body: Body, takes: Takes) -> Result<Payload, Problem> {
+pub(crate) async fn read(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+    takes: Takes,
+) -> Result<Payload, Problem> {
     let empty = headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0")
         && !headers.contains_key(header::TRANSFER_ENCODING);
     let mut payload = Payload { bytes: Vec::new(), packing: packing(headers)?, held: Held::none(app) };
@@ -88,7 +93,8 @@ pub(crate) fn bad_gzip() -> Problem {
 
 /// Refuses a length that is too much before anything is read.
 pub(crate) fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let length =
+        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     match length.is_some_and(|length| length > most as u64) {
         true => Err(too_large(most).closing()),
         false => Ok(()),
@@ -105,7 +111,10 @@ pub(crate) fn packing(headers: &HeaderMap) -> Result<Packing, Problem> {
         (Some(name), None) if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") => {
             Ok(Packing::Gzip)
         }
-        _ => Err(Problem::new(Kind::UnsupportedMediaType, "`content-encoding` must be absent, identity or gzip")),
+        _ => Err(Problem::new(
+            Kind::UnsupportedMediaType,
+            "`content-encoding` must be absent, identity or gzip",
+        )),
     }
 }
 
@@ -127,7 +136,11 @@ pub(crate) fn check_type(headers: &HeaderMap, takes: Takes) -> Result<(), Proble
         Takes::Json | Takes::JsonOrNothing => name == "application/json",
         Takes::Lines => matches!(
             name.as_str(),
-            "application/x-ndjson" | "application/ndjson" | "application/jsonl" | "application/x-jsonlines" | "application/json"
+            "application/x-ndjson"
+                | "application/ndjson"
+                | "application/jsonl"
+                | "application/x-jsonlines"
+                | "application/json"
         ),
     };
     let utf8 = parts.filter(|part| !part.is_empty()).all(|part| match part.split_once('=') {
@@ -210,10 +223,14 @@ mod tests {
 
     #[test]
     fn json_in_utf8_is_taken_and_nothing_else() {
-        for value in ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""] {
+        for value in
+            ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""]
+        {
             assert!(check_type(&typed(value), Takes::Json).is_ok(), "{value}");
         }
-        for value in ["text/plain", "application/json; charset=latin1", "application/x-ndjson", "application/json; x"] {
+        for value in
+            ["text/plain", "application/json; charset=latin1", "application/x-ndjson", "application/json; x"]
+        {
             assert!(check_type(&typed(value), Takes::Json).is_err(), "{value}");
         }
         assert!(check_type(&HeaderMap::new(), Takes::Json).is_err());

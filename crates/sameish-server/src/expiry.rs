@@ -33,7 +33,9 @@ fn look(app: &App) {
                 app.metrics.documents("expired", collection.name(), documents as u64);
                 tracing::info!(collection = collection.name(), documents, "old documents have left");
             }
-            Err(error) => tracing::warn!(collection = collection.name(), %error, "old documents could not leave"),
+            Err(error) => {
+                tracing::warn!(collection = collection.name(), %error, "old documents could not leave")
+            }
         }
     }
 }

@@ -210,7 +210,9 @@ impl<'a> Fields<'a> {
     pub(crate) fn of(json: Json<'a>, base: &str) -> Result<Fields<'a>, Problem> {
         match json {
             Json::Object(entries) => Ok(Fields { entries, base: base.to_owned(), errors: Vec::new() }),
-            other => Err(Problem::field(base, "wrong_type", format!("is {}: must be an object", other.kind()))),
+            other => {
+                Err(Problem::field(base, "wrong_type", format!("is {}: must be an object", other.kind())))
+            }
         }
     }
 
@@ -326,7 +328,10 @@ mod tests {
         assert_eq!(detail(b"{\"a\":1,\n\"b\":}"), "expected value at byte 12");
         assert!(detail(b"{\"a\":NaN}").contains("at byte"));
         assert!(detail(b"{\"a\":1e999999}").contains("number out of range"));
-        assert!(detail(br#"{"a":"\ud800"}"#).contains("surrogate") || detail(br#"{"a":"\ud800"}"#).contains("hex escape"));
+        assert!(
+            detail(br#"{"a":"\ud800"}"#).contains("surrogate")
+                || detail(br#"{"a":"\ud800"}"#).contains("hex escape")
+        );
         assert!(detail(b"{} x").contains("trailing characters"));
     }
 

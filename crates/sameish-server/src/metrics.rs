@@ -57,7 +57,12 @@ impl Metrics {
         self.times(&mut out);
         head(&mut out, "sameish_documents_total", "counter", "What happened to documents.");
         for ((what, collection), count) in &*lock(&self.counts) {
-            line(&mut out, "sameish_documents_total", &[("collection", collection), ("what", what)], *count as f64);
+            line(
+                &mut out,
+                "sameish_documents_total",
+                &[("collection", collection), ("what", what)],
+                *count as f64,
+            );
         }
         gauges(&mut out, app);
         out
@@ -94,7 +99,9 @@ fn gauges(out: &mut String, app: &App) {
     }
     let healthy = matches!(app.catalog.health(), Health::Ready | Health::ReadOnly);
     let running = app.running.load(Ordering::Relaxed);
+    let connections = app.connections.load(Ordering::Relaxed);
     for (name, help, value) in [
+        ("sameish_connections", "Connections that are open.", connections as f64),
         ("sameish_requests_running", "Requests that are being answered.", running as f64),
         ("sameish_requests_waiting", "Requests that wait for their turn.", app.waiting() as f64),
         ("sameish_writes_waiting", "Writes that wait for the disk.", app.catalog.waiting() as f64),

@@ -53,7 +53,8 @@ pub(crate) fn finish(api: &OpenApi) -> Vec<u8> {
     let mut api = serde_json::to_value(api).unwrap_or_default();
     for name in ["NewDocument", "TextQuery"] {
         // A text, or a title in its place.
-        api["components"]["schemas"][name]["anyOf"] = json!([{"required": ["text"]}, {"required": ["title"]}]);
+        api["components"]["schemas"][name]["anyOf"] =
+            json!([{"required": ["text"]}, {"required": ["title"]}]);
     }
     if let Some(paths) = api["paths"].as_object_mut() {
         for (path, item) in paths {
@@ -90,7 +91,8 @@ fn add_problems(path: &str, method: &str, operation: &mut Value) {
     if operation.get("requestBody").is_some() {
         statuses.extend([(413, "The request is too large"), (415, "The body has a type that is not taken")]);
     }
-    let writes = matches!(method, "put" | "delete") || method == "post" && !path.ends_with("/query") && !path.ends_with("/compare");
+    let writes = matches!(method, "put" | "delete")
+        || method == "post" && !path.ends_with("/query") && !path.ends_with("/compare");
     if writes {
         statuses.extend([(409, "Something else is there"), (507, "The disk is full")]);
     }
@@ -100,7 +102,8 @@ fn add_problems(path: &str, method: &str, operation: &mut Value) {
             true => json!({"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds"}}),
             false => json!({}),
         };
-        let content = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
+        let content =
+            json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
         let mut response = json!({"description": description, "content": content});
         if retry {
             response["headers"] = headers;

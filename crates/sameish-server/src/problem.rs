@@ -96,7 +96,11 @@ pub(crate) struct FieldError {
 }
 
 impl FieldError {
-    pub(crate) fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> FieldError {
+    pub(crate) fn new(
+        pointer: impl Into<String>,
+        code: &'static str,
+        detail: impl Into<String>,
+    ) -> FieldError {
         FieldError { pointer: pointer.into(), code: code.into(), detail: detail.into() }
     }
 }
@@ -138,7 +142,11 @@ impl Problem {
         Problem { errors, ..Problem::new(kind, detail) }
     }
 
-    pub(crate) fn field(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Problem {
+    pub(crate) fn field(
+        pointer: impl Into<String>,
+        code: &'static str,
+        detail: impl Into<String>,
+    ) -> Problem {
         Problem::fields(vec![FieldError::new(pointer, code, detail)])
     }
 
@@ -241,16 +249,20 @@ impl From<sameish_store::Error> for Problem {
         use sameish_store::Error as E;
         let text = error.to_string();
         match error {
-            E::NoCollection { name } => {
-                Problem::new(Kind::NotFound, format!("no collection is named `{}`: make it with PUT", shown(&name)))
-            }
+            E::NoCollection { name } => Problem::new(
+                Kind::NotFound,
+                format!("no collection is named `{}`: make it with PUT", shown(&name)),
+            ),
             E::NoDocument { id } => {
                 Problem::new(Kind::NotFound, format!("no document has the id `{}`", shown(&id.to_string())))
             }
             E::Exists { .. } => Problem::new(Kind::Conflict, text),
             E::Conflict { id } => Problem::new(
                 Kind::Conflict,
-                format!("the id `{}` has another text: replace it with PUT, or use another id", shown(&id.to_string())),
+                format!(
+                    "the id `{}` has another text: replace it with PUT, or use another id",
+                    shown(&id.to_string())
+                ),
             ),
             E::BadName { name, reserved } => Problem::new(
                 Kind::Invalid,
@@ -259,7 +271,9 @@ impl From<sameish_store::Error> for Problem {
                     shown(&name)
                 ),
             ),
-            E::BadId { reason } => Problem::field("/id", "invalid", format!("the id is not usable: {reason}")),
+            E::BadId { reason } => {
+                Problem::field("/id", "invalid", format!("the id is not usable: {reason}"))
+            }
             E::Engine(sameish::Error::InvalidField { field: "published_at", .. }) => {
                 Problem::field("/published_at", "invalid", text)
             }

@@ -74,7 +74,11 @@ impl Server {
         let listen = |source| Error::Listen { address: settings.listen, source };
         let listener = runtime.block_on(tokio::net::TcpListener::bind(settings.listen)).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let options = OpenOptions { create: !settings.read_only, read_only: settings.read_only, ..OpenOptions::default() };
+        let options = OpenOptions {
+            create: !settings.read_only,
+            read_only: settings.read_only,
+            ..OpenOptions::default()
+        };
         let catalog = Catalog::open(&settings.data, options)?;
         if !settings.read_only {
             for preset in BUILT_IN.iter().filter(|preset| catalog.collection(preset.name()).is_err()) {
@@ -133,7 +137,8 @@ async fn wait_for_signals(stop: watch::Sender<bool>) {
 #[cfg(unix)]
 async fn signal() {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
         return std::future::pending().await;
     };
     tokio::select! {

@@ -82,7 +82,10 @@ pub struct KeySetting {
 /// Nothing of a key in any message.
 impl std::fmt::Debug for KeySetting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KeySetting").field("name", &self.name).field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("KeySetting")
+            .field("name", &self.name)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
     }
 }
 
@@ -191,8 +194,12 @@ impl Settings {
     }
 
     /// Lays variables of the environment over these settings; keys are added to those of the file.
-    pub fn with_environment(mut self, get: impl Fn(&str) -> Option<String>) -> Result<Settings, SettingsError> {
-        let wrong = |name: &str, expected: &str| SettingsError(format!("variable `{name}`: must be {expected}"));
+    pub fn with_environment(
+        mut self,
+        get: impl Fn(&str) -> Option<String>,
+    ) -> Result<Settings, SettingsError> {
+        let wrong =
+            |name: &str, expected: &str| SettingsError(format!("variable `{name}`: must be {expected}"));
         let get = |name: &str| get(name).filter(|value| !value.is_empty());
         if let Some(value) = get("SAMEISH_LISTEN") {
             self.listen = parse_listen(&value)
@@ -309,7 +316,8 @@ mod tests {
 
     #[test]
     fn the_environment_beats_the_file() {
-        let file = Settings::from_toml("listen = \"127.0.0.1:1\"\ndata = \"a\"\n[limits]\nqueue = 7\n").unwrap();
+        let file =
+            Settings::from_toml("listen = \"127.0.0.1:1\"\ndata = \"a\"\n[limits]\nqueue = 7\n").unwrap();
         let settings = file
             .with_environment(|name| (name == "SAMEISH_LISTEN").then(|| "localhost:2".to_owned()))
             .unwrap();
@@ -336,7 +344,8 @@ mod tests {
         let mut settings = Settings { listen: parse_listen("0.0.0.0:1").unwrap(), ..Settings::default() };
         let error = settings.check().unwrap_err().to_string();
         assert!(error.contains("no key"), "{error}");
-        settings = settings.with_environment(|name| (name == "SAMEISH_READ_KEYS").then(|| "k".into())).unwrap();
+        settings =
+            settings.with_environment(|name| (name == "SAMEISH_READ_KEYS").then(|| "k".into())).unwrap();
         assert_eq!(settings.check(), Ok(()));
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) openapi: std::sync::OnceLock<bytes::Bytes>,
     /// Requests that have come and are not answered.
     pub(crate) running: AtomicUsize,
+    /// Connections that are open.
+    pub(crate) connections: AtomicUsize,
     draining: AtomicBool,
     workers: Arc<Semaphore>,
     waiting: AtomicUsize,
@@ -57,6 +59,7 @@ impl App {
             started: Instant::now(),
             openapi: std::sync::OnceLock::new(),
             running: AtomicUsize::new(0),
+            connections: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
             workers: Arc::new(Semaphore::new(settings.limits.in_flight())),
             waiting: AtomicUsize::new(0),
@@ -176,7 +179,10 @@ impl Held {
         self.bytes += bytes;
         match before + bytes <= self.app.limits().buffered_bytes {
             true => Ok(()),
-            false => Err(Problem::new(Kind::Busy, "too many large requests at a time: try again in a second").closing()),
+            false => {
+                Err(Problem::new(Kind::Busy, "too many large requests at a time: try again in a second")
+                    .closing())
+            }
         }
     }
 

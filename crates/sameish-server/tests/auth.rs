@@ -48,9 +48,14 @@ fn no_route_but_health_is_open() {
             with(&service, &method, &path, &[]).is(200);
             continue;
         }
-        for values in [&[][..], &["Bearer wrong"], &["Bearer "], &["Basic abc"], &[WRITE], &[&twice, &twice], &[&long]] {
+        for values in
+            [&[][..], &["Bearer wrong"], &["Bearer "], &["Basic abc"], &[WRITE], &[&twice, &twice], &[&long]]
+        {
             let answer = with(&service, &method, &path, values);
-            assert!(answer.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")), "{method} {path}");
+            assert!(
+                answer.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")),
+                "{method} {path}"
+            );
             answer.is_problem(401);
         }
         with(&service, &method, &format!("{path}?key={WRITE}&api_key={WRITE}"), &[]).is_problem(401);
@@ -94,12 +99,14 @@ fn unknown_paths_tell_nothing_without_a_key() {
 #[test]
 fn a_key_has_its_pace_and_others_their_own() {
     let service = Service::with(|settings| {
-        let key = |key: &str| KeySetting { name: None, key: Some(key.into()), sha256: None, scope: Scope::Read };
+        let key =
+            |key: &str| KeySetting { name: None, key: Some(key.into()), sha256: None, scope: Scope::Read };
         settings.keys = vec![key("hasty"), key("calm")];
         settings.limits.key_rate = 1;
         settings.limits.key_burst = 20;
     });
-    let statuses: Vec<Answer> = (0..40).map(|_| with(&service, "GET", "/api/v1/stats", &["Bearer hasty"])).collect();
+    let statuses: Vec<Answer> =
+        (0..40).map(|_| with(&service, "GET", "/api/v1/stats", &["Bearer hasty"])).collect();
     assert_eq!(statuses[0].status, 200);
     let last = statuses.into_iter().last().unwrap();
     assert!(last.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);

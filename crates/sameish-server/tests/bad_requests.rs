@@ -71,7 +71,9 @@ fn types_and_encodings_that_are_not_taken_are_415() {
     let body = json!({"text": "some text"}).to_string();
     let post = |headers: &[(&str, &str)]| service.send("POST", ARTICLES, headers, body.as_bytes());
     post(&[]).is_problem(415);
-    for kind in ["text/plain", "application/json; charset=latin1", "application/x-www-form-urlencoded", "nonsense"] {
+    for kind in
+        ["text/plain", "application/json; charset=latin1", "application/x-www-form-urlencoded", "nonsense"]
+    {
         post(&[("content-type", kind)]).is_problem(415);
     }
     post(&[("content-type", "application/json; charset=utf-8")]).is(201);
@@ -95,7 +97,8 @@ fn packed_bodies_have_the_same_limits() {
     assert!(bomb.len() < 100_000);
     service.send("POST", ARTICLES, &headers, &bomb).is_problem(413);
     let lines = [("content-type", "application/x-ndjson"), ("content-encoding", "gzip")];
-    let answers = service.send("POST", "/api/v1/articles/bulk", &lines, &gzip(&vec![b'x'; 300 << 20])).is(200).text();
+    let answers =
+        service.send("POST", "/api/v1/articles/bulk", &lines, &gzip(&vec![b'x'; 300 << 20])).is(200).text();
     let last: serde_json::Value = serde_json::from_str(answers.lines().last().unwrap()).unwrap();
     assert_eq!(last["http_status"], 413);
 }
@@ -165,7 +168,10 @@ fn what_is_too_large_is_413_414_or_431() {
     service.send("GET", "/health/live", &many, b"").is_problem(431);
     service.send("GET", "/health/live", &many[..90], b"").is(200);
     // Beyond what is parsed at all.
-    assert!(matches!(service.send("GET", "/health/live", &[("x-long", &"x".repeat(200 << 10))], b"").status, 0 | 431));
+    assert!(matches!(
+        service.send("GET", "/health/live", &[("x-long", &"x".repeat(200 << 10))], b"").status,
+        0 | 431
+    ));
 }
 
 #[test]
@@ -187,7 +193,8 @@ fn heads_with_two_meanings_are_refused_and_closed() {
         format!("{post}transfer-encoding: gzip\r\n\r\n"),
     ] {
         let answer = service.raw(format!("{head}{body}"));
-        assert_eq!(answer.status, 400, "{head}");
+        assert_eq!(answer.header("connection"), Some("close"), "{head}");
+        answer.is_problem(400);
     }
     let chunks = format!("{post}transfer-encoding: chunked\r\n\r\nzz\r\n{body}\r\n0\r\n\r\n");
     assert!(matches!(service.raw(chunks).status, 0 | 400));
@@ -202,7 +209,9 @@ fn hosts_are_checked() {
         service.raw(format!("GET /health/live HTTP/1.1\r\nhost: {host}\r\n\r\n")).is_problem(400);
     }
     for host in ["localhost", "LOCALHOST:1", "127.0.0.1:80", "[::1]:80"] {
-        service.raw(format!("GET /health/live HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")).is(200);
+        service
+            .raw(format!("GET /health/live HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"))
+            .is(200);
     }
     service.raw("GET /health/live HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\n\r\n").is_problem(400);
     service.raw("GET /health/live HTTP/1.0\r\n\r\n").is(200);
@@ -216,7 +225,10 @@ fn paths_are_taken_literally() {
     }
     service.get("/api/v1/articles/%ff").is_problem(400);
     service.post(ARTICLES, json!({"id": "../../etc/passwd", "text": article(1, 60)})).is(201);
-    assert_eq!(service.get("/api/v1/articles/..%2F..%2Fetc%2Fpasswd").is(200).json()["id"], "../../etc/passwd");
+    assert_eq!(
+        service.get("/api/v1/articles/..%2F..%2Fetc%2Fpasswd").is(200).json()["id"],
+        "../../etc/passwd"
+    );
 }
 
 #[test]
@@ -240,10 +252,13 @@ fn other_protocols_are_turned_away() {
 fn many_requests_in_one_piece_are_answered_in_order() {
     let service = Service::start();
     for id in 0..10 {
-        service.post("/api/v1/copies", json!({"id": id, "text": format!("document number {id} of ten")})).is(201);
+        service
+            .post("/api/v1/copies", json!({"id": id, "text": format!("document number {id} of ten")}))
+            .is(201);
     }
-    let requests: String =
-        (0..1_000).map(|i| format!("GET /api/v1/copies/{} HTTP/1.1\r\nhost: localhost\r\n\r\n", i % 10)).collect();
+    let requests: String = (0..1_000)
+        .map(|i| format!("GET /api/v1/copies/{} HTTP/1.1\r\nhost: localhost\r\n\r\n", i % 10))
+        .collect();
     let mut stream = service.connect();
     let writer = stream.try_clone().unwrap();
     std::thread::scope(|scope| {
@@ -304,6 +319,21 @@ fn clients_that_wait_are_closed() {
 }
 
 #[test]
+fn a_client_that_never_reads_is_closed() {
+    let service = Service::with(|settings| settings.limits.write_seconds = 1);
+    service.post("/api/v1/copies", json!({"id": 1, "text": "x".repeat(1 << 20)})).is(201);
+    let mut stream = service.connect();
+    let requests = "GET /api/v1/copies/1 HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100);
+    stream.write_all(requests.as_bytes()).unwrap();
+    let others = || !service.get("/metrics").text().contains("sameish_connections 1\n");
+    while !others() {}
+    while others() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    drop(stream);
+}
+
+#[test]
 fn beyond_the_limit_the_connection_that_rests_longest_goes() {
     let service = Service::with(|settings| settings.limits.connections = 4);
     let waiting: Vec<_> = (0..12).map(|_| service.connect()).collect();
@@ -317,21 +347,35 @@ fn beyond_the_limit_the_connection_that_rests_longest_goes() {
 fn limits_of_a_search_are_checked() {
     let service = Service::start();
     service.post(ARTICLES, json!({"id": 1, "text": article(1, 60)})).is(201);
-    for query in ["limit=0", "limit=-1", "limit=x", "min_similarity=2", "min_similarity=nan", "evidence=maybe", "typo=1"] {
+    for query in [
+        "limit=0",
+        "limit=-1",
+        "limit=x",
+        "min_similarity=2",
+        "min_similarity=nan",
+        "evidence=maybe",
+        "typo=1",
+    ] {
         service.get(&format!("/api/v1/articles/1/similar?{query}")).is_problem(422);
     }
     service.get("/api/v1/articles/1/similar?limit=1000000000").is(200);
-    service.post("/api/v1/articles/query", json!({"text": "x", "limit": 0})).is_wrong_at("/limit", "out_of_range");
+    service
+        .post("/api/v1/articles/query", json!({"text": "x", "limit": 0}))
+        .is_wrong_at("/limit", "out_of_range");
 }
 
 #[test]
 fn odd_documents_are_stored_as_they_are() {
     let service = Service::start();
     let empty = service.post(ARTICLES, json!({"id": "empty", "text": ""})).is(201).json();
-    assert_eq!((empty["status"].as_str(), &empty["duplicates"], &empty["cluster"]), (Some("too_short"), &json!([]), &json!(null)));
+    assert_eq!(
+        (empty["status"].as_str(), &empty["duplicates"], &empty["cluster"]),
+        (Some("too_short"), &json!([]), &json!(null))
+    );
     let again = service.post(ARTICLES, json!({"id": "empty too", "text": ""})).is(201).json();
     assert_eq!(again["duplicates"], json!([]));
-    let future = service.post(ARTICLES, json!({"id": "f", "text": "x", "published_at": "9999-12-01"})).is(201).json();
+    let future =
+        service.post(ARTICLES, json!({"id": "f", "text": "x", "published_at": "9999-12-01"})).is(201).json();
     assert_eq!(future["warnings"], json!(["published_in_future"]));
     let title = "<script>alert(1)</script>\" onload=\"x";
     let url = "javascript:alert(1)";
@@ -344,7 +388,8 @@ fn odd_documents_are_stored_as_they_are() {
 fn racing_writers_of_one_id_have_one_winner() {
     let service = Service::start();
     let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let post = |i: u64| service.post("/api/v1/copies", json!({"id": "one", "text": article(i, 20)})).status;
+        let post =
+            |i: u64| service.post("/api/v1/copies", json!({"id": "one", "text": article(i, 20)})).status;
         let racing: Vec<_> = (0..32).map(|i| scope.spawn(move || post(i))).collect();
         racing.into_iter().map(|thread| thread.join().unwrap()).collect()
     });

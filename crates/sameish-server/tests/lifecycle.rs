@@ -12,7 +12,8 @@ use std::io::{BufReader, Read, Write};
 #[test]
 fn a_second_service_on_the_same_folder_is_refused() {
     let service = Service::start();
-    let mut settings = Settings { data: service.folder.as_ref().unwrap().path().join("data"), ..Settings::default() };
+    let mut settings =
+        Settings { data: service.folder.as_ref().unwrap().path().join("data"), ..Settings::default() };
     settings.listen.set_port(0);
     let error = Server::bind(settings).err().unwrap().to_string();
     assert!(error.contains(&std::process::id().to_string()), "{error}");
@@ -30,7 +31,12 @@ fn a_port_that_is_taken_is_named() {
 fn stopping_finishes_what_runs_and_refuses_what_comes() {
     let service = Service::start();
     // A request that is on its way: its body comes after the word to stop.
-    let whole = request("POST", "/api/v1/copies", &[JSON], json!({"id": 1, "text": "in flight"}).to_string().as_bytes());
+    let whole = request(
+        "POST",
+        "/api/v1/copies",
+        &[JSON],
+        json!({"id": 1, "text": "in flight"}).to_string().as_bytes(),
+    );
     let mut running = service.connect();
     running.write_all(&whole[..whole.len() - 3]).unwrap();
     // Known to have begun, because a later one has been answered.
@@ -74,7 +80,8 @@ fn beyond_the_queue_it_is_503_with_a_time() {
         settings.limits.in_flight = 1;
         settings.limits.queue = 1;
     });
-    let lines: String = (0..400).map(|id| format!("{}\n", json!({"id": id, "text": article(id % 7, 200)}))).collect();
+    let lines: String =
+        (0..400).map(|id| format!("{}\n", json!({"id": id, "text": article(id % 7, 200)}))).collect();
     service.bulk("/api/v1/articles/bulk", &lines);
     let answers: Vec<_> = std::thread::scope(|scope| {
         let ask = || service.get("/api/v1/articles/1/similar?limit=1000&evidence=true");

@@ -142,7 +142,8 @@ fn a_text_that_is_not_stored_is_searched_for() {
 fn two_texts_are_compared() {
     let service = Service::start();
     let [a, b] = ["dog", "cat"].map(|last| format!("The quick brown fox jumps over the lazy {last}"));
-    let answer = service.post("/api/v1/compare", json!({"a": a, "b": b, "preset": "articles"})).is(200).json();
+    let answer =
+        service.post("/api/v1/compare", json!({"a": a, "b": b, "preset": "articles"})).is(200).json();
     assert_eq!(answer["similarity"], 0.75);
     assert_eq!(answer["simhash_distance"], 9);
     assert_eq!(answer["passages"][0]["text"], "The quick brown fox jumps over the lazy");
@@ -173,7 +174,9 @@ fn collections_are_made_once_and_shown() {
         let answer = service.put(&format!("/api/v1/{name}"), json!({}));
         assert!(matches!(answer.status, 405 | 422), "{name}: {}", answer.status);
     }
-    service.put("/api/v1/x", json!({"overrides": {"matching": {"threshold": 2}}})).is_wrong_at("/overrides", "invalid");
+    service
+        .put("/api/v1/x", json!({"overrides": {"matching": {"threshold": 2}}}))
+        .is_wrong_at("/overrides", "invalid");
 }
 
 #[test]
@@ -189,7 +192,8 @@ fn bulk_is_answered_line_by_line() {
         json!({"id": 1, "text": text}),
     );
     let answers = service.bulk("/api/v1/articles/bulk", &lines);
-    let seen: Vec<Value> = answers.iter().map(|a| json!([a["line"], a["status"], a["http_status"]])).collect();
+    let seen: Vec<Value> =
+        answers.iter().map(|a| json!([a["line"], a["status"], a["http_status"]])).collect();
     assert_eq!(
         seen,
         [
@@ -205,13 +209,16 @@ fn bulk_is_answered_line_by_line() {
     assert_eq!(answers[0]["cluster"], answers[1]["cluster"]);
     assert_eq!(answers[4]["error"]["errors"][0]["pointer"], "/text");
     assert_eq!(answers[3]["id"], 1);
-    service.send("POST", "/api/v1/articles/bulk", &[("content-type", "application/x-ndjson")], b"").is_problem(400);
+    service
+        .send("POST", "/api/v1/articles/bulk", &[("content-type", "application/x-ndjson")], b"")
+        .is_problem(400);
 }
 
 #[test]
 fn bulk_takes_thousands_and_gzip() {
     let service = Service::start();
-    let lines: String = (0..3_000).map(|id| format!("{}\n", json!({"id": id, "text": article(id, 20)}))).collect();
+    let lines: String =
+        (0..3_000).map(|id| format!("{}\n", json!({"id": id, "text": article(id, 20)}))).collect();
     let headers = [("content-type", "application/x-ndjson"), ("content-encoding", "gzip")];
     let answer = service.send("POST", "/api/v1/copies/bulk", &headers, &gzip(lines.as_bytes())).is(200);
     let text = answer.text();
@@ -252,7 +259,8 @@ fn bulk_ends_at_its_limits_and_keeps_what_was_good() {
         settings.limits.line_bytes = 2_000;
     });
     let long = json!({"id": "long", "text": "x".repeat(3_000)}).to_string();
-    let mut lines: Vec<String> = (0..8).map(|id| json!({"id": id, "text": article(id, 10)}).to_string()).collect();
+    let mut lines: Vec<String> =
+        (0..8).map(|id| json!({"id": id, "text": article(id, 10)}).to_string()).collect();
     lines.insert(1, long);
     let answers = service.bulk("/api/v1/copies/bulk", &lines.join("\n"));
     let codes: Vec<u64> = answers.iter().map(|answer| answer["http_status"].as_u64().unwrap()).collect();
@@ -277,7 +285,7 @@ fn clusters_are_listed_in_pages() {
         let page = service.get(&path).is(200).json();
         for cluster in page["clusters"].as_array().unwrap() {
             assert_eq!(cluster["size"], 2);
-            centers.push(cluster["center"]["id"].as_str().unwrap().to_owned());
+            centers.push(cluster["center"].as_str().unwrap().to_owned());
         }
         match page["next"].as_str() {
             Some(next) => path = format!("/api/v1/articles/clusters?limit=2&cursor={next}"),
@@ -367,7 +375,9 @@ fn a_read_only_service_answers_and_stores_nothing() {
 fn old_documents_leave_by_themselves() {
     let service = Service::with(|settings| settings.expiry_seconds = 1);
     service.put("/api/v1/week", json!({"preset": "copies", "retention_days": 7})).is(201);
-    service.post("/api/v1/week", json!({"id": 1, "text": "an old text", "published_at": "2020-01-01"})).is(201);
+    service
+        .post("/api/v1/week", json!({"id": 1, "text": "an old text", "published_at": "2020-01-01"}))
+        .is(201);
     service.post("/api/v1/week", json!({"id": 2, "text": "a new text"})).is(201);
     while service.get("/api/v1/week/1").status == 200 {
         std::thread::sleep(std::time::Duration::from_millis(50));

@@ -13,8 +13,11 @@ fn ids(found: &Value) -> Vec<Value> {
 
 /// A text in which every `step`-th word is another.
 fn edited(text: &str, step: usize) -> String {
-    let words: Vec<String> =
-        text.split(' ').enumerate().map(|(i, word)| if i % step == step - 1 { format!("new{i}") } else { word.into() }).collect();
+    let words: Vec<String> = text
+        .split(' ')
+        .enumerate()
+        .map(|(i, word)| if i % step == step - 1 { format!("new{i}") } else { word.into() })
+        .collect();
     words.join(" ")
 }
 
@@ -54,7 +57,8 @@ mod articles {
     #[test]
     fn different_texts_do_not_match() {
         let service = Service::start();
-        let lines: String = (0..50).map(|id| format!("{}\n", json!({"id": id, "text": article(id, 120)}))).collect();
+        let lines: String =
+            (0..50).map(|id| format!("{}\n", json!({"id": id, "text": article(id, 120)}))).collect();
         for answer in service.bulk("/api/v1/articles/bulk", &lines) {
             assert_eq!(answer["duplicates"], json!([]));
         }
@@ -70,8 +74,12 @@ mod articles {
             service.post("/api/v1/articles", json!({"id": id, "text": text})).is(201);
         }
         let found = service.get("/api/v1/articles/0/similar").json();
-        let scores: Vec<f64> =
-            found["similar"].as_array().unwrap().iter().map(|f| f["similarity_score"].as_f64().unwrap()).collect();
+        let scores: Vec<f64> = found["similar"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|f| f["similarity_score"].as_f64().unwrap())
+            .collect();
         assert_eq!(scores.len(), 10);
         assert!(scores.windows(2).all(|pair| pair[0] >= pair[1]), "{scores:?}");
         let all = service.get("/api/v1/articles/0/similar?limit=100").json();
@@ -122,7 +130,10 @@ mod headlines {
     #[test]
     fn the_headline_of_the_seed_has_a_cluster() {
         let service = Service::start();
-        let stored = service.post(HEADLINES, json!({"id": 1, "title": "SpaceX acquires xAI for $2 billion"})).is(201).json();
+        let stored = service
+            .post(HEADLINES, json!({"id": 1, "title": "SpaceX acquires xAI for $2 billion"}))
+            .is(201)
+            .json();
         assert_eq!(stored["status"], "created");
         assert!(stored["cluster"].is_u64());
     }
@@ -130,7 +141,8 @@ mod headlines {
     #[test]
     fn like_headlines_join_and_others_found_a_cluster() {
         let service = Service::start();
-        let post = |id: u64, title: &str| service.post(HEADLINES, json!({"id": id, "title": title})).is(201).json();
+        let post =
+            |id: u64, title: &str| service.post(HEADLINES, json!({"id": id, "title": title})).is(201).json();
         let first = post(1, "SpaceX acquires xAI for $2 billion in cash and stock");
         let joined = post(2, "SpaceX acquires xAI for $2 billion in cash and stocks");
         let other = post(3, "Storm closes coastal road as waves top sea wall");
@@ -146,7 +158,9 @@ mod headlines {
     #[test]
     fn short_headlines_have_no_cluster() {
         let service = Service::start();
-        for (id, title) in [(1, "Election results"), (2, "The king is dead"), (3, "Markets fall after sudden rate rise")] {
+        for (id, title) in
+            [(1, "Election results"), (2, "The king is dead"), (3, "Markets fall after sudden rate rise")]
+        {
             let stored = service.post(HEADLINES, json!({"id": id, "title": title})).is(201).json();
             let short = id < 3;
             assert_eq!(stored["too_short"], short, "{title}");
@@ -162,7 +176,8 @@ mod headlines {
         let second = service.post(HEADLINES, json!({"id": 2, "title": title})).is(201).json();
         assert_eq!(first["cluster"], second["cluster"]);
         let service = Service::over(service.stop(), |_| {});
-        let third = service.post(HEADLINES, json!({"id": 3, "title": format!("{title} away")})).is(201).json();
+        let third =
+            service.post(HEADLINES, json!({"id": 3, "title": format!("{title} away")})).is(201).json();
         assert_eq!(third["cluster"], first["cluster"]);
         service.delete("/api/v1/headlines/1").is(204);
         let cluster = service.get(&format!("/api/v1/headlines/clusters/{}", first["cluster"])).is(200).json();

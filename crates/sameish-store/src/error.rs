@@ -50,7 +50,7 @@ pub enum Error {
         pid: String,
     },
     /// The folder was opened for reading, or the file system does not let us write.
-    #[error("{}: opened for reading only: nothing can be stored", path.display())]
+    #[error("{}: can only be read: nothing can be stored. `serve --read-only` serves what is there", path.display())]
     ReadOnly {
         /// Which folder or file.
         path: PathBuf,

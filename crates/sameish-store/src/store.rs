@@ -18,6 +18,16 @@ pub trait Store: Send {
     /// Brings the files into the form in which they rest, when nothing more is to be written for now.
     fn settle(&mut self) -> Result<()>;
 
+    /// Sets room aside for deletes on a full disk. New documents are stored only when that could be done.
+    fn keep_room(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Gives up the room that was set aside; tells whether there was any.
+    fn give_room(&mut self) -> bool {
+        false
+    }
+
     /// Begins a change, of which there is one at a time.
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>>;
 }

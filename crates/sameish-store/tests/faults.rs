@@ -13,6 +13,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 const WELL: u8 = 0;
 const FULL: u8 = 1;
 const FAILED: u8 = 2;
+/// Full, with room kept for deletes.
+const ROOM_KEPT: u8 = 3;
+/// Full, and that room was given up.
+const ROOM_GIVEN: u8 = 4;
 
 /// A store whose commits fail when they are told to.
 struct Faulty {
@@ -32,6 +36,17 @@ impl Store for Faulty {
 
     fn settle(&mut self) -> Result<()> {
         self.inner.settle()
+    }
+
+    fn keep_room(&mut self) -> Result<()> {
+        match self.fault.load(Ordering::SeqCst) {
+            ROOM_GIVEN => Err(Error::Full),
+            _ => Ok(()),
+        }
+    }
+
+    fn give_room(&mut self) -> bool {
+        self.fault.compare_exchange(ROOM_KEPT, ROOM_GIVEN, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>> {
@@ -83,8 +98,8 @@ impl Transaction for Change<'_> {
 
     fn commit(self: Box<Self>) -> Result<()> {
         match self.fault {
-            WELL => self.inner.commit(),
-            FULL => Err(Error::Full),
+            WELL | ROOM_GIVEN => self.inner.commit(),
+            FULL | ROOM_KEPT => Err(Error::Full),
             _ => Err(Error::Failed { reason: "sync".into() }),
         }
     }
@@ -139,6 +154,23 @@ fn a_write_that_found_no_room_leaves_no_trace_and_the_next_works() {
     catalog.close();
     let catalog = Catalog::open(folder.path(), OpenOptions::default()).unwrap();
     assert_eq!(catalog.collection("articles").unwrap().digest().unwrap(), digest);
+}
+
+#[test]
+fn a_full_disk_has_room_for_deletes_and_for_nothing_else() {
+    let Setting { folder: _folder, fault, catalog } = setting();
+    let articles = catalog.collection("articles").unwrap();
+    fault.store(ROOM_KEPT, Ordering::SeqCst);
+    assert!(matches!(articles.insert(Document::new(100, text(100))), Err(Error::Full)));
+    assert!(articles.delete(&1.into()).unwrap());
+    assert_eq!(fault.load(Ordering::SeqCst), ROOM_GIVEN);
+    // What the room gave is not for these.
+    assert!(matches!(articles.insert(Document::new(100, text(100))), Err(Error::Full)));
+    assert!(matches!(articles.replace(Document::new(2, text(100))), Err(Error::Full)));
+    assert!(articles.delete(&2.into()).unwrap());
+    fault.store(WELL, Ordering::SeqCst);
+    assert_eq!(articles.insert(Document::new(100, text(100))).unwrap().outcome, Outcome::Created);
+    assert_eq!((articles.len(), catalog.verify().unwrap()), (19, vec![]));
 }
 
 #[test]

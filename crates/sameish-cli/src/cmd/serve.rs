@@ -97,7 +97,8 @@ fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failur
         Some(data) => settings.data.clone_from(data),
         None if args.demo && settings.data == Settings::default().data => {
             let folder = tempfile::Builder::new().prefix("sameish-demo-").tempdir();
-            let folder = folder.map_err(|error| Failure::new(Exit::Output, format!("temporary folder: {error}")))?;
+            let folder =
+                folder.map_err(|error| Failure::new(Exit::Output, format!("temporary folder: {error}")))?;
             settings.data = folder.path().to_owned();
             temporary = Some(folder);
         }
@@ -110,7 +111,8 @@ fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failur
 const MAX_FILE: u64 = 1 << 20;
 
 fn read_file(path: &Path) -> Result<Settings, Failure> {
-    let wrong = |why: String| Failure::usage(format!("settings file {}: {why}", escaped_name(path.as_os_str())));
+    let wrong =
+        |why: String| Failure::usage(format!("settings file {}: {why}", escaped_name(path.as_os_str())));
     let size = std::fs::metadata(path).map_err(|error| wrong(format!("{error}; check the path")))?.len();
     if size > MAX_FILE {
         return Err(wrong(format!("has {size} bytes: at most {MAX_FILE}")));
@@ -126,7 +128,9 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
     let started = match settings.log_format {
         LogFormat::Text => log.with_target(false).try_init(),
-        LogFormat::Json => log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init(),
+        LogFormat::Json => {
+            log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+        }
     };
     started.map_err(|error| Failure::new(Exit::Fault, format!("log: {error}")))
 }

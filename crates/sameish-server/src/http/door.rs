@@ -48,7 +48,12 @@ impl hyper::service::Service<Request<Incoming>> for Door {
 }
 
 impl Door {
-    async fn pass(&self, request: Request<Incoming>, flaw: Option<&'static str>, running: Running) -> Response<Answer> {
+    async fn pass(
+        &self,
+        request: Request<Incoming>,
+        flaw: Option<&'static str>,
+        running: Running,
+    ) -> Response<Answer> {
         let begun = Instant::now();
         let request_id = request_id(request.headers()).unwrap_or_else(|| self.app.ids.next());
         let method = request.method().clone();
@@ -138,7 +143,10 @@ pub(crate) struct Streamed;
 pub(crate) struct Route(Arc<std::sync::OnceLock<String>>);
 
 /// Notes the route of a request: a layer of the router, where it is known.
-pub(crate) async fn note_route(request: axum::extract::Request, next: axum::middleware::Next) -> axum::response::Response {
+pub(crate) async fn note_route(
+    request: axum::extract::Request,
+    next: axum::middleware::Next,
+) -> axum::response::Response {
     let matched = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     if let (Some(Route(route)), Some(matched)) = (request.extensions().get::<Route>(), matched) {
         // Set once: a request has one route.
@@ -170,7 +178,10 @@ fn check_head(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> 
 /// Whether a path has a control character in percent signs, as in `%00`.
 fn has_control_escape(path: &str) -> bool {
     path.as_bytes().windows(3).any(|bytes| {
-        bytes[0] == b'%' && (matches!(bytes[1], b'0' | b'1') && bytes[2].is_ascii_hexdigit() || &bytes[1..] == b"7f" || &bytes[1..] == b"7F")
+        bytes[0] == b'%'
+            && (matches!(bytes[1], b'0' | b'1') && bytes[2].is_ascii_hexdigit()
+                || &bytes[1..] == b"7f"
+                || &bytes[1..] == b"7F")
     })
 }
 
@@ -185,13 +196,15 @@ fn check_host(app: &App, version: Version, uri: &Uri, headers: &HeaderMap) -> Re
         (None, None, None) if version < Version::HTTP_11 => return Ok(()),
         (None, None, None) => return Err(Problem::new(Kind::BadRequest, "`host` is missing").closing()),
     };
-    let name = host_name(&host).ok_or_else(|| Problem::new(Kind::BadRequest, "`host` is no host name").closing())?;
+    let name =
+        host_name(&host).ok_or_else(|| Problem::new(Kind::BadRequest, "`host` is no host name").closing())?;
     let ours = |name: &str| {
         let listed = app.settings.hosts.iter().any(|host| host.eq_ignore_ascii_case(name));
         listed || name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
     };
     if app.keys.is_empty() && !ours(name) {
-        let detail = format!("`host` is {}: name it under `hosts` in the settings, or set a key", shown(name));
+        let detail =
+            format!("`host` is {}: name it under `hosts` in the settings, or set a key", shown(name));
         return Err(Problem::new(Kind::BadRequest, detail));
     }
     Ok(())
@@ -208,7 +221,8 @@ fn host_name(host: &str) -> Option<&str> {
     };
     let port = port.strip_prefix(':').unwrap_or(port);
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':');
-    let sound = !name.is_empty() && name.bytes().all(letters) && port.bytes().all(|byte| byte.is_ascii_digit());
+    let sound =
+        !name.is_empty() && name.bytes().all(letters) && port.bytes().all(|byte| byte.is_ascii_digit());
     sound.then_some(name)
 }
 

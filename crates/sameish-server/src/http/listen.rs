@@ -36,8 +36,9 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, mut s
     let mut end: Option<(Instant, Instant)> = None;
     loop {
         let due = end.map(|(least, last)| (Instant::now(), least, last));
-        if due.is_some_and(|(now, least, last)| now >= last || now >= least && app.running.load(Ordering::SeqCst) == 0)
-        {
+        if due.is_some_and(|(now, least, last)| {
+            now >= last || now >= least && app.running.load(Ordering::SeqCst) == 0
+        }) {
             break;
         }
         tokio::select! {
@@ -47,9 +48,12 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, mut s
                     let door = Door { app: app.clone(), router: router.clone(), conn: Arc::clone(&conn) };
                     open.enter(&conn);
                     let (open, closing) = (Arc::clone(&open), closing.clone());
+                    let counted = app.clone();
+                    counted.connections.fetch_add(1, Ordering::Relaxed);
                     tokio::spawn(async move {
                         connection(stream, door, closing).await;
                         open.leave(&conn);
+                        counted.connections.fetch_sub(1, Ordering::Relaxed);
                     });
                 }
                 Err(error) => {

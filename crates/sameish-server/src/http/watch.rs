@@ -4,6 +4,8 @@
 //! client that takes nothing of its answer. Bodies have their own limits where they are read.
 
 use super::sniff::Sniff;
+use crate::ids::Ids;
+use crate::problem::{Kind, PROBLEM_JSON, Problem};
 use crate::settings::Limits;
 use std::io;
 use std::net::SocketAddr;
@@ -79,6 +81,16 @@ pub(crate) struct Watched {
     write: Duration,
     reading: Pin<Box<Sleep>>,
     writing: Option<Pin<Box<Sleep>>>,
+    /// An answer of ours that goes out in place of one of the parser.
+    instead: Option<Instead>,
+}
+
+/// What is written in place of something else.
+struct Instead {
+    bytes: Vec<u8>,
+    written: usize,
+    /// How much the parser believes to have written when this is done.
+    of: usize,
 }
 
 impl Watched {
@@ -92,6 +104,7 @@ impl Watched {
             write: Duration::from_secs(limits.write_seconds),
             reading: Box::pin(tokio::time::sleep(head)),
             writing: None,
+            instead: None,
         }
     }
 
@@ -102,6 +115,10 @@ impl Watched {
 
     /// Fails when the head or the rest has taken too long.
     fn check_reading(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if self.writing.is_some() {
+            // A client that is still taking its answer does not rest.
+            return Ok(());
+        }
         let Some(since) = self.conn.rests_since() else { return Ok(()) };
         let most = if self.conn.phase.load(Ordering::Relaxed) == HEAD { self.head } else { self.rest };
         let end = since + most;
@@ -116,7 +133,9 @@ impl Watched {
 
     fn written(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if wrote.is_ready() {
-            self.writing = None;
+            if self.writing.take().is_some() && self.conn.phase.load(Ordering::Relaxed) == RESTING {
+                self.conn.end();
+            }
             return wrote;
         }
         let write = self.write;
@@ -126,8 +145,62 @@ impl Watched {
     }
 }
 
+/// What a head that can not be parsed gets. The parser answers it by itself, with a status and nothing else; these are the
+/// same statuses in the form that all our errors have.
+fn instead_of(written: &[u8]) -> Option<Instead> {
+    let text = std::str::from_utf8(written).ok()?;
+    let own = text.starts_with("HTTP/1.1 4")
+        && text.ends_with("\r\n\r\n")
+        && text.contains("content-length: 0\r\n");
+    if !own || text.contains("x-request-id") {
+        return None;
+    }
+    let problem = match text.get(9..12)? {
+        "431" => Problem::new(Kind::HeadersTooLarge, "the headers are too large"),
+        "414" => Problem::new(Kind::UriTooLong, "the address is too long"),
+        _ => Problem::new(Kind::BadRequest, "this is not a request in HTTP/1.1"),
+    };
+    let id = Ids::default().next();
+    let body = serde_json::to_string(&problem.body(&id)).ok()?;
+    let status = problem.kind.status();
+    let bytes = format!(
+        "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: {PROBLEM_JSON}\r\nx-request-id: {id}\r\n\
+         x-content-type-options: nosniff\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    Some(Instead { bytes: bytes.into_bytes(), written: 0, of: written.len() })
+}
+
+impl Watched {
+    /// Writes what goes out in place of something else, to its end.
+    fn write_instead(&mut self, cx: &mut Context<'_>) -> Option<Poll<io::Result<usize>>> {
+        let instead = self.instead.as_mut()?;
+        while instead.written < instead.bytes.len() {
+            let wrote = Pin::new(&mut self.stream).poll_write(cx, &instead.bytes[instead.written..]);
+            match wrote {
+                Poll::Ready(Ok(wrote @ 1..)) => instead.written += wrote,
+                Poll::Ready(Ok(0)) => return Some(Poll::Ready(Ok(0))),
+                other => return Some(self.written(cx, other)),
+            }
+        }
+        let of = instead.of;
+        self.instead = None;
+        Some(self.written(cx, Poll::Ready(Ok(of))))
+    }
+
+    fn begins_instead(&mut self, written: &[u8]) {
+        if self.instead.is_none() && self.conn.phase.load(Ordering::Relaxed) != BUSY {
+            self.instead = instead_of(written);
+        }
+    }
+}
+
 impl AsyncRead for Watched {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         if let Poll::Ready(read) = Pin::new(&mut self.stream).poll_read(cx, buf) {
             let bytes = &buf.filled()[before..];
@@ -146,6 +219,10 @@ impl AsyncRead for Watched {
 
 impl AsyncWrite for Watched {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.begins_instead(buf);
+        if let Some(wrote) = self.write_instead(cx) {
+            return wrote;
+        }
         let wrote = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.written(cx, wrote)
     }
@@ -155,6 +232,12 @@ impl AsyncWrite for Watched {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let [only] = bufs {
+            self.begins_instead(only);
+        }
+        if let Some(wrote) = self.write_instead(cx) {
+            return wrote;
+        }
         let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
         self.written(cx, wrote)
     }

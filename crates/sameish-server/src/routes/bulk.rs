@@ -122,7 +122,10 @@ impl HttpBody for Answers {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 }
@@ -403,7 +406,8 @@ impl Lines {
             return Ok(());
         }
         if self.documents == self.most_documents {
-            let detail = format!("more than {} documents in one request: send the rest in another", self.documents);
+            let detail =
+                format!("more than {} documents in one request: send the rest in another", self.documents);
             return Err(Problem::new(Kind::TooLarge, detail));
         }
         self.count += 1;

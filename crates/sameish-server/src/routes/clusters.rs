@@ -43,7 +43,10 @@ pub(crate) async fn list(
     params(("collection" = String, Path), ("cluster" = u64, Path, description = "The cluster's id")),
     responses((status = 200, description = "The cluster", body = ClusterDetailAnswer))
 )]
-pub(crate) async fn show(State(app): State<App>, Names([name, cluster]): Names<2>) -> Result<Response, Problem> {
+pub(crate) async fn show(
+    State(app): State<App>,
+    Names([name, cluster]): Names<2>,
+) -> Result<Response, Problem> {
     let found = app.work(move |app| {
         let collection = app.collection(&name)?;
         let absent = || Problem::new(Kind::NotFound, format!("no cluster has the id `{}`", shown(&cluster)));
@@ -60,13 +63,18 @@ fn page(query: Option<&str>, collection: &str, most: usize) -> Result<ClustersPa
     for (name, value) in pairs(query, &["limit", "cursor"], &mut errors) {
         if name == "cursor" {
             page.before = Some(read_cursor(collection, &value).ok_or_else(|| {
-                Problem::new(Kind::BadCursor, "`cursor` must be the `next` of a page of this list, as it came")
+                Problem::new(
+                    Kind::BadCursor,
+                    "`cursor` must be the `next` of a page of this list, as it came",
+                )
             })?);
             continue;
         }
         match limit(&value, most) {
             Some(limit) => page.limit = limit,
-            None => errors.push(FieldError::new("?limit", "out_of_range", "must be a whole number of at least 1")),
+            None => {
+                errors.push(FieldError::new("?limit", "out_of_range", "must be a whole number of at least 1"))
+            }
         }
     }
     match errors.is_empty() {

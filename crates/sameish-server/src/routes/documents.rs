@@ -100,7 +100,9 @@ pub(crate) async fn replace(
         meant.iter().try_for_each(check_reserved)?;
         let id = match &new.id {
             Some(given) if meant.contains(given) => given.clone(),
-            Some(_) => return Err(Problem::field("/id", "invalid", "is another than in the address: leave it out")),
+            Some(_) => {
+                return Err(Problem::field("/id", "invalid", "is another than in the address: leave it out"));
+            }
             None => existing(&collection, &meant)?,
         };
         new.id = Some(id.clone());

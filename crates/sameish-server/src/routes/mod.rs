@@ -141,7 +141,8 @@ mod tests {
         for range in ["*/*", "application/*", "application/json", "APPLICATION/JSON;q=0.1", " */* ;q=0.8"] {
             assert!(admits(range, "application/json"), "{range}");
         }
-        for range in ["", "text/html", "application/xml", "application/json;q=0", "text/*", "application/jso"] {
+        for range in ["", "text/html", "application/xml", "application/json;q=0", "text/*", "application/jso"]
+        {
             assert!(!admits(range, "application/json"), "{range}");
         }
         assert!(admits("application/json", NDJSON));

@@ -35,11 +35,15 @@ pub(crate) async fn snapshot(State(app): State<App>, request: Request) -> Result
             true => SnapshotRequest::default(),
             false => SnapshotRequest::read(Json::parse(&payload.bytes)?)?,
         };
-        let folder = working.settings.snapshots.clone().unwrap_or_else(|| working.catalog.folder().join("snapshots"));
+        let folder =
+            working.settings.snapshots.clone().unwrap_or_else(|| working.catalog.folder().join("snapshots"));
         let name = asked.name.unwrap_or_else(|| working.ids.next());
         let path = folder.join(&name);
         if path.exists() {
-            return Err(Problem::new(Kind::Conflict, format!("there is a snapshot named `{name}`: use another name")));
+            return Err(Problem::new(
+                Kind::Conflict,
+                format!("there is a snapshot named `{name}`: use another name"),
+            ));
         }
         working.catalog.snapshot(&path)?;
         let path = std::path::absolute(&path).unwrap_or(path);
@@ -122,7 +126,10 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
         Health::Full => "full",
         Health::ReadOnly => "read_only",
         Health::Failed(_) => {
-            return Err(Problem::new(Kind::StorageFailed, "writing failed: reads go on, writes stop until a restart"));
+            return Err(Problem::new(
+                Kind::StorageFailed,
+                "writing failed: reads go on, writes stop until a restart",
+            ));
         }
     };
     Ok(json(StatusCode::OK, &HealthAnswer { status }))

@@ -3,7 +3,9 @@
 use super::{Id, rounded};
 use crate::problem::ProblemBody;
 use sameish::{Comparison, Content, Evidence, Match, Passage, Status};
-use sameish_store::{ClusterDetail, ClusterMember, ClusterSummary, Inserted, Outcome, Similar, SimilarDocuments, Stats, Stored};
+use sameish_store::{
+    ClusterDetail, ClusterMember, ClusterSummary, Inserted, Outcome, Similar, SimilarDocuments, Stats, Stored,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -378,13 +380,29 @@ pub(crate) struct ClusterAnswer {
     pub(crate) id: u64,
     /// How many documents it has.
     pub(crate) size: u64,
-    /// The one that stands for it: the first that came.
-    pub(crate) center: MemberAnswer,
+    /// The id of the one that stands for it: the first that came. What follows is of that one.
+    pub(crate) center: Id,
+    pub(crate) title: Option<String>,
+    pub(crate) host: Option<String>,
+    pub(crate) url: Option<String>,
+    pub(crate) published_at: Option<String>,
+    #[schema(format = DateTime)]
+    pub(crate) arrived_at: String,
 }
 
 impl From<ClusterSummary> for ClusterAnswer {
     fn from(cluster: ClusterSummary) -> ClusterAnswer {
-        ClusterAnswer { id: cluster.id.0, size: cluster.size, center: cluster.center.into() }
+        let center = MemberAnswer::from(cluster.center);
+        ClusterAnswer {
+            id: cluster.id.0,
+            size: cluster.size,
+            center: center.id,
+            title: center.title,
+            host: center.host,
+            url: center.url,
+            published_at: center.published_at,
+            arrived_at: center.arrived_at,
+        }
     }
 }
 

@@ -37,7 +37,11 @@ pub(crate) fn search_options(query: Option<&str>, limits: &Limits) -> Result<Sim
     let mut errors = Vec::new();
     for (name, value) in pairs(query, &["limit", "min_similarity", "evidence"], &mut errors) {
         let wrong = |expected: &str| {
-            FieldError::new(format!("?{name}"), "out_of_range", format!("is `{}`: must be {expected}", shown(&value)))
+            FieldError::new(
+                format!("?{name}"),
+                "out_of_range",
+                format!("is `{}`: must be {expected}", shown(&value)),
+            )
         };
         match name {
             "limit" => match limit(&value, limits.results) {
@@ -196,7 +200,9 @@ impl CompareTexts {
         let tokens = fields.integer("min_tokens", 1..=1_000_000);
         fields.finish()?;
         match (a, b) {
-            (Some(a), Some(b)) => Ok((a, b, preset.unwrap_or_default(), tokens.map_or(PASSAGE, |n| n as usize))),
+            (Some(a), Some(b)) => {
+                Ok((a, b, preset.unwrap_or_default(), tokens.map_or(PASSAGE, |n| n as usize)))
+            }
             _ => Err(Problem::field("/a", "missing", "must be there")),
         }
     }
@@ -206,7 +212,11 @@ fn side(fields: &mut Fields<'_>, name: &str, limits: &Limits) -> Option<String> 
     match fields.take(name) {
         Some(Json::Text(text)) if text.len() <= limits.text_bytes => return Some(text.into_owned()),
         Some(Json::Text(text)) => {
-            fields.wrong(name, "too_large", format!("has {} bytes: at most {}", text.len(), limits.text_bytes));
+            fields.wrong(
+                name,
+                "too_large",
+                format!("has {} bytes: at most {}", text.len(), limits.text_bytes),
+            );
         }
         Some(other) => fields.wrong(name, "wrong_type", format!("is {}: must be a string", other.kind())),
         None => fields.wrong(name, "missing", "must be there: the text to compare"),
@@ -318,7 +328,10 @@ impl SnapshotRequest {
         let mut fields = Fields::of(json, "")?;
         let name = fields.text("name", 100);
         let letters = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        if name.as_ref().is_some_and(|name| name.is_empty() || name.starts_with('.') || !name.bytes().all(letters)) {
+        if name
+            .as_ref()
+            .is_some_and(|name| name.is_empty() || name.starts_with('.') || !name.bytes().all(letters))
+        {
             fields.wrong("name", "invalid", "must be letters, digits, -, _ and ., and not begin with .");
         }
         fields.finish()?;

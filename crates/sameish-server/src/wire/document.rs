@@ -149,13 +149,17 @@ mod tests {
 
     fn read(json: &str) -> Result<New, Vec<(String, String)>> {
         let found = New::read(Json::parse(json.as_bytes()).unwrap(), &Limits::default());
-        found.map_err(|problem| problem.errors.into_iter().map(|e| (e.pointer, e.code.into_owned())).collect())
+        found
+            .map_err(|problem| problem.errors.into_iter().map(|e| (e.pointer, e.code.into_owned())).collect())
     }
 
     #[test]
     fn source_and_host_are_one_field() {
         assert_eq!(read(r#"{"text":"x","host":"h"}"#).ok().unwrap().source.as_deref(), Some("h"));
-        assert_eq!(read(r#"{"text":"x","host":"h","source":"s"}"#).ok().unwrap().source.as_deref(), Some("s"));
+        assert_eq!(
+            read(r#"{"text":"x","host":"h","source":"s"}"#).ok().unwrap().source.as_deref(),
+            Some("s")
+        );
     }
 
     #[test]
@@ -186,7 +190,10 @@ mod tests {
 
     #[test]
     fn a_date_in_the_future_is_flagged() {
-        assert_eq!(read(r#"{"text":"x","published_at":"9999-01-01"}"#).ok().unwrap().warnings, ["published_in_future"]);
+        assert_eq!(
+            read(r#"{"text":"x","published_at":"9999-01-01"}"#).ok().unwrap().warnings,
+            ["published_in_future"]
+        );
         assert!(read(r#"{"text":"x","published_at":"2024-01-01"}"#).ok().unwrap().warnings.is_empty());
     }
 }

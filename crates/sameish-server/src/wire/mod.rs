@@ -8,7 +8,9 @@ mod document;
 mod id;
 
 pub(crate) use answers::*;
-pub(crate) use ask::{limit, pairs, CollectionSettings, CompareTexts, SearchParams, SnapshotRequest, TextQuery, search_options};
+pub(crate) use ask::{
+    CollectionSettings, CompareTexts, SearchParams, SnapshotRequest, TextQuery, limit, pairs, search_options,
+};
 pub(crate) use document::{New, NewDocument, now};
 pub(crate) use id::{Id, addressed, check_reserved};
 

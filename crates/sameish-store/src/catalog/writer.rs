@@ -167,7 +167,10 @@ impl Writer {
                 Request::Insert { live, documents, reply } => inserts.push((live, documents, reply)),
                 Request::Delete { live, ids, reply } => deletes.push((live, ids, reply)),
                 Request::Replace { live, new, reply } => {
-                    let answer = self.guarded(|writer| writer.replace(&live, *new));
+                    let answer = self.guarded(|writer| {
+                        writer.store.keep_room()?;
+                        writer.replace(&live, *new)
+                    });
                     _ = reply.send(answer);
                 }
                 Request::Run(job) => job(self),
@@ -177,13 +180,20 @@ impl Writer {
         if !inserts.is_empty() {
             let (work, replies): (Vec<_>, Vec<_>) =
                 inserts.into_iter().map(|(live, documents, reply)| ((live, documents), reply)).unzip();
-            let answers = self.guarded(|writer| writer.insert_all(work));
+            let answers = self.guarded(|writer| {
+                writer.store.keep_room()?;
+                writer.insert_all(work)
+            });
             answer_all(replies, answers);
         }
         if !deletes.is_empty() {
             let (work, replies): (Vec<_>, Vec<_>) =
                 deletes.into_iter().map(|(live, ids, reply)| ((live, ids), reply)).unzip();
-            let answers = self.guarded(|writer| writer.delete_all(&work));
+            let answers = self.guarded(|writer| match writer.delete_all(&work) {
+                // For this there is room even on a full disk.
+                Err(Error::Full) if writer.store.give_room() => writer.delete_all(&work),
+                answers => answers,
+            });
             answer_all(replies, answers);
         }
         true

@@ -7,9 +7,11 @@
 //! schema.rs   tables, versions, whose file it is
 //! read.rs     questions
 //! write.rs    changes
+//! room.rs     room for deletes on a full disk
 //! ```
 
 mod read;
+mod room;
 mod schema;
 mod write;
 
@@ -21,12 +23,17 @@ use std::path::{Path, PathBuf};
 /// The name of the file in its folder.
 pub(crate) const FILE: &str = "sameish.db";
 
+/// Pages of the write-ahead log after which it is copied back.
+const LOG_PAGES: u32 = 4000;
+
 /// Documents in a SQLite file.
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Connection,
     path: PathBuf,
     mode: Mode,
+    /// Whether there is room for deletes on a full disk.
+    has_room: bool,
 }
 
 /// How a file is opened.
@@ -107,14 +114,20 @@ impl SqliteStore {
         connection.execute_batch(settings).map_err(wrong)?;
         if !read_only {
             let settings = "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -32768;
-                PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 33554432;";
+                PRAGMA journal_size_limit = 33554432;";
             connection.execute_batch(settings).map_err(wrong)?;
+            connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(wrong)?;
         }
-        Ok(SqliteStore { connection, path: path.to_owned(), mode })
+        Ok(SqliteStore { connection, path: path.to_owned(), mode, has_room: false })
     }
 
     fn difference(&self, steps: &[&str]) -> rusqlite::Result<Option<String>> {
         schema::difference(&self.connection, steps)
+    }
+
+    fn set_log_pages(&self, pages: u32) -> Result<()> {
+        let set = self.connection.pragma_update(None, "wal_autocheckpoint", pages);
+        set.map_err(|error| self.wrong(error))
     }
 
     fn back_up_before_upgrade(&self, format: i64) -> Result<()> {
@@ -141,6 +154,21 @@ impl Store for SqliteStore {
     fn settle(&mut self) -> Result<()> {
         let done = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         done.map_err(|error| self.wrong(error))
+    }
+
+    fn keep_room(&mut self) -> Result<()> {
+        if !self.has_room {
+            room::keep(&self.path).map_err(|source| Error::io(&self.path, source))?;
+            self.set_log_pages(LOG_PAGES)?;
+            self.has_room = true;
+        }
+        Ok(())
+    }
+
+    fn give_room(&mut self) -> bool {
+        self.has_room = false;
+        // Copying the log back would take the room away from the deletes.
+        room::give(&self.path) && self.set_log_pages(0).is_ok()
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>> {
