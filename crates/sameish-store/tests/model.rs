@@ -67,7 +67,7 @@ impl Model {
 
 fn text(random: &mut SplitMix64) -> String {
     let subject = random.next() % 6;
-    let length = if random.next() % 8 == 0 { 4 } else { 40 };
+    let length = if random.next().is_multiple_of(8) { 4 } else { 40 };
     let word = |at: u64, random: &mut SplitMix64| match random.next() % 20 {
         0 => format!("other{}", random.next() % 3),
         _ => format!("word{at}of{subject}"),
@@ -172,7 +172,7 @@ fn random_changes(seed: u64, steps: usize) {
                     .docs
                     .values()
                     .map(|(id, _)| id.clone())
-                    .filter(|_| random.next() % 4 == 0)
+                    .filter(|_| random.next().is_multiple_of(4))
                     .collect();
                 let gone = collection.delete_many(ids.clone()).unwrap();
                 assert!(gone.iter().all(|gone| *gone));

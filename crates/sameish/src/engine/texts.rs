@@ -47,14 +47,14 @@ impl Text {
 #[derive(Clone, Debug)]
 pub(super) enum Docs {
     One(u64, u32),
-    Several(Box<BTreeMap<u64, u32>>),
+    Several(BTreeMap<u64, u32>),
 }
 
 impl Docs {
     pub(super) fn insert(&mut self, arrival: u64, doc: u32) {
         match self {
             Docs::One(first, other) => {
-                *self = Docs::Several(Box::new(BTreeMap::from([(*first, *other), (arrival, doc)])));
+                *self = Docs::Several(BTreeMap::from([(*first, *other), (arrival, doc)]));
             }
             Docs::Several(docs) => _ = docs.insert(arrival, doc),
         }
@@ -84,7 +84,7 @@ impl Docs {
 #[derive(Clone, Debug)]
 pub(super) enum Numbers {
     One(u32),
-    Several(Box<Vec<u32>>),
+    Several(Box<[u32]>),
 }
 
 impl Numbers {
@@ -97,8 +97,8 @@ impl Numbers {
 
     pub(super) fn push(&mut self, number: u32) {
         match self {
-            Numbers::One(first) => *self = Numbers::Several(Box::new(vec![*first, number])),
-            Numbers::Several(numbers) => numbers.push(number),
+            Numbers::One(first) => *self = Numbers::Several(Box::new([*first, number])),
+            Numbers::Several(numbers) => *numbers = [&numbers[..], &[number]].concat().into(),
         }
     }
 
@@ -107,7 +107,7 @@ impl Numbers {
         match self {
             Numbers::One(only) => *only == number,
             Numbers::Several(numbers) => {
-                numbers.retain(|&other| other != number);
+                *numbers = numbers.iter().copied().filter(|&other| other != number).collect();
                 numbers.is_empty()
             }
         }
