@@ -35,6 +35,7 @@ Examples:
   sameish fingerprint articles.jsonl.gz -o sketches.jsonl
   sameish eval found.jsonl truth.jsonl
   sameish tune articles.jsonl
+  sameish serve --demo
   sameish index build news/ articles.jsonl --preset articles
 
 `sameish COMMAND --help` says more, with examples.

@@ -56,9 +56,9 @@ fn no_route_but_health_is_open() {
                 answer.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")),
                 "{method} {path}"
             );
-            answer.is_problem(401);
+            answer.problem(401);
         }
-        with(&service, &method, &format!("{path}?key={WRITE}&api_key={WRITE}"), &[]).is_problem(401);
+        with(&service, &method, &format!("{path}?key={WRITE}&api_key={WRITE}"), &[]).problem(401);
     }
 }
 
@@ -70,7 +70,7 @@ fn a_reading_key_reads_and_a_writing_key_does_all() {
         let reader = with(&service, &method, &path, &[&format!("Bearer {READ}")]);
         match method == "GET" || asks {
             true => assert!(!matches!(reader.status, 401 | 403), "{method} {path}: {}", reader.status),
-            false => drop(reader.is_problem(403)),
+            false => drop(reader.problem(403)),
         }
         let writer = with(&service, &method, &path, &[&format!("Bearer {WRITE}")]);
         assert!(!matches!(writer.status, 401 | 403), "{method} {path}: {}", writer.status);
@@ -84,15 +84,15 @@ fn the_answer_comes_before_the_body() {
     let whole = request("POST", "/api/v1/articles", &[JSON], &vec![b' '; 100_000]);
     let head = whole.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
     stream.write_all(&whole[..head]).unwrap();
-    common::read_answer(&mut BufReader::new(stream), false).is_problem(401);
+    common::read_answer(&mut BufReader::new(stream), false).problem(401);
 }
 
 #[test]
 fn unknown_paths_tell_nothing_without_a_key() {
     let service = service();
     for path in ["/nothing", "/api/v1/absent/1", "/api/v1/articles/1"] {
-        with(&service, "GET", path, &[]).is_problem(401);
-        with(&service, "GET", path, &[&format!("Bearer {READ}")]).is_problem(404);
+        with(&service, "GET", path, &[]).problem(401);
+        with(&service, "GET", path, &[&format!("Bearer {READ}")]).problem(404);
     }
 }
 
@@ -110,7 +110,7 @@ fn a_key_has_its_pace_and_others_their_own() {
     assert_eq!(statuses[0].status, 200);
     let last = statuses.into_iter().last().unwrap();
     assert!(last.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
-    last.is_problem(429);
+    last.problem(429);
     with(&service, "GET", "/api/v1/stats", &["Bearer calm"]).is(200);
 }
 

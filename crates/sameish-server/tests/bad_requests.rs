@@ -29,7 +29,7 @@ fn broken_json_is_400_with_its_place() {
         (b"{\"text\":1e999999}", None),
     ];
     for (body, offset) in cases {
-        let problem = service.send("POST", ARTICLES, &[JSON], body).is_problem(400);
+        let problem = service.send("POST", ARTICLES, &[JSON], body).problem(400);
         assert!(problem["offset"].is_u64(), "{problem}");
         if let Some(offset) = offset {
             assert_eq!(problem["offset"], offset, "{problem}");
@@ -56,12 +56,12 @@ fn wrong_fields_are_422_with_a_pointer() {
         (json!({"text": "x", "url": "u".repeat(9_000)}), "/url", "too_long"),
     ];
     for (body, pointer, code) in cases {
-        service.post(ARTICLES, body).is_wrong_at(pointer, code);
+        service.post(ARTICLES, body).wrong_at(pointer, code);
     }
-    let problem = service.post(ARTICLES, json!({"text": 7, "title": 7, "x": 7})).is_problem(422);
+    let problem = service.post(ARTICLES, json!({"text": 7, "title": 7, "x": 7})).problem(422);
     assert_eq!(problem["errors"].as_array().unwrap().len(), 3);
     for body in ["[]", "7", "null", "\"text\""] {
-        service.post(ARTICLES, body).is_problem(422);
+        service.post(ARTICLES, body).problem(422);
     }
 }
 
@@ -70,19 +70,19 @@ fn types_and_encodings_that_are_not_taken_are_415() {
     let service = Service::start();
     let body = json!({"text": "some text"}).to_string();
     let post = |headers: &[(&str, &str)]| service.send("POST", ARTICLES, headers, body.as_bytes());
-    post(&[]).is_problem(415);
+    post(&[]).problem(415);
     for kind in
         ["text/plain", "application/json; charset=latin1", "application/x-www-form-urlencoded", "nonsense"]
     {
-        post(&[("content-type", kind)]).is_problem(415);
+        post(&[("content-type", kind)]).problem(415);
     }
     post(&[("content-type", "application/json; charset=utf-8")]).is(201);
     for encoding in ["br", "gzip, gzip", "deflate"] {
-        post(&[JSON, ("content-encoding", encoding)]).is_problem(415);
+        post(&[JSON, ("content-encoding", encoding)]).problem(415);
     }
-    post(&[JSON, ("accept", "text/html")]).is_problem(406);
+    post(&[JSON, ("accept", "text/html")]).problem(406);
     post(&[JSON, ("accept", "text/html, application/*;q=0.1")]).is(201);
-    service.send("GET", "/metrics", &[("accept", "application/json")], b"").is_problem(406);
+    service.send("GET", "/metrics", &[("accept", "application/json")], b"").problem(406);
 }
 
 #[test]
@@ -91,11 +91,11 @@ fn packed_bodies_have_the_same_limits() {
     let headers = [JSON, ("content-encoding", "gzip")];
     let good = gzip(json!({"text": article(1, 60)}).to_string().as_bytes());
     service.send("POST", ARTICLES, &headers, &good).is(201);
-    service.send("POST", ARTICLES, &headers, &good[..good.len() - 9]).is_problem(400);
-    service.send("POST", ARTICLES, &headers, b"not gzip at all").is_problem(400);
+    service.send("POST", ARTICLES, &headers, &good[..good.len() - 9]).problem(400);
+    service.send("POST", ARTICLES, &headers, b"not gzip at all").problem(400);
     let bomb = gzip(&vec![b' '; 64 << 20]);
     assert!(bomb.len() < 100_000);
-    service.send("POST", ARTICLES, &headers, &bomb).is_problem(413);
+    service.send("POST", ARTICLES, &headers, &bomb).problem(413);
     let lines = [("content-type", "application/x-ndjson"), ("content-encoding", "gzip")];
     let answers =
         service.send("POST", "/api/v1/articles/bulk", &lines, &gzip(&vec![b'x'; 300 << 20])).is(200).text();
@@ -107,7 +107,7 @@ fn packed_bodies_have_the_same_limits() {
 fn paths_methods_and_options() {
     let service = Service::start();
     for path in ["/nothing", "/api", "/api/v1", "/api/v1/a/b/c/d", "/api/v1/articles/", "/.git/config"] {
-        service.get(path).is_problem(404);
+        service.get(path).problem(404);
     }
     for (method, path, allowed) in [
         ("PATCH", "/api/v1/articles", "GET,HEAD,POST,PUT"),
@@ -121,7 +121,7 @@ fn paths_methods_and_options() {
         let mut allow: Vec<&str> = answer.header("allow").unwrap().split(',').collect();
         allow.sort_unstable();
         assert_eq!(allow.join(","), allowed, "{method} {path}");
-        answer.is_problem(405);
+        answer.problem(405);
     }
     let options = service.send("OPTIONS", "/api/v1/articles", &[], b"").is(204);
     assert!(options.header("allow").unwrap().contains("POST"));
@@ -135,7 +135,7 @@ fn paths_methods_and_options() {
 fn what_is_too_large_is_413_414_or_431() {
     let service = Service::start();
     let body = vec![b' '; (8 << 20) + 1];
-    service.send("POST", ARTICLES, &[JSON], &body).is_problem(413);
+    service.send("POST", ARTICLES, &[JSON], &body).problem(413);
     // The length alone is enough: nothing has been sent.
     let mut stream = service.connect();
     let head = format!(
@@ -144,7 +144,7 @@ fn what_is_too_large_is_413_414_or_431() {
     stream.write_all(head.as_bytes()).unwrap();
     let answer = read_answer(&mut BufReader::new(stream), false);
     assert_eq!(answer.header("connection"), Some("close"));
-    answer.is_problem(413);
+    answer.problem(413);
 
     let mut chunked = format!(
         "POST {ARTICLES} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -155,17 +155,17 @@ fn what_is_too_large_is_413_414_or_431() {
         chunked.extend_from_slice(&vec![b' '; 1 << 20]);
         chunked.extend_from_slice(b"\r\n");
     }
-    service.raw(&chunked).is_problem(413);
+    service.raw(&chunked).problem(413);
 
-    let problem = service.post(ARTICLES, json!({"text": "x".repeat((1 << 20) + 1)})).is_problem(413);
+    let problem = service.post(ARTICLES, json!({"text": "x".repeat((1 << 20) + 1)})).problem(413);
     assert_eq!(problem["errors"][0]["pointer"], "/text");
     service.post(ARTICLES, json!({"text": "x".repeat(1 << 20)})).is(201);
 
-    service.get(&format!("/{}", "x".repeat(9 << 10))).is_problem(414);
-    service.send("GET", "/health/live", &[("x-long", &"x".repeat(33 << 10))], b"").is_problem(431);
+    service.get(&format!("/{}", "x".repeat(9 << 10))).problem(414);
+    service.send("GET", "/health/live", &[("x-long", &"x".repeat(33 << 10))], b"").problem(431);
     let many: Vec<(String, String)> = (0..101).map(|i| (format!("x-{i}"), "v".to_owned())).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    service.send("GET", "/health/live", &many, b"").is_problem(431);
+    service.send("GET", "/health/live", &many, b"").problem(431);
     service.send("GET", "/health/live", &many[..90], b"").is(200);
     // Beyond what is parsed at all.
     assert!(matches!(
@@ -194,7 +194,7 @@ fn heads_with_two_meanings_are_refused_and_closed() {
     ] {
         let answer = service.raw(format!("{head}{body}"));
         assert_eq!(answer.header("connection"), Some("close"), "{head}");
-        answer.is_problem(400);
+        answer.problem(400);
     }
     let chunks = format!("{post}transfer-encoding: chunked\r\n\r\nzz\r\n{body}\r\n0\r\n\r\n");
     assert!(matches!(service.raw(chunks).status, 0 | 400));
@@ -204,16 +204,16 @@ fn heads_with_two_meanings_are_refused_and_closed() {
 #[test]
 fn hosts_are_checked() {
     let service = Service::start();
-    service.raw("GET /health/live HTTP/1.1\r\n\r\n").is_problem(400);
+    service.raw("GET /health/live HTTP/1.1\r\n\r\n").problem(400);
     for host in ["evil.example", "localhost.evil.example", "a b", "x@localhost", ""] {
-        service.raw(format!("GET /health/live HTTP/1.1\r\nhost: {host}\r\n\r\n")).is_problem(400);
+        service.raw(format!("GET /health/live HTTP/1.1\r\nhost: {host}\r\n\r\n")).problem(400);
     }
     for host in ["localhost", "LOCALHOST:1", "127.0.0.1:80", "[::1]:80"] {
         service
             .raw(format!("GET /health/live HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"))
             .is(200);
     }
-    service.raw("GET /health/live HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\n\r\n").is_problem(400);
+    service.raw("GET /health/live HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\n\r\n").problem(400);
     service.raw("GET /health/live HTTP/1.0\r\n\r\n").is(200);
 }
 
@@ -221,9 +221,9 @@ fn hosts_are_checked() {
 fn paths_are_taken_literally() {
     let service = Service::start();
     for path in ["/api/v1/articles/%00", "/api/v1/articles/a%0Ab", "/%7F"] {
-        service.get(path).is_problem(400);
+        service.get(path).problem(400);
     }
-    service.get("/api/v1/articles/%ff").is_problem(400);
+    service.get("/api/v1/articles/%ff").problem(400);
     service.post(ARTICLES, json!({"id": "../../etc/passwd", "text": article(1, 60)})).is(201);
     assert_eq!(
         service.get("/api/v1/articles/..%2F..%2Fetc%2Fpasswd").is(200).json()["id"],
@@ -288,7 +288,7 @@ fn a_body_that_ends_early_stores_nothing() {
     stream.write_all(&whole[..whole.len() - 2]).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     assert!(matches!(read_answer(&mut BufReader::new(stream), false).status, 0 | 400 | 408));
-    service.get("/api/v1/articles/1").is_problem(404);
+    service.get("/api/v1/articles/1").problem(404);
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn clients_that_wait_are_closed() {
     let mut stream = service.connect();
     stream.write_all(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     assert!(closed(stream).starts_with("HTTP/1.1 200 "));
-    service.get("/api/v1/articles/1").is_problem(404);
+    service.get("/api/v1/articles/1").problem(404);
 }
 
 #[test]
@@ -356,12 +356,12 @@ fn limits_of_a_search_are_checked() {
         "evidence=maybe",
         "typo=1",
     ] {
-        service.get(&format!("/api/v1/articles/1/similar?{query}")).is_problem(422);
+        service.get(&format!("/api/v1/articles/1/similar?{query}")).problem(422);
     }
     service.get("/api/v1/articles/1/similar?limit=1000000000").is(200);
     service
         .post("/api/v1/articles/query", json!({"text": "x", "limit": 0}))
-        .is_wrong_at("/limit", "out_of_range");
+        .wrong_at("/limit", "out_of_range");
 }
 
 #[test]

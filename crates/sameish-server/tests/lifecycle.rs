@@ -56,12 +56,12 @@ fn stopping_finishes_what_runs_and_refuses_what_comes() {
     service.get("/health/live").is(200);
     let refused = service.post("/api/v1/copies", json!({"id": 2, "text": "too late"}));
     assert_eq!(refused.header("connection"), Some("close"));
-    refused.is_problem(503);
+    refused.problem(503);
     running.write_all(&whole[whole.len() - 3..]).unwrap();
     read_answer(&mut BufReader::new(running), false).is(201);
     let service = Service::over(service.stop(), |_| {});
     service.get("/api/v1/copies/1").is(200);
-    service.get("/api/v1/copies/2").is_problem(404);
+    service.get("/api/v1/copies/2").problem(404);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn beyond_the_queue_it_is_503_with_a_time() {
     for answer in answers {
         if answer.status != 200 {
             assert!(answer.header("retry-after").is_some());
-            answer.is_problem(503);
+            answer.problem(503);
         }
     }
     service.get("/api/v1/articles/1/similar").is(200);
@@ -103,7 +103,7 @@ fn the_client_may_name_its_request() {
     let service = Service::start();
     let answer = service.send("GET", "/nothing", &[("x-request-id", "trace-17")], b"");
     assert_eq!(answer.header("x-request-id"), Some("trace-17"));
-    assert_eq!(answer.is_problem(404)["request_id"], "trace-17");
+    assert_eq!(answer.problem(404)["request_id"], "trace-17");
     let odd = service.send("GET", "/nothing", &[("x-request-id", "<b>")], b"");
     assert_eq!(odd.header("x-request-id").unwrap().len(), 26);
 }

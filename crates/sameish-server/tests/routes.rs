@@ -31,15 +31,15 @@ fn a_document_is_stored_shown_replaced_and_deleted() {
 
     assert_eq!(service.post("/api/v1/articles", &document).is(200).json()["status"], "unchanged");
     let other = json!({"id": "a/b?c é", "text": article(2, 80)});
-    service.post("/api/v1/articles", &other).is_problem(409);
+    service.post("/api/v1/articles", &other).problem(409);
     assert_eq!(service.put(path, &other).is(200).json()["status"], "replaced");
     assert_eq!(service.get(path).json()["text"], other["text"]);
     assert_eq!(service.put("/api/v1/articles/new", json!({"text": "some text"})).is(201).json()["id"], "new");
 
     assert!(service.delete(path).is(204).body.is_empty());
-    service.get(path).is_problem(404);
-    service.delete(path).is_problem(404);
-    service.delete(path).is_problem(404);
+    service.get(path).problem(404);
+    service.delete(path).problem(404);
+    service.delete(path).problem(404);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_document_without_an_id_gets_one() {
     let again = service.send("POST", "/api/v1/articles", &key, body.as_bytes()).is(200).json();
     assert_eq!((&once["id"], again["status"].as_str()), (&again["id"], Some("unchanged")));
     let other = json!({"text": article(3, 60)}).to_string();
-    service.send("POST", "/api/v1/articles", &key, other.as_bytes()).is_problem(409);
+    service.send("POST", "/api/v1/articles", &key, other.as_bytes()).problem(409);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn ids_keep_their_type() {
     let service = Service::start();
     service.post("/api/v1/copies", json!({"id": 7, "text": "the integer seven is here"})).is(201);
     assert_eq!(service.get("/api/v1/copies/7").json()["id"], json!(7));
-    service.get("/api/v1/copies/%227%22").is_problem(404);
+    service.get("/api/v1/copies/%227%22").problem(404);
     service.post("/api/v1/copies", json!({"id": "7", "text": "the text seven is here"})).is(201);
     assert_eq!(service.get("/api/v1/copies/7").json()["id"], json!(7));
     assert_eq!(service.get("/api/v1/copies/%227%22").json()["id"], json!("7"));
@@ -78,7 +78,7 @@ fn ids_keep_their_type() {
         service.post("/api/v1/copies", json!({"id": id, "text": "a large one"})).is(201);
         assert_eq!(service.get(&format!("/api/v1/copies/{id}")).is(200).json()["id"], id);
     }
-    service.put("/api/v1/copies/8", json!({"id": "9", "text": "x"})).is_wrong_at("/id", "invalid");
+    service.put("/api/v1/copies/8", json!({"id": "9", "text": "x"})).wrong_at("/id", "invalid");
     assert_eq!(service.put("/api/v1/copies/8", json!({"id": "8", "text": "x"})).is(201).json()["id"], "8");
 }
 
@@ -86,11 +86,11 @@ fn ids_keep_their_type() {
 fn reserved_ids_are_refused() {
     let service = Service::start();
     for id in ["bulk", "query", "clusters"] {
-        service.post("/api/v1/copies", json!({"id": id, "text": "x"})).is_wrong_at("/id", "reserved");
+        service.post("/api/v1/copies", json!({"id": id, "text": "x"})).wrong_at("/id", "reserved");
         let answer = service.put(&format!("/api/v1/copies/{id}"), json!({"text": "x"}));
         assert!(matches!(answer.status, 405 | 422), "{}", answer.status);
     }
-    service.put("/api/v1/copies/%62ulk", json!({"text": "x"})).is_wrong_at("/id", "reserved");
+    service.put("/api/v1/copies/%62ulk", json!({"text": "x"})).wrong_at("/id", "reserved");
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn similar_has_the_shape_of_the_seed() {
     let passage = &evidence["passages"][0];
     assert!(passage["a_end"].as_u64() > passage["a_start"].as_u64());
     assert_eq!(service.get("/api/v1/articles/1/similar?min_similarity=1").json()["similar"], json!([]));
-    service.get("/api/v1/articles/4/similar").is_problem(404);
-    service.get("/api/v1/nothing/1/similar").is_problem(404);
+    service.get("/api/v1/articles/4/similar").problem(404);
+    service.get("/api/v1/nothing/1/similar").problem(404);
 }
 
 #[test]
@@ -147,9 +147,9 @@ fn two_texts_are_compared() {
     assert_eq!(answer["similarity"], 0.75);
     assert_eq!(answer["simhash_distance"], 9);
     assert_eq!(answer["passages"][0]["text"], "The quick brown fox jumps over the lazy");
-    service.post("/api/v1/compare", json!({"a": a})).is_wrong_at("/b", "missing");
-    service.post("/api/v1/compare", json!({"a": a, "b": b, "preset": "x"})).is_wrong_at("/preset", "invalid");
-    service.post("/api/v1/compare", json!({"a": a, "b": 7})).is_wrong_at("/b", "wrong_type");
+    service.post("/api/v1/compare", json!({"a": a})).wrong_at("/b", "missing");
+    service.post("/api/v1/compare", json!({"a": a, "b": b, "preset": "x"})).wrong_at("/preset", "invalid");
+    service.post("/api/v1/compare", json!({"a": a, "b": 7})).wrong_at("/b", "wrong_type");
 }
 
 #[test]
@@ -163,9 +163,9 @@ fn collections_are_made_once_and_shown() {
     assert_eq!(made["retention_days"], 30);
     assert_eq!(made["window_days"], 3);
     service.put("/api/v1/titles", &settings).is(200);
-    service.put("/api/v1/titles", json!({"preset": "headlines"})).is_problem(409);
+    service.put("/api/v1/titles", json!({"preset": "headlines"})).problem(409);
     assert_eq!(service.get("/api/v1/titles").is(200).json()["documents"], 0);
-    service.get("/api/v1/absent").is_problem(404);
+    service.get("/api/v1/absent").problem(404);
     service.send("PUT", "/api/v1/plain", &[], b"").is(201);
     for name in ["articles", "headlines", "copies"] {
         assert_eq!(service.get(&format!("/api/v1/{name}")).is(200).json()["preset"], name);
@@ -176,7 +176,7 @@ fn collections_are_made_once_and_shown() {
     }
     service
         .put("/api/v1/x", json!({"overrides": {"matching": {"threshold": 2}}}))
-        .is_wrong_at("/overrides", "invalid");
+        .wrong_at("/overrides", "invalid");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn bulk_is_answered_line_by_line() {
     assert_eq!(answers[3]["id"], 1);
     service
         .send("POST", "/api/v1/articles/bulk", &[("content-type", "application/x-ndjson")], b"")
-        .is_problem(400);
+        .problem(400);
 }
 
 #[test]
@@ -300,14 +300,14 @@ fn clusters_are_listed_in_pages() {
     assert_eq!(cluster["size"], 2);
     assert_eq!(cluster["members"][1]["id"], "0-1");
     assert_eq!(cluster["members"][1]["joined"], "0-0");
-    service.get(&format!("/api/v1/headlines/clusters/{number}")).is_problem(404);
+    service.get(&format!("/api/v1/headlines/clusters/{number}")).problem(404);
     for id in ["999999", "x", "-1", "99999999999999999999999"] {
-        service.get(&format!("/api/v1/articles/clusters/{id}")).is_problem(404);
+        service.get(&format!("/api/v1/articles/clusters/{id}")).problem(404);
     }
     let next = service.get("/api/v1/articles/clusters?limit=2").json()["next"].as_str().unwrap().to_owned();
-    service.get(&format!("/api/v1/headlines/clusters?cursor={next}")).is_problem(400);
-    service.get("/api/v1/articles/clusters?cursor=forged").is_problem(400);
-    service.get("/api/v1/articles/clusters?limit=0").is_wrong_at("?limit", "out_of_range");
+    service.get(&format!("/api/v1/headlines/clusters?cursor={next}")).problem(400);
+    service.get("/api/v1/articles/clusters?cursor=forged").problem(400);
+    service.get("/api/v1/articles/clusters?limit=0").wrong_at("?limit", "out_of_range");
 }
 
 #[test]
@@ -340,8 +340,8 @@ fn a_snapshot_can_be_opened() {
     let made = service.post("/api/v1/snapshot", json!({"name": "first"})).is(201).json();
     assert_eq!(made["name"], "first");
     assert!(made["bytes"].as_u64().unwrap() > 0);
-    service.post("/api/v1/snapshot", json!({"name": "first"})).is_problem(409);
-    service.post("/api/v1/snapshot", json!({"name": "../first"})).is_wrong_at("/name", "invalid");
+    service.post("/api/v1/snapshot", json!({"name": "first"})).problem(409);
+    service.post("/api/v1/snapshot", json!({"name": "../first"})).wrong_at("/name", "invalid");
     let without_body = service.send("POST", "/api/v1/snapshot", &[], b"").is(201).json();
     assert_ne!(without_body["name"], "first");
     let to = tempfile::tempdir().unwrap();
@@ -367,7 +367,7 @@ fn a_read_only_service_answers_and_stores_nothing() {
     service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).is(201);
     let service = Service::over(service.stop(), |settings| settings.read_only = true);
     service.get("/api/v1/articles/1").is(200);
-    service.post("/api/v1/articles", json!({"id": 2, "text": article(2, 60)})).is_problem(503);
+    service.post("/api/v1/articles", json!({"id": 2, "text": article(2, 60)})).problem(503);
     assert_eq!(service.get("/health/ready").is(200).json()["status"], "read_only");
 }
 
@@ -425,8 +425,8 @@ fn pages_come_from_memory_and_allow_nothing_from_elsewhere() {
             assert!(!text.contains(part), "{path} has {part}");
         }
     }
-    service.get("/assets/%2e%2e%2fCargo.toml").is_problem(404);
-    service.get("/assets/../Cargo.toml").is_problem(404);
+    service.get("/assets/%2e%2e%2fCargo.toml").problem(404);
+    service.get("/assets/../Cargo.toml").problem(404);
 }
 
 #[test]

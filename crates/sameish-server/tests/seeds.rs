@@ -186,7 +186,7 @@ mod headlines {
         for id in [2, 3] {
             service.delete(&format!("/api/v1/headlines/{id}")).is(204);
         }
-        service.get(&format!("/api/v1/headlines/clusters/{}", first["cluster"])).is_problem(404);
+        service.get(&format!("/api/v1/headlines/clusters/{}", first["cluster"])).problem(404);
         let new = service.post(HEADLINES, json!({"id": 4, "title": title})).is(201).json();
         assert_ne!(new["cluster"], first["cluster"], "the id of a cluster is never given again");
     }

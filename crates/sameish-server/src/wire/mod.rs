@@ -6,6 +6,7 @@ mod answers;
 mod ask;
 mod document;
 mod id;
+mod overview;
 
 pub(crate) use answers::*;
 pub(crate) use ask::{
@@ -13,6 +14,7 @@ pub(crate) use ask::{
 };
 pub(crate) use document::{New, NewDocument, now};
 pub(crate) use id::{Id, addressed, check_reserved};
+pub(crate) use overview::*;
 
 /// Six digits are more than any measure here can claim.
 pub(crate) fn rounded(number: f64) -> f64 {

@@ -149,7 +149,7 @@ impl Answer {
 
     /// Checks that this is a problem as RFC 9457 and our own rules want it.
     #[track_caller]
-    pub fn is_problem(self, status: u16) -> Value {
+    pub fn problem(self, status: u16) -> Value {
         let answer = self.is(status);
         assert_eq!(answer.header("content-type"), Some("application/problem+json"));
         let problem = answer.json();
@@ -163,8 +163,8 @@ impl Answer {
 
     /// Checks that one field is wrong, and where.
     #[track_caller]
-    pub fn is_wrong_at(self, pointer: &str, code: &str) {
-        let problem = self.is_problem(422);
+    pub fn wrong_at(self, pointer: &str, code: &str) {
+        let problem = self.problem(422);
         let errors = problem["errors"].as_array().unwrap();
         assert!(errors.iter().any(|error| error["pointer"] == pointer && error["code"] == code), "{problem}");
     }
