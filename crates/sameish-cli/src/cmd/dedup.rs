@@ -22,6 +22,7 @@ use crate::output::file::{Output, same_place};
 use crate::output::leftovers;
 use crate::output::messages::{counted, grouped, say};
 use crate::output::packed::Packing;
+use against::Against;
 use outcome::Outcome;
 use plan::Plan;
 use resume::Key;
@@ -177,7 +178,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         reading.fields.date = name.clone();
     }
     work.memory.check()?;
-    let (files, indexes) = against::folders(&choice.against, &work, &reading)?;
+    let Against { files, indexes } = against::folders(&choice.against, &work, &reading)?;
     let sources = input.find()?;
     let (indexed, _index_files): (Vec<Source>, Vec<TempPath>) = indexes.into_iter().unzip();
     let against = indexed.into_iter().map(Ok).chain(input.find_also(&files)?).collect::<Vec<Found>>();

@@ -22,13 +22,16 @@ use tempfile::TempPath;
 /// Documents that are read at once.
 const PAGE: usize = 512;
 
-/// The arguments that are not index folders, and the documents of those that are: as files of JSON lines, which go when the
-/// paths do. A service may run over the folder meanwhile.
-pub(super) fn folders(
-    arguments: &[OsString],
-    work: &Work,
-    reading: &Reading,
-) -> Result<(Vec<OsString>, Vec<(Source, TempPath)>), Failure> {
+/// What `--against` names.
+pub(super) struct Against {
+    /// Arguments that are not index folders.
+    pub(super) files: Vec<OsString>,
+    /// The documents of those that are, as files of JSON lines, which go when the paths do.
+    pub(super) indexes: Vec<(Source, TempPath)>,
+}
+
+/// Looks which arguments are index folders, and copies their documents. A service may run over a folder meanwhile.
+pub(super) fn folders(arguments: &[OsString], work: &Work, reading: &Reading) -> Result<Against, Failure> {
     let is_index = |argument: &&OsString| SqliteStore::is_in(Path::new(argument));
     let (folders, rest): (Vec<&OsString>, Vec<&OsString>) = arguments.iter().partition(is_index);
     let other = reading.whole_files || reading.format.is_some_and(|format| format != Kind::Jsonl);
@@ -40,7 +43,7 @@ pub(super) fn folders(
         return Err(Failure::usage("`--resume` can not go on where `--against` is an index folder"));
     }
     let copied = folders.into_iter().map(|folder| copy(Path::new(folder), work, reading));
-    Ok((rest.into_iter().cloned().collect(), copied.collect::<Result<_, _>>()?))
+    Ok(Against { files: rest.into_iter().cloned().collect(), indexes: copied.collect::<Result<_, _>>()? })
 }
 
 fn copy(folder: &Path, work: &Work, reading: &Reading) -> Result<(Source, TempPath), Failure> {
