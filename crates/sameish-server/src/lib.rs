@@ -1,6 +1,6 @@
 //! How do machines ask?
 //!
-//! The HTTP service of sameish: documents in, duplicates and clusters out, over one [`Catalog`] of `sameish-store`.
+//! The HTTP service of sameish: documents in, duplicates and clusters out, over one [`Catalog`](sameish_store::Catalog).
 //!
 //! ```no_run
 //! use sameish_server::{Server, Settings};
