@@ -113,6 +113,12 @@ impl SqliteStore {
         let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = OFF;";
         connection.execute_batch(settings).map_err(wrong)?;
         if !read_only {
+            // A file or log that can not be opened for writing is opened for reading without a word: told now, not at
+            // the first document.
+            if connection.is_readonly("main").map_err(wrong)? {
+                return Err(Error::ReadOnly { path: path.to_owned() });
+            }
+            connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(wrong)?;
             let settings = "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -32768;
                 PRAGMA journal_size_limit = 33554432;";
             connection.execute_batch(settings).map_err(wrong)?;
