@@ -60,7 +60,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    output::leftovers::watch();
+    // The service has an end of its own.
+    if !matches!(cli.command, Command::Serve(_)) {
+        output::leftovers::watch();
+    }
     fenced(|| run(cli)).into()
 }
 

@@ -45,6 +45,8 @@ pub struct Server {
     runtime: Runtime,
     listener: tokio::net::TcpListener,
     address: SocketAddr,
+    /// Heard from the start, so that none is lost between the first word to the caller and the first request.
+    signals: Signals,
     stop: watch::Sender<bool>,
 }
 
@@ -86,7 +88,11 @@ impl Server {
             }
         }
         let app = App::new(catalog, settings)?;
-        Ok(Server { app, runtime, listener, address, stop: watch::channel(false).0 })
+        let signals = {
+            let _context = runtime.enter();
+            Signals::new().map_err(Error::Threads)?
+        };
+        Ok(Server { app, runtime, listener, address, signals, stop: watch::channel(false).0 })
     }
 
     /// Where it listens.
@@ -106,14 +112,14 @@ impl Server {
 
     /// Serves until a signal or a [`Handle`] says stop, then finishes what runs. A second signal ends the process at once.
     pub fn run(self) -> Result<(), Error> {
-        let Server { app, runtime, listener, stop, .. } = self;
+        let Server { app, runtime, listener, signals, stop, .. } = self;
         let router = routes::router(&app);
         runtime.block_on(async {
             let expiring = tokio::spawn(expiry::run(app.clone(), stop.subscribe()));
-            let signals = tokio::spawn(wait_for_signals(stop.clone()));
+            let waiting = tokio::spawn(wait_for_signals(signals, stop.clone()));
             http::serve(listener, router, app.clone(), stop.subscribe()).await;
             expiring.abort();
-            signals.abort();
+            waiting.abort();
         });
         // Work whose client has gone may still be going on, and what waits to be written is written.
         runtime.shutdown_timeout(Duration::from_secs(1));
@@ -126,30 +132,51 @@ impl Server {
 }
 
 /// The first signal stops the service in good order, the second at once.
-async fn wait_for_signals(stop: watch::Sender<bool>) {
-    signal().await;
+async fn wait_for_signals(mut signals: Signals, stop: watch::Sender<bool>) {
+    signals.next().await;
     tracing::info!("stopping: running requests are finished; a second signal ends them");
     stop.send_replace(true);
-    signal().await;
+    signals.next().await;
     std::process::exit(130);
 }
 
+/// The signals that ask for an end, heard from when this is made.
 #[cfg(unix)]
-async fn signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn signal() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }
