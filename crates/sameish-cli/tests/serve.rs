@@ -91,6 +91,16 @@ fn documents_outlive_a_signal_and_a_kill() {
 }
 
 #[test]
+fn a_signal_right_after_the_first_line_is_heard() {
+    let dir = Dir::new();
+    for signal in ["TERM", "INT", "TERM"] {
+        let service = Service::start(&mut dir.command(LOCAL));
+        service.signal(signal);
+        assert_eq!(service.end().0, Some(0), "{signal}");
+    }
+}
+
+#[test]
 fn the_demo_says_what_to_try() {
     let dir = Dir::new();
     let mut service = Service::start(dir.command(LOCAL).arg("--demo"));
