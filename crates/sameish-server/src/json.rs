@@ -6,6 +6,7 @@
 
 use crate::problem::{FieldError, Kind, Problem, shown};
 use sameish::DocId;
+use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -152,7 +153,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let inner = self.deeper()?;
         let mut entries: Vec<(Cow<'de, str>, Json<'de>)> = Vec::new();
         let mut many: HashSet<Cow<'de, str>> = HashSet::new();
-        while let Some(key) = map.next_key_seed(Key)? {
+        while let Some(Key(key)) = map.next_key()? {
             let seen = match entries.len() < FEW_KEYS {
                 true => entries.iter().any(|(other, _)| *other == key),
                 false => {
@@ -171,32 +172,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 }
 
-/// Reads a key, borrowed where it has no escapes.
-struct Key;
-
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Key {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(key))
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(key.to_owned()))
-    }
-}
+/// A key, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The fields of an object, taken out one by one. What is wrong is gathered until [`finish`](Self::finish).
 pub(crate) struct Fields<'a> {

@@ -44,3 +44,4 @@ mod wire;
 pub use auth::Scope;
 pub use server::{Error, Handle, Server};
 pub use settings::{KeySetting, Limits, LogFormat, Settings, SettingsError, VARIABLES, parse_listen};
+pub use wire::CompareAnswer;

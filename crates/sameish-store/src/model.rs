@@ -1,7 +1,7 @@
 //! What goes into a catalog, and what comes out?
 
 use crate::error::{Error, Result};
-use sameish::{ClusterId, Config, DocId, Document, Evidence, Match, MatchKind, Preset, Status, Timestamp};
+use sameish::{ClusterId, Config, DocId, Document, Evidence, Match, Preset, Status, Timestamp};
 
 /// The settings of a collection.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,8 +119,8 @@ pub struct SimilarOptions {
 /// A stored document that matches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Similar {
-    /// Its id.
-    pub id: DocId,
+    /// Which document, and what it is to the one in question.
+    pub found: Match,
     /// Its headline.
     pub title: Option<String>,
     /// Where it came from.
@@ -129,18 +129,6 @@ pub struct Similar {
     pub url: Option<String>,
     /// When it came out, as it was written.
     pub published_at: Option<String>,
-    /// From 0 to 1: exact where `verified`.
-    pub similarity: f64,
-    /// What the two are to each other.
-    pub kind: MatchKind,
-    /// Whether it was judged on the documents' own features.
-    pub verified: bool,
-    /// In how many bits the fingerprints differ, where both have one.
-    pub distance: Option<u32>,
-    /// How far numbers and rare words agree, of a verified match.
-    pub facts: Option<f64>,
-    /// Whether the two are of one form with other facts.
-    pub template: bool,
     /// Shared passages, where they were asked for: `a` is the document in question, `b` this one.
     pub evidence: Option<Evidence>,
 }

@@ -36,7 +36,7 @@ fn document(id: u64, text: String) -> Document {
 }
 
 fn ids(found: &[sameish_store::Similar]) -> Vec<DocId> {
-    found.iter().map(|similar| similar.id.clone()).collect()
+    found.iter().map(|similar| similar.found.id.clone()).collect()
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn a_damaged_document_is_named_and_all_others_are_served() {
     assert!(matches!(articles.get(&7.into()), Err(Error::Damaged { .. })));
     assert!(matches!(articles.similar(&7.into(), SimilarOptions::default()), Err(Error::Damaged { .. })));
     let similar = articles.similar(&17.into(), SimilarOptions::default()).unwrap();
-    let ids: Vec<DocId> = similar.similar.into_iter().map(|similar| similar.id).collect();
+    let ids: Vec<DocId> = similar.similar.into_iter().map(|similar| similar.found.id).collect();
     assert!(ids.contains(&27.into()) && !ids.contains(&7.into()), "{ids:?}");
     assert!(articles.delete(&7.into()).unwrap());
     assert_eq!(catalog.verify().unwrap(), []);

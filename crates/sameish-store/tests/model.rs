@@ -87,7 +87,7 @@ fn check(catalog: &Catalog, collection: &Collection, model: &Model, names: &mut 
         }
         let found = collection.similar(id, SimilarOptions::default()).unwrap();
         let found: Vec<(DocId, f64)> =
-            found.similar.into_iter().map(|found| (found.id, found.similarity)).collect();
+            found.similar.into_iter().map(|found| (found.found.id, found.found.similarity)).collect();
         assert_eq!(found, model.matches(text, Some(id)));
     }
     // Each cluster hangs together by matches, and is listed as it is.
@@ -138,7 +138,10 @@ fn random_changes(seed: u64, steps: usize) {
                         assert!(known.is_none_or(|known| known == new), "step {step}");
                         let outcome = if known.is_some() { Outcome::Unchanged } else { Outcome::Created };
                         assert_eq!(inserted.outcome, outcome);
-                        let found = inserted.duplicates.into_iter().map(|found| (found.id, found.similarity));
+                        let found = inserted
+                            .duplicates
+                            .into_iter()
+                            .map(|found| (found.id, found.similarity));
                         assert_eq!(found.collect::<Vec<_>>(), expected, "seed {seed}, step {step}");
                         if known.is_none() {
                             model.put(&id, &new);

@@ -8,8 +8,8 @@ use crate::output::color::{Palette, When};
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::report::{Report, Side};
-use sameish::{Comparison, Content, Passage};
-use serde::Serialize;
+use sameish::Content;
+use sameish_server::CompareAnswer;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
     let mut answer = Vec::new();
     match args.json {
-        true => push_line(&mut answer, &Answer::new(&comparison, a.text())),
+        true => push_line(&mut answer, &CompareAnswer::new(&comparison, a.text())),
         false => {
             let palette = Palette::for_stdout(args.color);
             let report =
@@ -106,65 +106,4 @@ fn read(file: &OsString, args: &Args, lossy: bool) -> Result<Side, Failure> {
         Ok(content) => Ok(Side { name: source.name.to_string(), content }),
         Err(broken) => Err(Failure::new(broken.exit, broken.to_string())),
     }
-}
-
-/// The comparison as an object, with each passage's words.
-#[derive(Serialize)]
-struct Answer<'a> {
-    similarity: f64,
-    containment: f64,
-    containment_a: f64,
-    containment_b: f64,
-    simhash_distance: u32,
-    minhash_similarity: Option<f64>,
-    match_type: String,
-    too_short: bool,
-    words_a: usize,
-    words_b: usize,
-    coverage_a: f64,
-    coverage_b: f64,
-    passages: Vec<Shared<'a>>,
-}
-
-#[derive(Serialize)]
-struct Shared<'a> {
-    a_start: usize,
-    a_end: usize,
-    b_start: usize,
-    b_end: usize,
-    tokens: usize,
-    /// As the first text writes it.
-    text: &'a str,
-}
-
-impl<'a> Answer<'a> {
-    fn new(comparison: &Comparison, a: &'a str) -> Answer<'a> {
-        Answer {
-            similarity: rounded(comparison.similarity),
-            containment: rounded(comparison.containment),
-            containment_a: rounded(comparison.containment_a),
-            containment_b: rounded(comparison.containment_b),
-            simhash_distance: comparison.simhash_distance,
-            minhash_similarity: comparison.minhash_similarity.map(rounded),
-            match_type: comparison.match_type.to_string(),
-            too_short: comparison.too_short,
-            words_a: comparison.words_a,
-            words_b: comparison.words_b,
-            coverage_a: rounded(comparison.coverage_a),
-            coverage_b: rounded(comparison.coverage_b),
-            passages: comparison.passages.iter().map(|passage| Shared::new(passage, a)).collect(),
-        }
-    }
-}
-
-impl<'a> Shared<'a> {
-    fn new(passage: &Passage, a: &'a str) -> Shared<'a> {
-        let &Passage { a_start, a_end, b_start, b_end, tokens } = passage;
-        Shared { a_start, a_end, b_start, b_end, tokens, text: a.get(a_start..a_end).unwrap_or_default() }
-    }
-}
-
-/// Six digits are more than any measure here can claim.
-fn rounded(number: f64) -> f64 {
-    (number * 1e6).round() / 1e6
 }

@@ -200,7 +200,7 @@ fn evaluate(predicted: &Side, gold: &Side, ids: &Ids, examples: usize) -> Answer
             let table = Contingency::new(of_predicted.iter().copied().zip(of_gold.iter().copied()));
             answer.pairs = table.pairs().into();
             answer.bcubed = Some(table.bcubed().into());
-            answer.adjusted_rand_index = Some(crate::output::agreement::rounded(table.adjusted_rand_index()));
+            answer.adjusted_rand_index = Some(crate::output::jsonl::rounded(table.adjusted_rand_index()));
             let tell = |mixed: Vec<Mixed>, own, other| told(mixed, own, other, ids);
             let (p, g) = ((p, &of_predicted[..]), (g, &of_gold[..]));
             answer.false_merges = tell(table.worst_merges(examples), p, g);

@@ -7,7 +7,7 @@ use crate::batch::sign::Counted;
 use crate::exit::{Exit, Failure};
 use crate::intake::{Counts, RunArgs};
 use crate::output::file::Output;
-use crate::output::jsonl::push_line;
+use crate::output::jsonl::{push_line, rounded};
 use crate::output::messages::{Messages, counted, grouped};
 use crate::pipeline::pool;
 use sameish::{Effort, Engine, Verdict};
@@ -136,13 +136,11 @@ struct Rest {
 /// The end of a line. It is the same for all documents of two texts.
 fn rest(verdict: &Verdict) -> String {
     let Verdict { similarity, kind, verified, facts, template, .. } = *verdict;
-    // Six digits are more than the measure knows.
-    let rounded = facts.map(|facts| (facts * 1e6).round() / 1e6);
     let rest = Rest {
         similarity,
         match_type: kind.name(),
         verified,
-        facts: rounded,
+        facts: facts.map(rounded),
         template: facts.map(|_| template),
     };
     let mut line = Vec::new();

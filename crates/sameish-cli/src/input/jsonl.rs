@@ -9,6 +9,7 @@ use super::lines;
 use super::reject::Reason;
 use crate::output::escape::escaped;
 use sameish::{Content, DocId};
+use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -187,7 +188,7 @@ impl<'de> Visitor<'de> for RecordSeed<'_> {
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Values<'de>, M::Error> {
         let (mut values, mut seen) = (Values::default(), Keys::default());
-        while let Some(key) = map.next_key_seed(KeySeed)? {
+        while let Some(Key(key)) = map.next_key()? {
             let value = ValueSeed { depth: 1, tokens: key == TOKENS };
             // The text comes first: it may be given the name of any other field.
             if key == self.fields.text {
@@ -234,32 +235,9 @@ impl<'de> Keys<'de> {
     }
 }
 
-/// Reads a key, borrowed where it has no escapes.
-struct KeySeed;
-
-impl<'de> DeserializeSeed<'de> for KeySeed {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for KeySeed {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(key))
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(key.to_owned()))
-    }
-}
+/// A key, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Reads a wanted value.
 struct ValueSeed {

@@ -1,6 +1,7 @@
 //! How well two clusterings agree, for people and for machines.
 
 use super::escape::escaped;
+use super::jsonl::rounded;
 use super::messages::{counted, grouped};
 use crate::input::judgments::{Judgments, Kind, shown};
 use sameish::{DocId, PairCounts, Score};
@@ -79,11 +80,6 @@ impl From<Score> for Rounded {
     fn from(score: Score) -> Rounded {
         Rounded { precision: rounded(score.precision), recall: rounded(score.recall), f1: rounded(score.f1) }
     }
-}
-
-/// Six digits are enough to tell two runs apart.
-pub(crate) fn rounded(number: f64) -> f64 {
-    (number * 1e6).round() / 1e6
 }
 
 /// A cluster of one side that lies in several of the other.

@@ -1,7 +1,7 @@
 //! What brute force found on a sample, for people and for machines.
 
-use super::agreement::rounded;
 use super::escape::escaped;
+use super::jsonl::rounded;
 use super::messages::{counted, grouped};
 use crate::cmd::eval::{CLASS, File, Share, Tally};
 use crate::input::judgments::shown;

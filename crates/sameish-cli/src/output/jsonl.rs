@@ -27,6 +27,11 @@ pub(crate) fn push_sketches(out: &mut Vec<u8>, id: &DocId, sketches: &Sketches) 
     push_line(out, &line);
 }
 
+/// Six digits, which are more than any measure here knows.
+pub(crate) fn rounded(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
+}
+
 /// Adds any value as a line.
 pub(crate) fn push_line(out: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(&mut *out, value).unwrap_or_else(|e| unreachable!("memory takes any JSON: {e}"));

@@ -243,20 +243,21 @@ pub(crate) struct SimilarDocument {
 }
 
 impl From<Similar> for SimilarDocument {
-    fn from(found: Similar) -> SimilarDocument {
+    fn from(similar: Similar) -> SimilarDocument {
+        let Match { id, similarity, kind, verified, distance, facts, template } = similar.found;
         SimilarDocument {
-            id: Id(found.id),
-            title: found.title,
-            host: found.source,
-            similarity_score: rounded(found.similarity),
-            match_type: found.kind.name(),
-            url: found.url,
-            published_at: found.published_at,
-            verified: found.verified,
-            simhash_distance: found.distance,
-            facts: found.facts.map(rounded),
-            template: found.template,
-            evidence: found.evidence.map(EvidenceAnswer::from),
+            id: Id(id),
+            title: similar.title,
+            host: similar.source,
+            similarity_score: rounded(similarity),
+            match_type: kind.name(),
+            url: similar.url,
+            published_at: similar.published_at,
+            verified,
+            simhash_distance: distance,
+            facts: facts.map(rounded),
+            template,
+            evidence: similar.evidence.map(EvidenceAnswer::from),
         }
     }
 }
@@ -300,9 +301,9 @@ impl From<&Passage> for PassageAnswer {
     }
 }
 
-/// Two texts side by side.
+/// Two texts side by side, as the service and the command line tell it.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CompareAnswer {
+pub struct CompareAnswer {
     /// Exact Jaccard similarity of the preset's shingles.
     similarity: f64,
     /// The share of the smaller side's shingles that the other has.
@@ -338,7 +339,8 @@ pub(crate) struct SharedPassage {
 }
 
 impl CompareAnswer {
-    pub(crate) fn new(comparison: &Comparison, a: &str) -> CompareAnswer {
+    /// A comparison, with the words of its passages taken from the first text.
+    pub fn new(comparison: &Comparison, a: &str) -> CompareAnswer {
         let shared = |passage: &Passage| {
             let &Passage { a_start, a_end, b_start, b_end, tokens } = passage;
             let text = a.get(a_start..a_end).unwrap_or_default().to_owned();

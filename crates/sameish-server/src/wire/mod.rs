@@ -8,6 +8,7 @@ mod document;
 mod id;
 mod overview;
 
+pub use answers::CompareAnswer;
 pub(crate) use answers::*;
 pub(crate) use ask::{
     CollectionSettings, CompareTexts, SearchParams, SnapshotRequest, TextQuery, limit, pairs, search_options,

@@ -132,7 +132,7 @@ impl Collection {
         for (found, number) in matches {
             // One that has just gone is no match any more.
             let Some(row) = read.document(number)? else { continue };
-            let Document { id, content, title, source, published_at, url } = row.document;
+            let Document { content, title, source, published_at, url, .. } = row.document;
             let evidence = options.evidence.zip(own).map(|(words, own)| {
                 let shown = self.live.maker.compare(own, &content, words);
                 Evidence {
@@ -141,21 +141,7 @@ impl Collection {
                     coverage_b: shown.coverage_b,
                 }
             });
-            let Match { similarity, kind, verified, distance, facts, template, .. } = found;
-            similar.push(Similar {
-                id,
-                title,
-                source,
-                url,
-                published_at,
-                similarity,
-                kind,
-                verified,
-                distance,
-                facts,
-                template,
-                evidence,
-            });
+            similar.push(Similar { found, title, source, url, published_at, evidence });
         }
         Ok(SimilarDocuments { similar, candidates: search.candidates, capped: search.capped })
     }

@@ -7,6 +7,7 @@ use crate::exit::Failure;
 use crate::input::find::Found;
 use crate::intake::RunArgs;
 use crate::output::file::Output;
+use crate::output::jsonl::rounded;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -82,7 +83,7 @@ impl Outcome {
             });
             let lines = gone.map(|doc| {
                 let center = deduped.grouping.center[doc as usize];
-                let similarity = rounded(deduped.grouping.similarity[doc as usize]);
+                let similarity = rounded(f64::from(deduped.grouping.similarity[doc as usize]));
                 let (id, kept) = (deduped.ids.get(doc), deduped.ids.get(center));
                 let verified = verified_field(deduped.grouping.verified[doc as usize]);
                 format!("{{\"id\":{id},\"kept\":{kept},\"similarity\":{similarity}{verified}}}\n")
@@ -100,7 +101,7 @@ impl Outcome {
             "{{\"id\":\"cluster-{number}\",\"center\":{},\"members\":[{}],\"mean_similarity\":{}{}}}\n",
             members[0],
             members.join(","),
-            rounded(mean as f32),
+            rounded(f64::from(mean as f32)),
             verified_field(cluster[1..].iter().all(|&doc| deduped.grouping.verified[doc as usize]))
         )
     }
@@ -109,10 +110,6 @@ impl Outcome {
 /// What was not seen in the texts themselves says so.
 fn verified_field(verified: bool) -> &'static str {
     if verified { "" } else { ",\"verified\":false" }
-}
-
-fn rounded(similarity: f32) -> f64 {
-    (f64::from(similarity) * 1e6).round() / 1e6
 }
 
 fn write_lines(

@@ -79,13 +79,13 @@ struct Found<'a> {
 impl<'a> From<&'a Similar> for Found<'a> {
     fn from(similar: &'a Similar) -> Found<'a> {
         Found {
-            id: &similar.id,
+            id: &similar.found.id,
             title: similar.title.as_deref(),
             host: similar.source.as_deref(),
-            similarity_score: similar.similarity,
-            match_type: similar.kind.name(),
-            verified: similar.verified,
-            template: similar.template,
+            similarity_score: similar.found.similarity,
+            match_type: similar.found.kind.name(),
+            verified: similar.found.verified,
+            template: similar.found.template,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::proposal::{Expected, Proposal, Why};
 use super::sample::{Sample, Texts};
 use super::{Measured, Tuned};
 use crate::intake::Counts;
+use crate::output::jsonl::rounded;
 use crate::output::messages::{counted, grouped};
 use sameish::{Bands, Config};
 use serde_json::{Value, json};
@@ -516,13 +517,8 @@ pub(super) fn json(facts: &Facts<'_>, tuned: &Tuned) -> Value {
     object
 }
 
-/// Six digits are more than any of these numbers is worth.
-fn digits(number: f64) -> f64 {
-    (number * 1e6).round() / 1e6
-}
-
 fn histogram_json(measured: &Similarities) -> Value {
-    let counts: Vec<f64> = measured.histogram.counts(20).into_iter().map(digits).collect();
+    let counts: Vec<f64> = measured.histogram.counts(20).into_iter().map(rounded).collect();
     json!({ "width": 0.05, "counts": counts, "equal": measured.equal })
 }
 
@@ -547,10 +543,10 @@ fn proposal_json(facts: &Facts<'_>, proposal: &Proposal) -> Value {
         Why::Slope => "preset, as there is no valley",
         Why::Nothing => "preset, as there is nothing to compare",
     };
-    let mut object = json!({ "chosen_by": chosen_by, "pairs": digits(proposal.pairs) });
-    object["pairs_of_all"] = json!(digits(proposal.pairs * facts.sample.scale()));
+    let mut object = json!({ "chosen_by": chosen_by, "pairs": rounded(proposal.pairs) });
+    object["pairs_of_all"] = json!(rounded(proposal.pairs * facts.sample.scale()));
     if let Why::Valley { from, to, depth } = proposal.why {
-        object["valley"] = json!({ "from": from, "to": to, "depth": digits(depth) });
+        object["valley"] = json!({ "from": from, "to": to, "depth": rounded(depth) });
     }
     match &proposal.expected {
         None => object["radius"] = json!(proposal.limit as u32),
@@ -559,13 +555,13 @@ fn proposal_json(facts: &Facts<'_>, proposal: &Proposal) -> Value {
             object["threshold"] = json!(proposal.limit);
             object["recall"] = json!(facts.config.matching.recall);
             object["bands"] = json!(bands);
-            object["even_odds"] = json!(digits(bands.even_odds()));
+            object["even_odds"] = json!(rounded(bands.even_odds()));
             let curve =
-                SHOWN.map(|at| json!({ "similarity": at, "probability": digits(bands.probability(at)) }));
+                SHOWN.map(|at| json!({ "similarity": at, "probability": rounded(bands.probability(at)) }));
             object["curve"] = json!(curve);
-            object["expected_recall"] = json!(digits(recall_at));
-            object["expected_recall_above"] = json!(recall_above.map(digits));
-            object["candidates_per_document"] = json!(digits(candidates));
+            object["expected_recall"] = json!(rounded(recall_at));
+            object["expected_recall_above"] = json!(recall_above.map(rounded));
+            object["candidates_per_document"] = json!(rounded(candidates));
             object["bytes_per_document"] = json!(bytes.round());
         }
     }
@@ -576,11 +572,11 @@ fn quality_json(quality: &Quality, bits: bool) -> Value {
     let level = |level: &Level| {
         let mut object = json!({
             "pairs": level.pairs,
-            "precision": level.precision.map(digits),
-            "precision_interval": [digits(level.precision_in.low), digits(level.precision_in.high)],
-            "recall": digits(level.recall),
-            "recall_interval": [digits(level.recall_in.low), digits(level.recall_in.high)],
-            "f1": digits(level.f1),
+            "precision": level.precision.map(rounded),
+            "precision_interval": [rounded(level.precision_in.low), rounded(level.precision_in.high)],
+            "recall": rounded(level.recall),
+            "recall_interval": [rounded(level.recall_in.low), rounded(level.recall_in.high)],
+            "f1": rounded(level.f1),
         });
         object[if bits { "radius" } else { "threshold" }] = json!(level.limit);
         object
