@@ -138,10 +138,7 @@ fn random_changes(seed: u64, steps: usize) {
                         assert!(known.is_none_or(|known| known == new), "step {step}");
                         let outcome = if known.is_some() { Outcome::Unchanged } else { Outcome::Created };
                         assert_eq!(inserted.outcome, outcome);
-                        let found = inserted
-                            .duplicates
-                            .into_iter()
-                            .map(|found| (found.id, found.similarity));
+                        let found = inserted.duplicates.into_iter().map(|found| (found.id, found.similarity));
                         assert_eq!(found.collect::<Vec<_>>(), expected, "seed {seed}, step {step}");
                         if known.is_none() {
                             model.put(&id, &new);

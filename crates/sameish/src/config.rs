@@ -129,7 +129,8 @@ pub struct SimHashConfig {
     pub hash: TokenHash,
     /// How loud.
     pub weighting: Weighting,
-    /// Fingerprints that differ in at most so many bits are candidates.
+    /// Fingerprints that differ in at most so many bits are candidates; at most 3 where both texts have signatures as well
+    /// and matches are verified: see [`PrintIndex`](crate::PrintIndex).
     pub radius: u32,
     /// The blocks of the index; chosen by size when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -87,7 +87,8 @@ pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequenc
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
     BandTags, BlockTables, Buckets, BucketsBuilder, CurvePoint, DocNumber, HammingIndex, HammingView,
-    Histogram, Hit, LinearScan, OverlapHit, OverlapIndex, Pair, Part, Permutation, Valley, valley,
+    Histogram, Hit, LinearScan, OverlapHit, OverlapIndex, Pair, Part, Permutation, PrintIndex, SIGNED_RADIUS,
+    Valley, valley,
 };
 pub use matching::{
     Evidence, Interval, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,

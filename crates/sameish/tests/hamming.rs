@@ -90,6 +90,7 @@ trait Asked {
     fn len(&self) -> usize;
     fn find_first(&self, query: Fingerprint) -> Option<Hit>;
     fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>);
+    fn find_within(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>);
     fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>>;
     fn find_all_bulk(&self, queries: &[Fingerprint], sink: impl FnMut(usize, &[Hit]));
 }
@@ -109,6 +110,9 @@ macro_rules! asked {
             fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>) {
                 self.find_all(query, hits);
             }
+            fn find_within(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>) {
+                self.find_within(query, radius, hits);
+            }
             fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>> {
                 self.find_first_bulk(queries)
             }
@@ -126,10 +130,14 @@ fn agrees(name: &str, index: &impl Asked, scan: &LinearScan, queries: &[Fingerpr
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     let mut wanted = Vec::new();
     assert_eq!(index.len(), scan.len(), "{name}");
-    for &query in queries {
+    for (i, &query) in queries.iter().enumerate() {
         scan.find_all(query, index.radius(), &mut expected);
         index.find_all(query, &mut found);
         assert_eq!(found, expected, "{name}: {query}");
+        let smaller = i as u32 % (index.radius() + 1);
+        index.find_within(query, smaller, &mut found);
+        let within = expected.iter().filter(|hit| hit.distance <= smaller);
+        assert!(found.iter().eq(within), "{name}: {query} within {smaller}");
         let first = index.find_first(query);
         assert_eq!(first.is_some(), !expected.is_empty(), "{name}: {query}");
         assert!(first.is_none_or(|hit| expected.contains(&hit)), "{name}: {query}");

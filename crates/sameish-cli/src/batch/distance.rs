@@ -2,7 +2,7 @@
 
 use super::group::Grouping;
 use super::judging::Known;
-use super::near::hamming;
+use super::near::print_index;
 use crate::exit::Failure;
 use sameish::{DocNumber, Fingerprint, Judge};
 
@@ -18,8 +18,8 @@ pub(crate) fn group_by_distance(
     let config = known.engine.config();
     let print = |doc: u32| known.prints[doc as usize];
     let own = |doc: &u32| *doc >= against && leader[*doc as usize] == *doc;
-    let entries = order.iter().copied().filter(own).map(|doc| (doc, print(doc)));
-    let Some(mut index) = hamming(config, entries)? else {
+    let entries = order.iter().copied().filter(own).map(|doc| (doc, print(doc), false));
+    let Some(mut index) = print_index(config, entries)? else {
         unreachable!("settings that judge by fingerprints make them")
     };
     let (judge, mut grouping, mut hits) = (Judge::new(config), Grouping::new(known), Vec::new());
@@ -32,11 +32,11 @@ pub(crate) fn group_by_distance(
         if print(doc) == 0 {
             continue;
         }
-        index.find_all(Fingerprint::from_u64(print(doc)), &mut hits);
+        index.find(Fingerprint::from_u64(print(doc)), false, &mut hits);
         let side = known.side(doc, None);
         for hit in &hits {
             let DocNumber(other) = hit.doc;
-            index.remove(Fingerprint::from_u64(print(other)), hit.doc);
+            index.remove(Fingerprint::from_u64(print(other)), hit.doc, false);
             if other == doc {
                 continue;
             }

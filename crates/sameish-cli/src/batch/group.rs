@@ -6,10 +6,10 @@
 
 use super::held::{Doc, Outlines, Rank, State};
 use super::judging::{Known, Loaded};
-use super::near::hamming;
+use super::near::print_index;
 use super::tags::Repeats;
 use crate::exit::Failure;
-use sameish::{Buckets, DocNumber, Fingerprint, HammingIndex, Hit, Judge, TextKey, Verdict, WordFrequencies};
+use sameish::{Buckets, DocNumber, Fingerprint, Hit, Judge, PrintIndex, TextKey, Verdict, WordFrequencies};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -335,7 +335,7 @@ struct Progress<'a> {
     seen: Vec<u32>,
     questions: u32,
     /// Fingerprints of those who have no center.
-    hamming: Option<HammingIndex>,
+    prints: Option<PrintIndex>,
     hits: Vec<Hit>,
 }
 
@@ -351,7 +351,7 @@ impl<'a> Progress<'a> {
             cursor: vec![0; buckets.len()],
             seen: vec![0; known.docs.len()],
             questions: 0,
-            hamming: hamming(config, own.map(|(doc, print)| (doc, *print)))?,
+            prints: print_index(config, own.map(|(doc, print)| (doc, *print, known.is_signed(doc))))?,
             hits: Vec::new(),
             grouper,
         })
@@ -359,15 +359,15 @@ impl<'a> Progress<'a> {
 
     /// A document that has a center now is found no more by its fingerprint.
     fn leave_index(&mut self, doc: u32) {
-        if let (Some(hamming), Some(print)) = (&mut self.hamming, self.grouper.print(doc)) {
-            hamming.remove(print, DocNumber(doc));
+        if let (Some(prints), Some(print)) = (&mut self.prints, self.grouper.print(doc)) {
+            prints.remove(print, DocNumber(doc), self.grouper.known.is_signed(doc));
         }
     }
 
     /// How far two documents are apart as far as signatures tell, if they may match.
     fn near(&self, a: u32, b: u32) -> Option<u32> {
-        let signed = |doc: u32| self.grouper.known.docs[doc as usize].state == State::Long;
-        if signed(a) && signed(b) { self.grouper.outlines.near(a, b) } else { Some(0) }
+        let known = &self.grouper.known;
+        if known.is_signed(a) && known.is_signed(b) { self.grouper.outlines.near(a, b) } else { Some(0) }
     }
 
     /// Those who share a bucket with the center, pass the screen, and for whom `takes` says so: at most `most`, the ones
@@ -396,8 +396,8 @@ impl<'a> Progress<'a> {
                 }
             }
         }
-        if let (Some(hamming), Some(print)) = (&self.hamming, self.grouper.print(center)) {
-            hamming.find_all(print, &mut self.hits);
+        if let (Some(prints), Some(print)) = (&self.prints, self.grouper.print(center)) {
+            prints.find(print, self.grouper.known.is_signed(center), &mut self.hits);
             more |= self.hits.len() > SCANNED;
             for &Hit { doc: DocNumber(doc), .. } in self.hits.iter().take(SCANNED) {
                 if doc == center

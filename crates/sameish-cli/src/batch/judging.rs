@@ -48,6 +48,11 @@ pub(crate) fn needs_texts(engine: &Engine) -> bool {
 }
 
 impl<'a> Known<'a> {
+    /// Whether a document has a signature.
+    pub(crate) fn is_signed(&self, doc: u32) -> bool {
+        self.docs[doc as usize].state == State::Long
+    }
+
     /// What is known of a document, and of its text if it was loaded.
     pub(crate) fn side<'b>(&self, doc: u32, loaded: Option<&'b Loaded>) -> Side<'b>
     where

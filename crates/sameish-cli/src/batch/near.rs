@@ -4,14 +4,14 @@ use super::corpus::Corpus;
 use super::held::State;
 use crate::exit::Failure;
 use sameish::{
-    BUCKET_SCANNED, Config, DocNumber, Effort, Fingerprint, HammingIndex, Hit, OverlapIndex, TextKey,
+    BUCKET_SCANNED, Config, DocNumber, Effort, Fingerprint, Hit, OverlapIndex, PrintIndex, TextKey,
 };
 use std::collections::HashMap;
 
 /// The indexes over distinct texts.
 pub(crate) struct Near<'a> {
     corpus: &'a Corpus,
-    hamming: Option<HammingIndex>,
+    prints: Option<PrintIndex>,
     overlap: Option<OverlapIndex>,
     /// Distinct texts of one key: equal ones of which the settings make unequal sketches.
     same: HashMap<TextKey, Vec<u32>>,
@@ -28,29 +28,26 @@ pub(crate) enum Wanted {
     Earlier,
 }
 
-/// An index of the fingerprints that are not zero, for settings that make any.
-pub(crate) fn hamming(
+/// An index of the fingerprints that are not zero, each with whether there is a signature beside it, for settings that
+/// make any.
+pub(crate) fn print_index(
     config: &Config,
-    prints: impl Iterator<Item = (u32, u64)>,
-) -> Result<Option<HammingIndex>, Failure> {
-    let Some(simhash) = &config.simhash else { return Ok(None) };
-    let entries: Vec<(Fingerprint, DocNumber)> = prints
-        .filter(|(_, print)| *print != 0)
-        .map(|(doc, print)| (Fingerprint::from_u64(print), DocNumber(doc)))
-        .collect();
-    let index = match simhash.blocks {
-        Some(blocks) => HammingIndex::with_blocks_and_radius(blocks, simhash.radius),
-        None => HammingIndex::with_capacity(simhash.radius, entries.len()),
-    };
+    prints: impl Iterator<Item = (u32, u64, bool)>,
+) -> Result<Option<PrintIndex>, Failure> {
+    let prints = prints.filter(|(_, print, _)| *print != 0);
+    let entries: Vec<(Fingerprint, DocNumber, bool)> =
+        prints.map(|(doc, print, signed)| (Fingerprint::from_u64(print), DocNumber(doc), signed)).collect();
+    let index = PrintIndex::new(config, entries.len());
     let mut index = index.map_err(|error| Failure::usage(error.to_string()))?;
-    index.insert_all(&entries);
-    Ok(Some(index))
+    index.iter_mut().for_each(|index| index.insert_all(entries.iter().copied()));
+    Ok(index)
 }
 
 impl<'a> Near<'a> {
     pub(crate) fn new(corpus: &'a Corpus) -> Result<Near<'a>, Failure> {
         let config = corpus.engine.config();
-        let print = |doc: u32| (doc, corpus.prints.get(doc as usize).copied().unwrap_or(0));
+        let print =
+            |doc: u32| (doc, corpus.prints.get(doc as usize).copied().unwrap_or(0), signed(corpus, doc));
         let mut overlap = config.sdr.as_ref().map(|sdr| OverlapIndex::new(sdr.size));
         if let Some(overlap) = &mut overlap {
             for doc in corpus.texts() {
@@ -59,7 +56,7 @@ impl<'a> Near<'a> {
             }
         }
         Ok(Near {
-            hamming: hamming(config, corpus.texts().map(print))?,
+            prints: print_index(config, corpus.texts().map(print))?,
             overlap,
             same: same(corpus),
             met: vec![false; corpus.docs.len()],
@@ -121,8 +118,8 @@ impl<'a> Near<'a> {
             let hits = hits.unwrap_or_else(|error| unreachable!("what is held fits the index: {error}"));
             hits.iter().for_each(|hit| add(&mut self.met, hit.doc.0));
         }
-        if let (Some(hamming), Some(&print @ 1..)) = (&self.hamming, self.corpus.prints.get(at)) {
-            hamming.find_all(Fingerprint::from_u64(print), &mut self.hits);
+        if let (Some(prints), Some(&print @ 1..)) = (&self.prints, self.corpus.prints.get(at)) {
+            prints.find(Fingerprint::from_u64(print), signed(self.corpus, doc), &mut self.hits);
             for &Hit { doc: DocNumber(other), .. } in &self.hits {
                 let corpus = self.corpus;
                 let both = signed(corpus, doc) && signed(corpus, other);

@@ -1,8 +1,8 @@
 //! Who may be near, by every lane?
 
-use crate::config::{Config, SimHashConfig};
+use crate::config::Config;
 use crate::error::Result;
-use crate::index::{BandHit, BandIndex, DocNumber, HammingIndex, Hit, OverlapIndex};
+use crate::index::{BandHit, BandIndex, DocNumber, Hit, OverlapIndex, PrintIndex};
 use crate::sketch::{Fingerprint, Sdr, Signature, share_equal};
 
 /// The indexes of an engine, one for each lane, over documents by number.
@@ -10,7 +10,7 @@ use crate::sketch::{Fingerprint, Sdr, Signature, share_equal};
 /// Features and texts are not here: whoever owns the documents judges what this finds.
 #[derive(Clone, Debug)]
 pub(super) struct Lookup {
-    pub(super) hamming: Option<HammingIndex>,
+    pub(super) prints: Option<PrintIndex>,
     pub(super) bands: Option<BandIndex>,
     pub(super) overlap: Option<Overlap>,
 }
@@ -78,7 +78,7 @@ impl Lookup {
         let bands = config.bands()?.zip(config.minhash.as_ref());
         let share = config.matching.threshold;
         Ok(Lookup {
-            hamming: config.simhash.as_ref().map(hamming).transpose()?,
+            prints: PrintIndex::new(config, EXPECTED)?,
             bands: bands.map(|(bands, minhash)| BandIndex::new(minhash.rows, bands)).transpose()?,
             overlap: config.sdr.as_ref().map(|sdr| Overlap { index: OverlapIndex::new(sdr.size), share }),
         })
@@ -91,16 +91,17 @@ impl Lookup {
         if let (Some(overlap), Some(sdr)) = (&mut self.overlap, seen.sdr) {
             overlap.index.insert(doc, sdr)?;
         }
-        if let (Some(hamming), Some(print)) = (&mut self.hamming, seen.print()) {
-            hamming.insert(print, doc);
+        if let (Some(prints), Some(print)) = (&mut self.prints, seen.print()) {
+            prints.insert(print, doc, seen.minhash.is_some());
         }
         Ok(())
     }
 
-    /// Adds many documents at once, which is faster than one by one. Into an empty index of fingerprints this chooses the
-    /// tables for as many as there are, so all of them should come together.
+    /// The fingerprints of many documents, all together, after their [other sketches](Self::insert_rows).
     pub(super) fn insert_prints(&mut self, prints: &[(Fingerprint, DocNumber)]) {
-        self.hamming.iter_mut().for_each(|hamming| _ = hamming.insert_all(prints));
+        let Lookup { prints: Some(index), bands, .. } = self else { return };
+        let signed = |doc| bands.as_ref().is_some_and(|bands| bands.signature(doc).is_some());
+        index.insert_all(prints.iter().map(|&(print, doc)| (print, doc, signed(doc))));
     }
 
     /// The other lanes of many documents.
@@ -120,8 +121,9 @@ impl Lookup {
 
     /// Takes out what [`insert`](Self::insert) was given.
     pub(super) fn remove(&mut self, doc: DocNumber, simhash: Option<Fingerprint>) {
-        if let (Some(hamming), Some(print)) = (&mut self.hamming, simhash) {
-            hamming.remove(print, doc);
+        let signed = self.signature(doc).is_some();
+        if let (Some(prints), Some(print)) = (&mut self.prints, simhash) {
+            prints.remove(print, doc, signed);
         }
         self.bands.iter_mut().for_each(|bands| _ = bands.remove(doc));
         self.overlap.iter_mut().for_each(|overlap| _ = overlap.index.remove(doc));
@@ -150,9 +152,9 @@ impl Lookup {
         if let (Some(overlap), Some(sdr)) = (&self.overlap, seen.sdr) {
             found.texts.extend(overlap.search(sdr)?.iter().map(|doc| Candidate::certain(doc.0)));
         }
-        if let (Some(hamming), Some(print)) = (&self.hamming, seen.print()) {
+        if let (Some(prints), Some(print)) = (&self.prints, seen.print()) {
             let mut hits: Vec<Hit> = Vec::new();
-            hamming.find_all(print, &mut hits);
+            prints.find(print, seen.minhash.is_some(), &mut hits);
             let candidate = |hit: &Hit| {
                 let rows = seen.minhash.zip(self.signature(hit.doc));
                 Candidate { text: hit.doc.0, estimate: rows.and_then(|(a, b)| share_equal(a, b)) }
@@ -163,6 +165,9 @@ impl Lookup {
         Ok(found)
     }
 }
+
+/// Texts that a new index is planned for.
+const EXPECTED: usize = 1_000_000;
 
 /// How far below the threshold an estimate may be, in standard errors: one pair at the threshold in 3 million is lost.
 const MARGIN: f64 = 5.0;
@@ -176,12 +181,5 @@ impl Overlap {
     fn search(&self, sdr: &Sdr) -> Result<Vec<DocNumber>> {
         let least = (self.share * sdr.active().len() as f64).ceil().max(1.0) as u32;
         Ok(self.index.at_least(sdr, least)?.iter().map(|hit| hit.doc).collect())
-    }
-}
-
-fn hamming(simhash: &SimHashConfig) -> Result<HammingIndex> {
-    match simhash.blocks {
-        Some(blocks) => HammingIndex::with_blocks_and_radius(blocks, simhash.radius),
-        None => HammingIndex::new(simhash.radius),
     }
 }

@@ -179,7 +179,12 @@ impl HammingIndex {
 
     /// Replaces `hits` by every document within the radius, the nearest first, then by number.
     pub fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>) {
-        self.search().find_all(query, hits);
+        self.search().find_within(query, 64, hits);
+    }
+
+    /// The same for a radius that may be smaller than the index's, and costs less then.
+    pub fn find_within(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>) {
+        self.search().find_within(query, radius, hits);
     }
 
     /// For each query, as [`find_first`](Self::find_first) gives it.

@@ -23,12 +23,19 @@ const TOGETHER: usize = 64;
 /// Distinct codes under the tables of a plan. The first table has the values, if there are any; in a part all have.
 #[derive(Clone, Debug)]
 pub(super) struct Layers<S> {
-    radius: u32,
+    reach: Reach,
     part: Part,
     tables: Vec<Table<S>>,
     len: usize,
     /// Whether a scan of the first table is cheaper than the plan.
     scans: bool,
+}
+
+/// How far queries look, and by which tables: the first ones, as many as there are specs.
+#[derive(Clone, Debug)]
+struct Reach {
+    radius: u32,
+    specs: Vec<Spec>,
 }
 
 /// What is known of the value of a code that was found. Values are far away: whoever wants them can fetch many at once.
@@ -181,6 +188,24 @@ impl Layers<Pages> {
     }
 }
 
+impl Reach {
+    /// A smaller radius needs fewer flips, and then fewer tables.
+    fn within(&self, radius: u32) -> Reach {
+        Reach { radius, specs: plan::within(&self.specs, radius) }
+    }
+
+    /// Whether queries look for keys other than their own.
+    fn flips(&self) -> bool {
+        self.specs.iter().any(|spec| spec.flips > 0)
+    }
+
+    /// The first table that finds a pair that differs in these bits.
+    #[inline]
+    fn finder(&self, differing: u64) -> Option<usize> {
+        self.specs.iter().position(|spec| spec.finds(differing))
+    }
+}
+
 impl Cover {
     fn has(&self, query: u64) -> bool {
         (query ^ self.code) & self.mask == 0
@@ -190,7 +215,8 @@ impl Cover {
 impl<S: Buckets> Layers<S> {
     /// Layers of tables that are there.
     pub(super) fn over(radius: u32, part: Part, tables: Vec<Table<S>>, len: usize) -> Layers<S> {
-        let mut layers = Layers { radius, part, tables, len, scans: false };
+        let reach = Reach { radius, specs: tables.iter().map(|table| *table.spec()).collect() };
+        let mut layers = Layers { reach, part, tables, len, scans: false };
         layers.decide();
         layers
     }
@@ -217,7 +243,7 @@ impl<S: Buckets> Layers<S> {
     }
 
     pub(super) fn specs(&self) -> Vec<Spec> {
-        self.tables.iter().map(|table| *table.spec()).collect()
+        self.reach.specs.clone()
     }
 
     /// Whether some table of this part has the code.
@@ -294,23 +320,38 @@ impl<S: Buckets> Layers<S> {
 
     /// Emits each code within the radius once.
     pub(super) fn find(&self, query: u64, emit: &mut Emit) -> bool {
+        self.find_in(&self.reach, self.scans, query, emit)
+    }
+
+    /// The same for a radius that may be smaller.
+    pub(super) fn find_within(&self, query: u64, radius: u32, emit: &mut Emit) -> bool {
+        if radius >= self.reach.radius {
+            return self.find(query, emit);
+        }
+        let reach = self.reach.within(radius);
+        self.find_in(&reach, self.is_scanned(&reach), query, emit)
+    }
+
+    fn find_in(&self, reach: &Reach, scans: bool, query: u64, emit: &mut Emit) -> bool {
         let level = Level::current();
         let mut positions = Vec::new();
-        if self.scans {
-            return self.scan(level, query, &mut positions, emit);
+        if scans {
+            return self.scan(level, reach.radius, query, &mut positions, emit);
         }
-        if self.flips() {
-            let mut stopped = false;
-            self.find_bulk(&[query], false, &mut |_, code, lead| {
+        if reach.flips() {
+            let (mut probes, mut stopped) = (Vec::new(), false);
+            self.probe(reach, 0, query, &mut probes);
+            self.walk(reach, &[query], &probes, &mut |_, code, lead| {
                 stopped |= emit(code, lead);
                 stopped
             });
             return stopped;
         }
-        self.prefetch_codes(query);
-        for (i, table) in self.tables.iter().enumerate() {
+        let tables = &self.tables[..reach.specs.len()];
+        tables.iter().for_each(|table| table.prefetch_codes(query));
+        for (i, table) in tables.iter().enumerate() {
             let bucket = table.bucket(query);
-            if self.look(level, query, i, bucket, &mut positions, emit) {
+            if self.look(reach, query, i, bucket, &mut positions, emit) {
                 return true;
             }
             let cover = table.nested(bucket).and_then(|nested| self.cover_of(i, nested));
@@ -327,27 +368,29 @@ impl<S: Buckets> Layers<S> {
         if self.scans {
             return self.scan_bulk(queries, emit);
         }
-        if !self.flips() {
+        if !self.reach.flips() {
             return self.sweep(queries, first, emit);
         }
         let mut probes: Vec<Probe> = Vec::with_capacity(LISTED.min(queries.len() * self.tables.len()));
         for (query, &code) in queries.iter().enumerate() {
-            for (table, t) in self.tables.iter().enumerate() {
-                t.probe(code, |bucket| {
-                    probes.push(Probe { query: query as u32, table: table as u32, bucket })
-                });
-            }
+            self.probe(&self.reach, query as u32, code, &mut probes);
             if probes.len() >= LISTED {
-                self.walk(queries, &probes, emit);
+                self.walk(&self.reach, queries, &probes, emit);
                 probes.clear();
             }
         }
-        self.walk(queries, &probes, emit);
+        self.walk(&self.reach, queries, &probes, emit);
+    }
+
+    /// Lists the buckets that a query has to look into.
+    fn probe(&self, reach: &Reach, query: u32, code: u64, probes: &mut Vec<Probe>) {
+        for (i, (table, spec)) in self.tables.iter().zip(&reach.specs).enumerate() {
+            table.probe(code, spec.flips, |bucket| probes.push(Probe { query, table: i as u32, bucket }));
+        }
     }
 
     /// As [`find_bulk`](Self::find_bulk), where a query looks into one bucket a table.
     fn sweep(&self, queries: &[u64], first: bool, emit: &mut EmitBulk) {
-        let level = Level::current();
         let (mut positions, mut found, mut told) = (Vec::new(), Vec::new(), 0);
         let crowded = self.tables.iter().any(|table| !table.all_nested().is_empty());
         let cover = self.cover();
@@ -384,7 +427,7 @@ impl<S: Buckets> Layers<S> {
             for (t, table) in tables(query).iter().enumerate() {
                 let bucket = table.bucket(query);
                 if !table.codes(bucket).is_empty()
-                    && self.look(level, query, t, bucket, &mut positions, &mut emit)
+                    && self.look(&self.reach, query, t, bucket, &mut positions, &mut emit)
                 {
                     break;
                 }
@@ -406,7 +449,7 @@ impl<S: Buckets> Layers<S> {
                 let nested = &table.all_nested()[group[0].0];
                 let codes: Vec<u64> = group.iter().map(|&(_, i)| queries[i]).collect();
                 nested.layers.find_bulk(&codes, first, &mut |at, code, lead| {
-                    let told = self.finder(code ^ codes[at]) == Some(t);
+                    let told = self.reach.finder(code ^ codes[at]) == Some(t);
                     if told {
                         nested.layers.prefetch_value(lead);
                         let (number, query) = group[at];
@@ -440,7 +483,7 @@ impl<S: Buckets> Layers<S> {
         let mut positions = Vec::new();
         if self.scans {
             return self.each(&mut |code, _| {
-                self.scan(level, code, &mut positions, &mut |other, _| {
+                self.scan(level, self.reach.radius, code, &mut positions, &mut |other, _| {
                     if code < other {
                         emit(code, other);
                     }
@@ -452,33 +495,25 @@ impl<S: Buckets> Layers<S> {
             if table.spec().flips == 0 {
                 self.pairs_in_buckets(level, i, emit);
             } else {
-                self.pairs_by_probing(level, i, emit);
+                self.pairs_by_probing(i, emit);
             }
         }
     }
 
     fn decide(&mut self) {
-        let specs = self.specs();
-        let probed = specs.iter().all(|spec| spec.flips == 0 || spec.key != Key::Hashed);
+        self.scans = self.is_scanned(&self.reach);
+    }
+
+    /// Whether looking at all codes is the cheapest, or the only way.
+    fn is_scanned(&self, reach: &Reach) -> bool {
+        let probed = reach.specs.iter().all(|spec| spec.flips == 0 || spec.key != Key::Hashed);
         // A part that scanned would tell what another part tells by its tables.
-        let scans = !self.part.is_partial() && plan::cost(&specs, self.len) > plan::scan_cost(self.len);
-        self.scans = !probed || scans;
-    }
-
-    /// Whether queries look for keys other than their own.
-    fn flips(&self) -> bool {
-        self.tables.iter().any(|table| table.spec().flips > 0)
-    }
-
-    /// The first table that finds a pair that differs in these bits.
-    #[inline]
-    fn finder(&self, differing: u64) -> Option<usize> {
-        self.tables.iter().position(|table| table.spec().finds(differing))
+        let dear = || plan::cost(&reach.specs, self.len) > plan::scan_cost(self.len);
+        !probed || !self.part.is_partial() && dear()
     }
 
     /// Walks a list of probes, fetching what comes later.
-    fn walk(&self, queries: &[u64], probes: &[Probe], emit: &mut EmitBulk) {
-        let level = Level::current();
+    fn walk(&self, reach: &Reach, queries: &[u64], probes: &[Probe], emit: &mut EmitBulk) {
         let mut positions = Vec::new();
         let mut done = u32::MAX;
         for probe in probes.iter().take(HEADER_AHEAD) {
@@ -499,7 +534,7 @@ impl<S: Buckets> Layers<S> {
                 continue;
             }
             let mut emit = |code, lead| emit(query, code, lead);
-            if self.look(level, queries[query], probe.table as usize, probe.bucket, &mut positions, &mut emit)
+            if self.look(reach, queries[query], probe.table as usize, probe.bucket, &mut positions, &mut emit)
             {
                 done = probe.query;
             }
@@ -510,7 +545,7 @@ impl<S: Buckets> Layers<S> {
     #[inline]
     fn look(
         &self,
-        level: Level,
+        reach: &Reach,
         query: u64,
         i: usize,
         bucket: u32,
@@ -520,16 +555,18 @@ impl<S: Buckets> Layers<S> {
         let table = &self.tables[i];
         let codes = table.codes(bucket);
         if codes.is_empty() {
-            return table.nested(bucket).is_some_and(|nested| self.look_within(query, i, nested, emit));
+            return table
+                .nested(bucket)
+                .is_some_and(|nested| self.look_within(reach, query, i, nested, emit));
         }
-        simd::near(level, codes, query, self.radius, positions);
+        simd::near(Level::current(), codes, query, reach.radius, positions);
         if positions.is_empty() {
             return false;
         }
         let mut stopped = false;
         for at in positions.drain(..) {
             let code = codes[at as usize];
-            if !stopped && self.finder(code ^ query) == Some(i) {
+            if !stopped && reach.finder(code ^ query) == Some(i) {
                 let lead = match table.with_values {
                     true => Lead::Place { table: i as u32, bucket, at },
                     false => Lead::Code,
@@ -541,12 +578,12 @@ impl<S: Buckets> Layers<S> {
     }
 
     /// As [`look`](Self::look), in the index of a crowded bucket.
-    fn look_within(&self, query: u64, i: usize, nested: &Nested<S>, emit: &mut Emit) -> bool {
+    fn look_within(&self, reach: &Reach, query: u64, i: usize, nested: &Nested<S>, emit: &mut Emit) -> bool {
         if self.told(query, i, nested) {
             return false;
         }
-        nested.layers.find(query, &mut |code, lead| {
-            self.finder(code ^ query) == Some(i) && emit(code, nested.lead(lead))
+        nested.layers.find_within(query, reach.radius, &mut |code, lead| {
+            reach.finder(code ^ query) == Some(i) && emit(code, nested.lead(lead))
         })
     }
 
@@ -558,11 +595,11 @@ impl<S: Buckets> Layers<S> {
     }
 
     /// Emits what is near, by looking at every code of the first table.
-    fn scan(&self, level: Level, query: u64, positions: &mut Vec<u32>, emit: &mut Emit) -> bool {
+    fn scan(&self, level: Level, radius: u32, query: u64, positions: &mut Vec<u32>, emit: &mut Emit) -> bool {
         let table = &self.tables[0];
         let mut stopped = false;
         for bucket in 0..table.buckets() as u32 {
-            simd::near(level, table.codes(bucket), query, self.radius, positions);
+            simd::near(level, table.codes(bucket), query, radius, positions);
             for at in positions.drain(..) {
                 stopped = stopped || emit(table.codes(bucket)[at as usize], table.lead(bucket, at));
             }
@@ -571,7 +608,9 @@ impl<S: Buckets> Layers<S> {
             }
         }
         table.all_nested().iter().any(|nested| {
-            nested.layers.scan(level, query, positions, &mut |code, lead| emit(code, nested.lead(lead)))
+            nested
+                .layers
+                .scan(level, radius, query, positions, &mut |code, lead| emit(code, nested.lead(lead)))
         })
     }
 
@@ -580,7 +619,7 @@ impl<S: Buckets> Layers<S> {
     fn scan_bulk(&self, queries: &[u64], emit: &mut EmitBulk) {
         let level = Level::current();
         let (mut positions, mut found) = (Vec::new(), Vec::new());
-        let together = if self.radius <= 16 { 256 } else { 16 };
+        let together = if self.reach.radius <= 16 { 256 } else { 16 };
         for (chunk, queries) in queries.chunks(together).enumerate() {
             self.scan_chunk(level, queries, &mut positions, &mut found);
             found.sort_unstable_by_key(|&(query, _, _)| query);
@@ -604,7 +643,7 @@ impl<S: Buckets> Layers<S> {
         for bucket in 0..table.buckets() as u32 {
             let codes = table.codes(bucket);
             for (i, &query) in queries.iter().enumerate() {
-                simd::near(level, codes, query, self.radius, positions);
+                simd::near(level, codes, query, self.reach.radius, positions);
                 let hit = |at: u32| (i, codes[at as usize], table.lead(bucket, at));
                 found.extend(positions.drain(..).map(hit));
             }
@@ -620,14 +659,14 @@ impl<S: Buckets> Layers<S> {
         let table = &self.tables[i];
         let mut positions = Vec::new();
         let mut once = |a: u64, b: u64| {
-            if self.finder(a ^ b) == Some(i) {
+            if self.reach.finder(a ^ b) == Some(i) {
                 emit(a, b);
             }
         };
         for bucket in 0..table.buckets() as u32 {
             let mut codes = table.codes(bucket);
             while let Some((&code, rest)) = codes.split_first() {
-                simd::near(level, rest, code, self.radius, &mut positions);
+                simd::near(level, rest, code, self.reach.radius, &mut positions);
                 positions.drain(..).for_each(|at| once(code, rest[at as usize]));
                 codes = rest;
             }
@@ -635,13 +674,13 @@ impl<S: Buckets> Layers<S> {
         table.all_nested().iter().for_each(|nested| nested.layers.pairs(&mut once));
     }
 
-    fn pairs_by_probing(&self, level: Level, i: usize, emit: &mut dyn FnMut(u64, u64)) {
+    fn pairs_by_probing(&self, i: usize, emit: &mut dyn FnMut(u64, u64)) {
         let mut positions = Vec::new();
         let mut buckets = Vec::new();
         self.tables[i].each(&mut |code, _| {
-            self.tables[i].probe(code, |bucket| buckets.push(bucket));
+            self.tables[i].probe(code, self.reach.specs[i].flips, |bucket| buckets.push(bucket));
             for bucket in buckets.drain(..) {
-                self.look(level, code, i, bucket, &mut positions, &mut |other, _| {
+                self.look(&self.reach, code, i, bucket, &mut positions, &mut |other, _| {
                     if code < other {
                         emit(code, other);
                     }

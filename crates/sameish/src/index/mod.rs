@@ -16,6 +16,7 @@
 //!     plan.rs      which keys, from the number of codes and the radius
 //!   documents.rs the documents of a fingerprint that has several
 //!   blocks.rs    the explicit cut into blocks of seed 004
+//! prints.rs    PrintIndex: fingerprints beside signatures
 //! linear.rs    LinearScan: the oracle
 //! bands.rs     BandIndex: signatures that share a band
 //!   slots.rs     documents by the hash of a band
@@ -38,6 +39,7 @@ mod overlap;
 mod pages;
 mod part;
 mod plan;
+mod prints;
 mod search;
 mod slots;
 mod table;
@@ -52,6 +54,7 @@ pub use histogram::{Histogram, Valley, valley};
 pub use linear::LinearScan;
 pub use overlap::{OverlapHit, OverlapIndex};
 pub use part::Part;
+pub use prints::{PrintIndex, SIGNED_RADIUS};
 pub use slots::BUCKET_STORED;
 pub use tuning::CurvePoint;
 pub use view::HammingView;

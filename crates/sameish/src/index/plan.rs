@@ -77,6 +77,25 @@ fn best_cut(bits: u64, radius: u32, n: usize) -> Option<Vec<Spec>> {
     (cost(&best, n) < scan_cost(n)).then_some(best)
 }
 
+/// What is left of a plan for a radius that is smaller: as few flips as find everyone, then as few tables. Flips are
+/// taken where there are most. Tables that share bits, as those of an explicit cut, are all needed.
+pub(super) fn within(plan: &[Spec], radius: u32) -> Vec<Spec> {
+    let mut plan = plan.to_vec();
+    let bits: u32 = plan.iter().map(|spec| spec.mask.count_ones()).sum();
+    if bits > plan.iter().fold(0, |all, spec| all | spec.mask).count_ones() {
+        return plan;
+    }
+    let mut over = plan.iter().map(|spec| spec.flips + 1).sum::<u32>().saturating_sub(radius + 1);
+    while let Some(spec) = plan.iter_mut().filter(|_| over > 0).max_by_key(|spec| spec.flips)
+        && spec.flips > 0
+    {
+        spec.flips -= 1;
+        over -= 1;
+    }
+    plan.truncate(plan.len() - over as usize);
+    plan
+}
+
 /// What a query costs in nanoseconds, by the number of buckets it reads and of codes in them.
 pub(super) fn cost(plan: &[Spec], n: usize) -> f64 {
     plan.iter().map(|spec| table_cost(spec, n)).sum()
@@ -159,6 +178,21 @@ mod tests {
                 assert_eq!(overlap, u64::MAX);
             }
         }
+    }
+
+    #[test]
+    fn a_smaller_radius_needs_no_more_than_it_asks_for() {
+        for (radius, n) in [(5, 1_000_000), (8, 1_000_000), (3, 1000), (12, 100_000_000)] {
+            let plan = choose(radius, n);
+            for smaller in 0..=radius {
+                let rest = within(&plan, smaller);
+                assert_eq!(rest.iter().map(|spec| spec.flips + 1).sum::<u32>(), smaller + 1);
+                assert!(rest.iter().zip(&plan).all(|(rest, spec)| {
+                    (rest.key, rest.mask) == (spec.key, spec.mask) && rest.flips <= spec.flips
+                }));
+            }
+        }
+        assert!(within(&choose(5, 1_000_000), 3).iter().all(|spec| spec.flips == 0));
     }
 
     #[test]

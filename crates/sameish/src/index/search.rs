@@ -32,9 +32,9 @@ impl<S: Buckets, D: DocumentSets> Search<'_, S, D> {
         first
     }
 
-    pub(super) fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>) {
+    pub(super) fn find_within(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>) {
         hits.clear();
-        self.layers.find(query.as_u64(), &mut |code, lead| {
+        self.layers.find_within(query.as_u64(), radius, &mut |code, lead| {
             self.push_hits(query.as_u64(), code, lead, hits);
             false
         });

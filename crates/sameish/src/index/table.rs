@@ -45,8 +45,6 @@ pub(super) struct Table<S> {
     depth: u32,
     /// What to flip in a key of `bits` bits to get all keys within the flips of the spec, fewest flips first.
     ball: Vec<u32>,
-    /// How many of those leave a flip for the next bit.
-    inner: usize,
     /// Crowded buckets. When one is split both halves share the index, because dividing it would take long.
     nested_at: HashMap<u32, usize>,
     nested: Vec<Nested<S>>,
@@ -129,18 +127,8 @@ impl<S: Buckets> Table<S> {
         depth: u32,
     ) -> Table<S> {
         let (ball, nested_at) = (Vec::new(), HashMap::new());
-        let mut table = Table {
-            shape,
-            store,
-            len,
-            with_values,
-            radius,
-            depth,
-            ball,
-            inner: 0,
-            nested_at,
-            nested: Vec::new(),
-        };
+        let mut table =
+            Table { shape, store, len, with_values, radius, depth, ball, nested_at, nested: Vec::new() };
         table.list_ball();
         table
     }
@@ -164,9 +152,10 @@ impl<S: Buckets> Table<S> {
         self.shape.buckets()
     }
 
-    /// Calls `each` with every bucket that can hold codes near `code`, each once.
-    pub(super) fn probe(&self, code: u64, mut each: impl FnMut(u32)) {
-        if self.spec().flips == 0 {
+    /// Calls `each` with every bucket that can hold codes whose keys differ from that of `code` in at most so many bits,
+    /// which are not more than those of the spec; with each bucket once.
+    pub(super) fn probe(&self, code: u64, flips: u32, mut each: impl FnMut(u32)) {
+        if flips == 0 {
             return each(self.bucket(code));
         }
         let mut seen = Vec::new();
@@ -185,14 +174,14 @@ impl<S: Buckets> Table<S> {
         let key = self.shape.key(code);
         let low = key & ((1 << bits) - 1);
         let high = key & (1 << bits);
-        for (i, flipped) in self.ball.iter().enumerate() {
+        for flipped in self.ball.iter().take_while(|flipped| flipped.count_ones() <= flips) {
             let near = low ^ flipped;
             if near >= split {
                 each(near);
                 continue;
             }
             each(near | high);
-            if i < self.inner {
+            if flipped.count_ones() < flips {
                 each(near | (high ^ 1 << bits));
             }
         }
@@ -301,7 +290,6 @@ impl<S: Buckets> Table<S> {
         self.ball.push(0);
         let mut from = 0;
         for flip in 1..=flips {
-            self.inner = self.ball.len();
             let upto = self.ball.len();
             for at in from..upto {
                 let word = self.ball[at];

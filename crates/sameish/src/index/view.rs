@@ -91,7 +91,12 @@ impl<'a> HammingView<'a> {
 
     /// As [`HammingIndex::find_all`].
     pub fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>) {
-        self.search().find_all(query, hits);
+        self.search().find_within(query, 64, hits);
+    }
+
+    /// The same for a radius that may be smaller than the index's, and costs less then.
+    pub fn find_within(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>) {
+        self.search().find_within(query, radius, hits);
     }
 
     /// As [`HammingIndex::find_first_bulk`].
