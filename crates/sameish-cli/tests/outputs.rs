@@ -7,6 +7,7 @@ mod common;
 use common::{Dir, Run, ids, records};
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 use std::process::Stdio;
 
 #[test]
@@ -31,6 +32,18 @@ fn output_is_the_same_for_any_number_of_threads() {
     }
     let numbers: Vec<usize> = ids(&one.0).split(',').map(|id| id.parse().unwrap()).collect();
     assert!(numbers.is_sorted(), "in the order of the input");
+}
+
+#[test]
+fn fingerprints_are_the_vectors_of_every_door() {
+    let doors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/doors");
+    let dir = Dir::new();
+    for preset in ["wire", "articles", "sdr", "headlines", "web", "copies"] {
+        let texts = doors.join("texts.jsonl");
+        let run = dir.run(["fingerprint", "--preset", preset, texts.to_str().unwrap()]).ends_with(0);
+        let expected = std::fs::read_to_string(doors.join(format!("{preset}.jsonl"))).unwrap();
+        assert!(run.stdout == expected, "{preset}");
+    }
 }
 
 #[test]

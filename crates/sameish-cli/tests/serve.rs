@@ -189,6 +189,31 @@ fn flags_go_before_the_environment_and_this_before_the_file() {
 }
 
 #[test]
+fn config_show_names_the_origin_of_each_setting() {
+    let dir = Dir::new();
+    let text =
+        "data = \"a\"\nlog = \"warn\"\n[limits]\nqueue = 7\n[[keys]]\nkey = \"secret\"\nscope = \"read\"\n";
+    dir.write("s.toml", text);
+    let mut command = dir.command(["config", "show", "--listen", "127.0.0.1:1", "--config", "s.toml"]);
+    let output = command.env("SAMEISH_LOG", "debug").output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    for line in [
+        "listen = \"127.0.0.1:1\" # flag",
+        "log = \"debug\" # variable SAMEISH_LOG",
+        "data = \"a\" # file",
+        "queue = 7 # file",
+        "results = 1000 # default",
+        "scope = \"read\"",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+    assert!(!shown.contains("secret"), "{shown}");
+    dir.write("bad.toml", "lissten = 1\nqueue = 2\n");
+    dir.run(["config", "show", "--config", "bad.toml"]).ends_with(2).says(&["line 1", "line 2"]);
+}
+
+#[test]
 fn a_folder_in_use_is_refused_by_the_number_of_its_process() {
     let dir = Dir::new();
     let service = Service::start(dir.command(LOCAL).args(["--data", "d"]));

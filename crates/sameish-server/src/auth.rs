@@ -7,14 +7,14 @@ use crate::problem::{Kind, Problem};
 use crate::rate::{Bucket, Buckets};
 use crate::settings::{KeySetting, Settings, SettingsError};
 use axum::http::{HeaderMap, Method, header};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::Instant;
 
 /// What a key may be used for. Who may write may read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Looking.

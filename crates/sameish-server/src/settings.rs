@@ -4,12 +4,12 @@
 //! mistake and refuses the start, so that a limit with a typing error does not silently stay as it was.
 
 use crate::auth::Scope;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// All settings of a service.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Address and port; port 0 picks a free one.
@@ -52,7 +52,7 @@ impl Default for Settings {
 }
 
 /// How a log is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// For people.
@@ -63,14 +63,14 @@ pub enum LogFormat {
 }
 
 /// A key and what it may be used for.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeySetting {
     /// What to call it in messages.
     #[serde(default)]
     pub name: Option<String>,
-    /// The key itself.
-    #[serde(default)]
+    /// The key itself: read, never written.
+    #[serde(default, skip_serializing)]
     pub key: Option<String>,
     /// Or its SHA-256 as 64 hex digits, so that the file does not hold the key.
     #[serde(default)]
@@ -90,7 +90,7 @@ impl std::fmt::Debug for KeySetting {
 }
 
 /// How much is taken, and for how long.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Most bytes of a request's body, packed or not.
@@ -188,9 +188,65 @@ pub const VARIABLES: [&str; 7] = [
 ];
 
 impl Settings {
-    /// Reads a settings file over the defaults.
+    /// Reads a settings file over the defaults, and says everything that is wrong at once.
     pub fn from_toml(text: &str) -> Result<Settings, SettingsError> {
-        toml::from_str(text).map_err(|error| SettingsError(error.to_string().trim_end().to_owned()))
+        let first = match toml::from_str(text) {
+            Ok(settings) => return Ok(settings),
+            Err(error) => error,
+        };
+        let mut faults = vec![first.to_string().trim_end().to_owned()];
+        let (mut text, mut error) = (text.to_owned(), first);
+        // Reading ends at a fault, so the rest is read without the line that has it.
+        while let Some(rest) = without_lines_of(&error, &text)
+            && faults.len() < MAX_FAULTS
+        {
+            text = rest;
+            match toml::from_str::<Settings>(&text) {
+                Ok(_) => break,
+                Err(next) => error = next,
+            }
+            faults.push(error.to_string().trim_end().to_owned());
+        }
+        Err(SettingsError(faults.join("\n")))
+    }
+
+    /// All settings as a file would have them, keys left out, each with what `origin` says of it by its name, as
+    /// `limits.queue`.
+    pub fn show(&self, origin: impl Fn(&str) -> String) -> Result<String, SettingsError> {
+        let wrong = |error: toml::ser::Error| SettingsError(error.to_string());
+        let all = toml::Table::try_from(self).map_err(wrong)?;
+        let line =
+            |key: &str, name: &str, value: &toml::Value| format!("{key} = {value} # {}\n", origin(name));
+        let (mut plain, mut tables) = (String::new(), String::new());
+        for (name, value) in &all {
+            match value {
+                toml::Value::Table(table) => {
+                    tables.push_str(&format!("\n[{name}]\n"));
+                    table.iter().for_each(|(key, value)| {
+                        tables.push_str(&line(key, &format!("{name}.{key}"), value))
+                    });
+                }
+                toml::Value::Array(entries) if name == "keys" => {
+                    for entry in entries.iter().filter_map(toml::Value::as_table) {
+                        let fields: String =
+                            entry.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+                        tables.push_str(&format!("\n[[keys]]\n{fields}"));
+                    }
+                }
+                value => plain.push_str(&line(name, name, value)),
+            }
+        }
+        Ok(plain + &tables)
+    }
+
+    /// The names of what a settings file sets, as `limits.queue`.
+    pub fn names_in(text: &str) -> Vec<String> {
+        let table: toml::Table = toml::from_str(text).unwrap_or_default();
+        let names = table.iter().flat_map(|(name, value)| match value {
+            toml::Value::Table(table) => table.keys().map(|key| format!("{name}.{key}")).collect(),
+            _ => vec![name.clone()],
+        });
+        names.collect()
     }
 
     /// Lays variables of the environment over these settings; keys are added to those of the file.
@@ -300,6 +356,20 @@ impl Limits {
     }
 }
 
+/// Faults of a file that are told at once.
+const MAX_FAULTS: usize = 20;
+
+/// The file with the lines of a fault left empty, where reading on makes sense: what is missing from a table is on none of its
+/// lines.
+fn without_lines_of(error: &toml::de::Error, text: &str) -> Option<String> {
+    let span =
+        error.span().filter(|span| !span.is_empty() && !error.message().starts_with("missing field"))?;
+    let start = text.get(..span.start)?.rfind('\n').map_or(0, |at| at + 1);
+    let end = text.get(span.end - 1..)?.find('\n').map_or(text.len(), |at| span.end - 1 + at);
+    let blank: String = text[start..end].chars().map(|c| if c == '\n' { c } else { ' ' }).collect();
+    Some(format!("{}{blank}{}", &text[..start], &text[end..]))
+}
+
 /// An address with a port; `localhost` is 127.0.0.1.
 pub fn parse_listen(text: &str) -> Option<SocketAddr> {
     let text = text.strip_prefix("http://").unwrap_or(text);
@@ -337,6 +407,18 @@ mod tests {
             let error = Settings::from_toml(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn all_faults_of_a_file_are_told_at_once() {
+        let text = "listen = 7\ndatum = \"a\"\nlog = \"info\"\n\n[limits]\nbody_bytes = \"many\"\nqueue = 3\nqueue = 4\n";
+        let error = Settings::from_toml(text).unwrap_err().to_string();
+        for line in [1, 2, 6, 8] {
+            assert!(error.contains(&format!("line {line},")), "{error}");
+        }
+        assert_eq!(error.matches(" at line ").count(), 4, "{error}");
+        assert!(Settings::from_toml("[[keys]]\nkey = \"k\"").is_err());
+        assert!(Settings::from_toml(&"= \n".repeat(1000)).is_err());
     }
 
     #[test]

@@ -107,6 +107,17 @@ pub enum Error {
         /// What the system says.
         reason: String,
     },
+    /// The write-ahead log of a store is gone.
+    #[error(
+        "{} is gone, though whoever wrote last did not end in order: acknowledged documents may be lost; put it back or restore a snapshot, or delete {} to go on without them",
+        log.display(), mark.display()
+    )]
+    LogLost {
+        /// The log.
+        log: PathBuf,
+        /// What tells that there must be one.
+        mark: PathBuf,
+    },
     /// A stored document does not have the checksum it was written with.
     #[error("{what} is damaged: {reason}; restore it from a snapshot, or delete it and insert it again")]
     Damaged {

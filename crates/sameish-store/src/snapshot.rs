@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::lock::Lock;
+use crate::sqlite::log::mark_of;
 use crate::sqlite::{FILE, SqliteStore, sync_file, sync_folder};
 use crate::store::Read;
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,11 @@ pub(crate) fn restore(from: &Path, to: &Path, replace: bool) -> Result<()> {
 
 /// Keeps what is there under other names.
 fn set_aside(folder: &Path) -> Result<()> {
+    // It would tell of a log that is not there any more.
+    let mark = mark_of(&folder.join(FILE));
+    if mark.exists() {
+        std::fs::remove_file(&mark).map_err(|source| Error::io(&mark, source))?;
+    }
     for suffix in ["", "-wal", "-shm"] {
         let old = folder.join(format!("{FILE}{suffix}"));
         if old.exists() {

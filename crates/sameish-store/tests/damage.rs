@@ -111,6 +111,41 @@ fn a_damaged_document_is_named_and_all_others_are_served() {
     assert_eq!(catalog.verify().unwrap(), []);
 }
 
+/// What a kill leaves, as a copy made while the catalog is open.
+fn killed(with_log: bool) -> tempfile::TempDir {
+    let folder = filled();
+    let catalog = open(folder.path()).unwrap();
+    catalog.collection("articles").unwrap().insert(Document::new(41, text(41))).unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let names = ["sameish.db", "sameish.db-wal", "sameish.open"];
+    for name in names.iter().filter(|name| with_log || !name.ends_with("-wal")) {
+        std::fs::copy(folder.path().join(name), copy.path().join(name)).unwrap();
+    }
+    copy
+}
+
+#[test]
+fn a_lost_log_is_noticed() {
+    let whole = killed(true);
+    assert_eq!(open(whole.path()).unwrap().collection("articles").unwrap().len(), 41);
+    // Who ends in order leaves no mark, and nothing in the log.
+    assert!(!whole.path().join("sameish.open").exists());
+    assert_eq!(whole.path().join("sameish.db-wal").metadata().map_or(0, |log| log.len()), 0);
+
+    let lost = killed(false);
+    let before = std::fs::read(file(&lost)).unwrap();
+    for read_only in [false, true] {
+        let options = OpenOptions { read_only, ..OpenOptions::default() };
+        let refused = Catalog::open(lost.path(), options).unwrap_err();
+        assert!(matches!(refused, Error::LogLost { .. }), "{refused}");
+        assert!(refused.to_string().contains("sameish.db-wal is gone"), "{refused}");
+    }
+    assert_eq!(std::fs::read(file(&lost)).unwrap(), before);
+    // As the message says.
+    std::fs::remove_file(lost.path().join("sameish.open")).unwrap();
+    assert_eq!(open(lost.path()).unwrap().collection("articles").unwrap().len(), 40);
+}
+
 #[test]
 fn damage_of_every_kind_is_named() {
     let cases = [

@@ -4,6 +4,7 @@ pub(crate) mod backfill;
 pub(crate) mod bench;
 pub(crate) mod cluster;
 pub(crate) mod compare;
+pub(crate) mod config;
 pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod fingerprint;

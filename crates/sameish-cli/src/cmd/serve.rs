@@ -57,6 +57,48 @@ fn listen(text: &str) -> Result<SocketAddr, String> {
     parse_listen(text).ok_or_else(|| "must be an address with a port, such as 127.0.0.1:7070".into())
 }
 
+/// The settings as they would be without a start, and where each comes from.
+pub(crate) fn show(args: &Args) -> anyhow::Result<String> {
+    let (settings, _) = settings(args)?;
+    settings.check().map_err(wrong)?;
+    let in_file = match &args.config {
+        Some(path) => Settings::names_in(&read_text(path)?),
+        None => Vec::new(),
+    };
+    let origin = |name: &str| {
+        let variable = format!("SAMEISH_{}", name.to_uppercase());
+        let is_set = std::env::var(&variable).is_ok_and(|value| !value.is_empty());
+        if args.has_flag(name) {
+            "flag".to_owned()
+        } else if is_set && VARIABLES.contains(&&*variable) {
+            format!("variable {variable}")
+        } else if in_file.iter().any(|known| known == name) {
+            "file".to_owned()
+        } else {
+            "default".to_owned()
+        }
+    };
+    Ok(settings.show(origin).map_err(wrong)?)
+}
+
+impl Args {
+    /// Whether a flag says what a setting is.
+    fn has_flag(&self, name: &str) -> bool {
+        match name {
+            "listen" => self.listen.is_some(),
+            "data" => self.data.is_some(),
+            "read_only" => self.read_only,
+            "log" => self.log.is_some(),
+            "log_format" => self.log_format.is_some(),
+            _ => false,
+        }
+    }
+}
+
+fn wrong(error: sameish_server::SettingsError) -> Failure {
+    Failure::usage(error.to_string())
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let (settings, temporary) = settings(&args)?;
     start_log(&settings)?;
@@ -73,7 +115,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
 
 /// All settings, and the folder that goes away if there is one.
 fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failure> {
-    let wrong = |error: sameish_server::SettingsError| Failure::usage(error.to_string());
     let file = match &args.config {
         Some(path) => read_file(path)?,
         None => Settings::default(),
@@ -111,14 +152,20 @@ fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failur
 const MAX_FILE: u64 = 1 << 20;
 
 fn read_file(path: &Path) -> Result<Settings, Failure> {
-    let wrong =
-        |why: String| Failure::usage(format!("settings file {}: {why}", escaped_name(path.as_os_str())));
+    Settings::from_toml(&read_text(path)?).map_err(|error| wrong_file(path, &error.to_string()))
+}
+
+fn wrong_file(path: &Path, why: &str) -> Failure {
+    Failure::usage(format!("settings file {}: {why}", escaped_name(path.as_os_str())))
+}
+
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let wrong = |why: String| wrong_file(path, &why);
     let size = std::fs::metadata(path).map_err(|error| wrong(format!("{error}; check the path")))?.len();
     if size > MAX_FILE {
         return Err(wrong(format!("has {size} bytes: at most {MAX_FILE}")));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("{error}; check the path")))?;
-    Settings::from_toml(&text).map_err(|error| wrong(error.to_string()))
+    std::fs::read_to_string(path).map_err(|error| wrong(format!("{error}; check the path")))
 }
 
 /// Logs go to standard error, without documents, ids or keys.

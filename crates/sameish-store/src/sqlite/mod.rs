@@ -7,9 +7,11 @@
 //! schema.rs   tables, versions, whose file it is
 //! read.rs     questions
 //! write.rs    changes
+//! log.rs      whether the write-ahead log is there
 //! room.rs     room for deletes on a full disk
 //! ```
 
+pub(crate) mod log;
 mod read;
 mod room;
 mod schema;
@@ -17,6 +19,7 @@ mod write;
 
 use crate::error::{Error, Result};
 use crate::store::{Read, Store, Transaction};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::{Path, PathBuf};
 
@@ -72,8 +75,9 @@ impl SqliteStore {
         if create && std::fs::symlink_metadata(path).is_err() {
             make(path, steps)?;
         }
+        log::check(path)?;
         let format = schema::format_of(path, steps)?;
-        let still = read_only && !has_log(path) && !is_writable(path.parent());
+        let still = read_only && !log::is_there(path) && !is_writable(path.parent());
         let mode = if still {
             Mode::Still
         } else if read_only {
@@ -93,6 +97,13 @@ impl SqliteStore {
             }
             store.back_up_before_upgrade(format)?;
             schema::migrate(&mut store.connection, steps).map_err(wrong)?;
+        }
+        if !read_only {
+            match store.mark(steps.len() as u32) {
+                // Deletes must be possible on a full disk; then the log goes unwatched.
+                Ok(()) | Err(Error::Full) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(store)
     }
@@ -134,6 +145,13 @@ impl SqliteStore {
     fn set_log_pages(&self, pages: u32) -> Result<()> {
         let set = self.connection.pragma_update(None, "wal_autocheckpoint", pages);
         set.map_err(|error| self.wrong(error))
+    }
+
+    /// Makes sure that there is a log, and that its loss would be noticed.
+    fn mark(&self, format: u32) -> Result<()> {
+        // Writes what is there already.
+        self.connection.pragma_update(None, "user_version", format).map_err(|error| self.wrong(error))?;
+        log::mark(&self.path)
     }
 
     fn back_up_before_upgrade(&self, format: i64) -> Result<()> {
@@ -185,6 +203,20 @@ impl Store for SqliteStore {
     }
 }
 
+impl Drop for SqliteStore {
+    /// Copies the log back and takes the mark away. Where that does not succeed, both stay.
+    fn drop(&mut self) {
+        if self.mode != Mode::Write {
+            return;
+        }
+        _ = self.connection.busy_timeout(std::time::Duration::ZERO);
+        let copied = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        if copied != Ok(0) || log::unmark(&self.path).is_err() {
+            _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        }
+    }
+}
+
 /// Makes a new store under another name and puts it into place when it is whole.
 fn make(path: &Path, steps: &[&str]) -> Result<()> {
     let unfinished = path.with_extension("db.new");
@@ -227,12 +259,6 @@ fn is_writable(folder: Option<&Path>) -> bool {
         _ = std::fs::remove_file(&probe);
     }
     made
-}
-
-fn has_log(path: &Path) -> bool {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    Path::new(&log).exists()
 }
 
 /// The file as an address that asks for no locks; characters that mean something there are escaped.
