@@ -21,6 +21,10 @@ pub(super) fn router() -> Router<App> {
         .route("/", get(move || async move { file(html, include_str!("../web/index.html")) }))
         .route("/docs", get(move || async move { file(html, include_str!("../web/docs.html")) }))
         .route("/assets/style.css", get(move || async move { file(css, include_str!("../web/style.css")) }))
+        .route(
+            "/assets/icon.svg",
+            get(move || async move { file("image/svg+xml", include_str!("../web/icon.svg")) }),
+        )
         .route("/assets/common.js", get(move || async move { file(js, include_str!("../web/common.js")) }))
         .route("/assets/index.js", get(move || async move { file(js, include_str!("../web/index.js")) }))
         .route("/assets/docs.js", get(move || async move { file(js, include_str!("../web/docs.js")) }))
