@@ -14,6 +14,8 @@ use std::collections::HashMap;
 /// A bucket beyond this many codes, and beyond [`CROWD_FACTOR`] times the average, gets an index of its own.
 const CROWD: usize = 512;
 const CROWD_FACTOR: usize = 4;
+/// An index of at most so many codes is divided when its bucket is split.
+const DIVIDED: usize = 16_384;
 /// Indexes within indexes: more would cost memory without end.
 pub(super) const MAX_DEPTH: u32 = 4;
 
@@ -45,7 +47,7 @@ pub(super) struct Table<S> {
     depth: u32,
     /// What to flip in a key of `bits` bits to get all keys within the flips of the spec, fewest flips first.
     ball: Vec<u32>,
-    /// Crowded buckets. When one is split both halves share the index, because dividing it would take long.
+    /// Crowded buckets. When one is split both halves share the index, where dividing it would take long.
     nested_at: HashMap<u32, usize>,
     nested: Vec<Nested<S>>,
 }
@@ -381,16 +383,39 @@ impl Table<Pages> {
         let (old, new) = (self.shape.split, self.shape.split + (1 << self.shape.bits));
         self.store.add_bucket(self.shape.load);
         self.shape.split += 1;
-        if let Some(&i) = self.nested_index(old) {
-            self.nested_at.insert(new, i);
-        } else {
-            let shape = self.shape;
-            self.store.divide(old, new, |code| shape.bucket(code) == new);
+        match self.nested_index(old) {
+            Some(&i) if self.nested[i].layers.len() > DIVIDED || self.is_shared(i) => {
+                self.nested_at.insert(new, i);
+            }
+            nested => {
+                let dissolved = nested.copied();
+                dissolved.into_iter().for_each(|i| self.dissolve(old, i));
+                let shape = self.shape;
+                self.store.divide(old, new, |code| shape.bucket(code) == new);
+                if dissolved.is_some() {
+                    self.nest_if_crowded(old);
+                    self.nest_if_crowded(new);
+                }
+            }
         }
         if self.shape.split == 1 << self.shape.bits {
             (self.shape.bits, self.shape.split) = (self.shape.bits + 1, 0);
             self.list_ball();
         }
+    }
+
+    /// Whether several buckets have this index.
+    fn is_shared(&self, i: usize) -> bool {
+        self.nested_at.values().filter(|&&other| other == i).nth(1).is_some()
+    }
+
+    /// Puts the codes of an index back into its bucket.
+    fn dissolve(&mut self, bucket: u32, i: usize) {
+        let nested = self.nested.swap_remove(i);
+        self.nested_at.remove(&bucket);
+        let last = self.nested.len();
+        self.nested_at.values_mut().filter(|other| **other == last).for_each(|other| *other = i);
+        nested.layers.each(&mut |code, value| _ = self.store.push(bucket, code, value.unwrap_or(0)));
     }
 
     /// Gives a bucket with far too many codes an index over the bits in which they differ.
