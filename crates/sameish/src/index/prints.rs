@@ -8,8 +8,8 @@ use crate::sketch::Fingerprint;
 /// In how many bits fingerprints may differ where bands look for the same pair.
 ///
 /// Fingerprints of words crowd: common words decide most of their bits. Among 320,000 articles of the bench, 14 strangers lie
-/// within 3 bits of one and 210 within 5, ever more as a corpus grows, while 4 and 5 bits add one match in two hundred
-/// that bands do not find (docs/algorithms.md). A radius of 3 is also what Manku, Jain and Das Sarma (2007) settle on.
+/// within 3 bits of one and 210 within 5, ever more as a corpus grows, while 4 and 5 bits add two to five matches in a
+/// thousand that bands do not find (docs/algorithms.md). A radius of 3 is also what Manku, Jain and Das Sarma (2007) settle on.
 pub const SIGNED_RADIUS: u32 = 3;
 
 /// Fingerprints of an engine, in two indexes: of texts that have a signature beside it, and of those that have none.
