@@ -77,6 +77,8 @@ impl Backfill {
         let wrong = |error| crate::sqlite::wrong(path, error);
         let connection = Connection::open_with_flags(path, flags).map_err(wrong)?;
         connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(wrong)?;
+        // Whether their rows keep their own rules is not ours to judge.
+        connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(wrong)?;
         let backfill = Backfill { connection, path: path.to_owned(), source, target };
         backfill.check()?;
         Ok(backfill)
@@ -160,7 +162,9 @@ impl Backfill {
         let table = quoted(self.source.table.as_deref().unwrap_or_default());
         let id = quoted(&self.source.id);
         match self.target {
-            Target::Column => format!("source.id IN (SELECT {id} FROM {table} WHERE {COLUMN} IS NULL)"),
+            Target::Column => {
+                format!("EXISTS (SELECT 1 FROM {table} AS t WHERE t.{id} = source.id AND t.{COLUMN} IS NULL)")
+            }
             Target::Table => format!("NOT EXISTS (SELECT 1 FROM {TABLE} WHERE content_id = source.id)"),
         }
     }
@@ -200,9 +204,20 @@ impl Backfill {
     fn next_batch(&self, last: Option<&Value>) -> Result<Option<Vec<Row>>> {
         let after = if last.is_some() { "source.id > ?" } else { "? IS NULL AND source.id IS NOT NULL" };
         let (source, to_do) = (self.source_rows(), self.to_do());
-        let sql = format!(
-            "{source} SELECT id, text FROM source WHERE {after} AND {to_do} ORDER BY id LIMIT {BATCH}"
-        );
+        let sql = match (self.target, &self.source.query) {
+            // By the index on ids, from the last one on.
+            (Target::Column, None) => {
+                let table = quoted(self.source.table.as_deref().unwrap_or_default());
+                let (id, text) = (quoted(&self.source.id), quoted(&self.source.text));
+                let after = after.replace("source.id", &id);
+                format!(
+                    "SELECT {id}, {text} FROM {table} WHERE {after} AND {COLUMN} IS NULL ORDER BY {id} LIMIT {BATCH}"
+                )
+            }
+            _ => format!(
+                "{source} SELECT id, text FROM source WHERE {after} AND {to_do} ORDER BY id LIMIT {BATCH}"
+            ),
+        };
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
             let text = |value: ValueRef<'_>| match value {
@@ -236,29 +251,42 @@ impl Backfill {
                 format!("UPDATE {table} SET {COLUMN} = ?2 WHERE {} = ?1", quoted(&self.source.id))
             }
             Target::Table => {
+                let present = match (&self.source.table, &self.source.query) {
+                    // A row that refers to nothing would break the rules of their database.
+                    (Some(table), Some(_)) => {
+                        let (table, id) = (quoted(table), quoted(&self.source.id));
+                        format!("EXISTS (SELECT 1 FROM {table} WHERE {id} = ?1)")
+                    }
+                    _ => "true".to_owned(),
+                };
                 format!(
-                    "INSERT OR REPLACE INTO {TABLE} VALUES (?1, ?3, ?2, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))"
+                    "INSERT OR REPLACE INTO {TABLE} \
+                     SELECT ?1, ?3, ?2, strftime('%Y-%m-%dT%H:%M:%SZ', 'now') WHERE {present}"
                 )
             }
         };
         let target = self.target;
-        let write = |connection: &mut Connection| -> rusqlite::Result<()> {
+        let mut written = vec![true; sketched.len()];
+        let mut write = |connection: &mut Connection| -> rusqlite::Result<()> {
             let transaction = connection.transaction()?;
             {
                 let mut statement = transaction.prepare_cached(&sql)?;
-                for (id, sketches) in &sketched {
+                for ((id, sketches), written) in sketched.iter().zip(&mut written) {
                     let minhash = sketches.minhash.as_ref().map(|signature| signature.to_bytes());
                     let simhash = sketches.simhash.map(|print| print.to_bytes());
-                    match target {
+                    let rows = match target {
                         Target::Column => statement.execute(params![id, minhash])?,
                         Target::Table => statement.execute(params![id, minhash, simhash])?,
                     };
+                    *written = rows > 0;
                 }
             }
             transaction.commit()
         };
         write(&mut self.connection).map_err(|error| crate::sqlite::wrong(&self.path, error))?;
-        for (_, sketches) in &sketched {
+        done.skipped += written.iter().filter(|written| !**written).count() as u64;
+        let written = sketched.iter().zip(&written).filter(|(_, written)| **written);
+        for ((_, sketches), _) in written {
             let short = sketches.status == Status::TooShort;
             done.too_short += u64::from(short);
             // A short headline has no signature: its row stays as it is.
@@ -321,13 +349,30 @@ impl Backfill {
             Some(()) => "PRIMARY KEY NOT NULL",
         };
         let references = match &self.source.table {
-            Some(table) => format!(" REFERENCES {} ({})", quoted(table), quoted(&self.source.id)),
-            None => String::new(),
+            // Only to what is a key: a reference to anything else makes every insert fail.
+            Some(table) if self.is_key(table)? => {
+                format!(" REFERENCES {} ({})", quoted(table), quoted(&self.source.id))
+            }
+            _ => String::new(),
         };
         Ok(format!(
             "CREATE TABLE {TABLE} (content_id {kind}{references}, simhash BLOB NOT NULL, minhash_signature BLOB, \
              computed_at TEXT);"
         ))
+    }
+
+    /// Whether the column of ids is the primary key of a table, or has a unique index of its own.
+    fn is_key(&self, table: &str) -> Result<bool> {
+        let primary =
+            "SELECT count(*) = 1 AND max(name) = ?2 COLLATE NOCASE FROM pragma_table_info(?1) WHERE pk > 0";
+        let unique = "SELECT EXISTS (SELECT 1 FROM pragma_index_list(?1) AS i WHERE i.\"unique\" AND NOT i.partial AND \
+            (SELECT count(*) = 1 AND max(name) = ?2 COLLATE NOCASE FROM pragma_index_info(i.name)))";
+        let ask = |sql: &str| {
+            let found: rusqlite::Result<Option<bool>> =
+                self.connection.query_row(sql, params![table, self.source.id], |row| row.get(0));
+            found.map(|found| found.unwrap_or(false)).map_err(|error| self.wrong(error))
+        };
+        Ok(ask(primary)? || ask(unique)?)
     }
 
     /// Takes away what runs before added, and tells whether there was anything.

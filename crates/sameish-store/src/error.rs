@@ -118,6 +118,17 @@ pub enum Error {
         /// What tells that there must be one.
         mark: PathBuf,
     },
+    /// A store is gone, and something of it is left.
+    #[error(
+        "{} is gone and {} is left of it: put it back or restore a snapshot; or delete what is left to start anew",
+        store.display(), left.display()
+    )]
+    StoreLost {
+        /// The store.
+        store: PathBuf,
+        /// What is left.
+        left: PathBuf,
+    },
     /// A stored document does not have the checksum it was written with.
     #[error("{what} is damaged: {reason}; restore it from a snapshot, or delete it and insert it again")]
     Damaged {
@@ -172,7 +183,9 @@ impl Error {
             Error::Database { path, reason } => {
                 Error::Database { path: path.clone(), reason: reason.clone() }
             }
-            other => Error::Failed { reason: other.to_string() },
+            Error::Damaged { what, reason } => Error::Damaged { what: what.clone(), reason: reason.clone() },
+            // The others end no write: whoever gets this learns that his was not done.
+            other => Error::Database { path: PathBuf::from("write"), reason: other.to_string() },
         }
     }
 }

@@ -35,6 +35,9 @@ pub struct OpenOptions {
     pub create: bool,
     /// Serve what is there and write nothing: no lock is taken.
     pub read_only: bool,
+    /// Everything as it is at the moment of opening, whatever others write meanwhile: for [`Catalog::verify`](crate::Catalog::verify)
+    /// beside a writer. For one thread, and with `read_only`.
+    pub at_one_moment: bool,
     /// Make all sketches again from the texts, for stores whose sketches are of another scheme.
     pub rebuild: bool,
     /// Most writes that wait; beyond them [`Error::Busy`].
@@ -45,7 +48,14 @@ pub struct OpenOptions {
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { create: true, read_only: false, rebuild: false, queue: 256, cache_bytes: 32 << 20 }
+        OpenOptions {
+            create: true,
+            read_only: false,
+            at_one_moment: false,
+            rebuild: false,
+            queue: 256,
+            cache_bytes: 32 << 20,
+        }
     }
 }
 

@@ -11,10 +11,12 @@ use crate::store::Read;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Read as _, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 const NOTE: &str = "snapshot.json";
+/// What a store may have beside it.
+const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +35,16 @@ pub(crate) fn take(read: &dyn Read, to: &Path) -> Result<()> {
         });
     }
     std::fs::create_dir_all(to).map_err(io)?;
+    let written = write_into(read, to);
+    if written.is_err() {
+        // Half a snapshot is none, and would be in the way of the next.
+        [NOTE, FILE].iter().for_each(|name| _ = std::fs::remove_file(to.join(name)));
+        _ = std::fs::remove_dir(to);
+    }
+    written
+}
+
+fn write_into(read: &dyn Read, to: &Path) -> Result<()> {
     let file = to.join(FILE);
     read.copy_to(&file)?;
     let (bytes, xxh3) = sum(&file)?;
@@ -93,23 +105,27 @@ fn set_aside(folder: &Path) -> Result<()> {
     if mark.exists() {
         std::fs::remove_file(&mark).map_err(|source| Error::io(&mark, source))?;
     }
-    for suffix in ["", "-wal", "-shm"] {
+    let kept = free_name(folder);
+    // The log first: a store that is set aside without it would be one of an earlier moment.
+    for suffix in SUFFIXES.into_iter().rev() {
         let old = folder.join(format!("{FILE}{suffix}"));
         if old.exists() {
-            let kept = free_name(folder, suffix);
+            let kept = folder.join(format!("{kept}{suffix}"));
             std::fs::rename(&old, &kept).map_err(|source| Error::io(&old, source))?;
         }
     }
     Ok(())
 }
 
-fn free_name(folder: &Path, suffix: &str) -> PathBuf {
+/// A name that no file of a store has there.
+fn free_name(folder: &Path) -> String {
     let name = |i: u32| match i {
-        0 => folder.join(format!("{FILE}.before-restore{suffix}")),
-        _ => folder.join(format!("{FILE}.before-restore.{i}{suffix}")),
+        0 => format!("{FILE}.before-restore"),
+        _ => format!("{FILE}.before-restore.{i}"),
     };
-    let mut free = (0..).map(name).filter(|path| !path.exists());
-    free.next().unwrap_or_else(|| unreachable!("there are more names than files"))
+    let is_free =
+        |name: &String| SUFFIXES.iter().all(|suffix| !folder.join(format!("{name}{suffix}")).exists());
+    (0..).map(name).find(is_free).unwrap_or_else(|| unreachable!("there are more names than files"))
 }
 
 fn sum(path: &Path) -> Result<(u64, String)> {

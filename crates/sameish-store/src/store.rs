@@ -106,6 +106,9 @@ pub trait Read {
     /// Bytes on disk.
     fn bytes(&self) -> u64;
 
+    /// From now on this reader sees everything as it is at its next question, whatever others write.
+    fn hold(&self) -> Result<()>;
+
     /// Writes a whole and consistent copy to a new file, while others write.
     fn copy_to(&self, file: &Path) -> Result<()>;
 }
@@ -124,6 +127,9 @@ pub trait Transaction {
     /// Adds a document, of which the number and the id are new in its collection; a known id is
     /// [`Error::Conflict`](crate::Error::Conflict).
     fn put_document(&mut self, row: &DocumentRow) -> Result<()>;
+
+    /// Writes a document in place of the one that has its number; what belongs to it stays.
+    fn update_document(&mut self, row: &DocumentRow) -> Result<()>;
 
     /// Notes what was made of a document, in place of what was noted before.
     fn put_sketch(&mut self, row: &SketchRow) -> Result<()>;

@@ -169,3 +169,28 @@ fn a_column_that_was_there_is_filled_and_never_dropped() {
     assert!(Backfill::open(&database.path, items(), Target::Column).unwrap().undo().is_err());
     assert_eq!(database.value::<i64>("SELECT length(minhash_signature) FROM items WHERE id = 1"), 400);
 }
+
+#[test]
+fn rows_that_refer_to_nothing_are_skipped_and_keys_alone_are_referred_to() {
+    let text = "Some words of an article that is long enough to have all of its sketches. ".repeat(8);
+    let theirs = database(&format!(
+        "CREATE TABLE items (id INTEGER PRIMARY KEY); INSERT INTO items VALUES (1), (2);
+         CREATE TABLE bodies (item INTEGER, body TEXT);
+         INSERT INTO bodies VALUES (1, '{text}'), (2, '{text}'), (3, '{text}')"
+    ));
+    let query = "SELECT item, body FROM bodies";
+    let done =
+        run(&theirs, source(Some("items"), "body", Some(query)), Target::Table, Preset::Articles).unwrap();
+    assert_eq!((done.computed, done.skipped), (2, 1));
+    assert!(theirs.schema().contains("REFERENCES"));
+    assert_eq!(theirs.value::<i64>("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+
+    let loose = database(&format!(
+        "CREATE TABLE items (id INTEGER, body TEXT); INSERT INTO items VALUES (1, '{text}')"
+    ));
+    let done = run(&loose, source(Some("items"), "body", None), Target::Table, Preset::Articles).unwrap();
+    assert_eq!(done.computed, 1);
+    assert!(!loose.schema().contains("REFERENCES"));
+    let insert = "PRAGMA foreign_keys = ON; INSERT INTO article_fingerprints VALUES (9, x'00', NULL, NULL)";
+    Connection::open(&loose.path).unwrap().execute_batch(insert).unwrap();
+}

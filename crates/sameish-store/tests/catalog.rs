@@ -290,3 +290,53 @@ fn a_snapshot_is_whole_and_a_damaged_one_is_refused() {
     std::fs::remove_file(to.join("snapshot.json")).unwrap();
     assert!(matches!(Catalog::restore(&to, restored.path(), true), Err(Error::Snapshot { .. })));
 }
+
+#[test]
+fn another_title_changes_neither_cluster_nor_arrival() {
+    let (_folder, catalog, articles) = make(Preset::Articles);
+    for id in 0..3 {
+        articles.insert(document(id, article(1, id as usize))).unwrap();
+    }
+    let before = articles.get(&0.into()).unwrap().unwrap();
+    let mut titled = before.document.clone();
+    titled.title = Some("Another title".into());
+    let answer = articles.replace(titled).unwrap();
+    assert_eq!((answer.outcome, answer.cluster), (Outcome::Replaced, before.cluster));
+    let after = articles.get(&0.into()).unwrap().unwrap();
+    assert_eq!(after.document.title.as_deref(), Some("Another title"));
+    assert_eq!((after.cluster, after.arrived_at), (before.cluster, before.arrived_at));
+    let cluster = articles.cluster(before.cluster.unwrap()).unwrap().unwrap();
+    assert_eq!(cluster.members[0].id, 0.into(), "the founder stays the center");
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn a_hub_with_thousands_of_copies_can_leave() {
+    let (_folder, catalog, articles) = make(Preset::Copies);
+    let text = article(3, 0);
+    let copies = (0..3_000).map(|id| document(id, text.clone())).collect();
+    articles.insert_many(copies).unwrap();
+    assert!(articles.delete(&0.into()).unwrap());
+    let cluster = articles.get(&1.into()).unwrap().unwrap().cluster.unwrap();
+    assert_eq!(articles.cluster(cluster).unwrap().unwrap().size, 2_999);
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn verify_beside_a_writer_sees_one_moment() {
+    let (folder, _catalog, articles) = make(Preset::Headlines);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for id in 0..600 {
+                let title =
+                    format!("Council number {} votes on the road across old harbor {}", id % 7, id / 3);
+                articles.insert(document(id, title)).unwrap();
+            }
+        });
+        while !writer.is_finished() {
+            let options = OpenOptions { read_only: true, at_one_moment: true, ..OpenOptions::default() };
+            let beside = Catalog::open(folder.path(), options).unwrap();
+            assert_eq!(beside.verify().unwrap(), []);
+        }
+    });
+}

@@ -147,6 +147,94 @@ fn a_lost_log_is_noticed() {
 }
 
 #[test]
+fn a_lost_store_is_not_made_anew_beside_its_log() {
+    for left in ["sameish.db-wal", "sameish.open", "sameish.db.restoring"] {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(left), "x").unwrap();
+        let refused = open(folder.path()).unwrap_err();
+        assert!(matches!(refused, Error::StoreLost { .. }), "{left}: {refused}");
+        assert!(!folder.path().join("sameish.db").exists());
+    }
+}
+
+#[test]
+fn a_restored_folder_survives_a_kill_like_any_other() {
+    let (folder, copy, again) = (filled(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    open(folder.path()).unwrap().snapshot(copy.path()).unwrap();
+    Catalog::restore(copy.path(), again.path(), false).unwrap();
+    let catalog = open(again.path()).unwrap();
+    let after_a_kill = tempfile::tempdir().unwrap();
+    for name in ["sameish.db", "sameish.db-wal", "sameish.open"] {
+        std::fs::copy(again.path().join(name), after_a_kill.path().join(name)).unwrap();
+    }
+    let beside = Catalog::open(again.path(), OpenOptions { read_only: true, ..OpenOptions::default() });
+    assert_eq!(beside.unwrap().collection("articles").unwrap().len(), 40);
+    drop(catalog);
+    assert_eq!(open(after_a_kill.path()).unwrap().collection("articles").unwrap().len(), 40);
+    // What a second restore sets aside keeps its log beside it.
+    std::fs::write(again.path().join("sameish.db.before-restore-wal"), "of an earlier one").unwrap();
+    Catalog::restore(copy.path(), again.path(), true).unwrap();
+    assert!(again.path().join("sameish.db.before-restore.1").exists());
+}
+
+#[test]
+fn a_damaged_membership_keeps_nobody_out() {
+    let folder = filled();
+    sql(&folder, "UPDATE members SET checksum = checksum + 1 WHERE document IN (5, 15)");
+    let catalog = open(folder.path()).unwrap();
+    let articles = catalog.collection("articles").unwrap();
+    let copy = Document::new(105, text(5));
+    let answers = articles.insert_many(vec![copy, Document::new(107, "a stranger ".repeat(60))]).unwrap();
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert!(articles.get(&5.into()).unwrap().is_some());
+    assert!([5, 15, 25, 105].iter().all(|&id| articles.delete(&DocId::Number(id)).unwrap()));
+}
+
+#[test]
+fn a_damaged_id_keeps_no_other_document_out() {
+    let folder = filled();
+    sql(&folder, "UPDATE documents SET id = '[' WHERE number = 7");
+    let catalog = open(folder.path()).unwrap();
+    let articles = catalog.collection("articles").unwrap();
+    assert_eq!(articles.len(), 39);
+    assert!(catalog.verify().unwrap().iter().any(|found| found.to_string().contains("document 7")));
+    drop(catalog);
+    // An id that is one, but of another document.
+    sql(&folder, "UPDATE documents SET id = '700' WHERE number = 8");
+    let refused = open(folder.path()).unwrap().collection("articles").unwrap().get(&700.into());
+    assert!(matches!(refused, Err(Error::Damaged { .. })));
+}
+
+#[test]
+fn a_damaged_match_keeps_no_other_from_being_shown() {
+    let folder = filled();
+    open(folder.path()).unwrap().collection("articles").unwrap().insert(Document::new(203, text(3))).unwrap();
+    sql(&folder, "UPDATE documents SET text = text || '!' WHERE number = 41");
+    let articles = open(folder.path()).unwrap().collection("articles").unwrap();
+    let found = articles.similar(&3.into(), SimilarOptions::default()).unwrap();
+    assert!(!found.similar.is_empty() && found.similar.iter().all(|similar| similar.found.id != 203.into()));
+}
+
+#[test]
+fn a_rebuild_cures_what_verify_sends_to_it() {
+    let folder = filled();
+    sql(&folder, "INSERT INTO fingerprints SELECT 999, collection, simhash, minhash_signature, sdr, text_key, short, word_count,
+        moment, scheme, computed_at, checksum FROM fingerprints WHERE document = 1;
+        INSERT INTO words VALUES (1, x'00', 0);
+        UPDATE fingerprints SET word_count = 1 WHERE document = 4");
+    assert!(
+        !Catalog::open(folder.path(), OpenOptions { read_only: true, ..OpenOptions::default() })
+            .unwrap()
+            .verify()
+            .unwrap()
+            .is_empty()
+    );
+    let catalog =
+        Catalog::open(folder.path(), OpenOptions { rebuild: true, ..OpenOptions::default() }).unwrap();
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
 fn damage_of_every_kind_is_named() {
     let cases = [
         (

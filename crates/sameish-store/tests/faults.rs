@@ -72,6 +72,10 @@ impl Transaction for Change<'_> {
         self.inner.put_document(row)
     }
 
+    fn update_document(&mut self, row: &DocumentRow) -> Result<()> {
+        self.inner.update_document(row)
+    }
+
     fn put_sketch(&mut self, row: &SketchRow) -> Result<()> {
         self.inner.put_sketch(row)
     }

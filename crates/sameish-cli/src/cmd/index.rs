@@ -102,12 +102,15 @@ enum Access {
     Create,
     Change,
     Look,
+    /// Everything as it is at one moment.
+    Inspect,
 }
 
 fn open(folder: &Path, access: Access) -> Result<Catalog, Failure> {
     let options = OpenOptions {
         create: access == Access::Create,
-        read_only: access == Access::Look,
+        read_only: matches!(access, Access::Look | Access::Inspect),
+        at_one_moment: access == Access::Inspect,
         ..OpenOptions::default()
     };
     Catalog::open(folder, options).map_err(failure)

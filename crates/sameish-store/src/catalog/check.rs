@@ -167,7 +167,7 @@ impl Check<'_> {
             }
             Err(error) => return Err(error),
         }
-        let words = live::words(self.read, self.live)?;
+        let words = live::stored_words(self.read, self.live)?;
         let found = self.live.engine().digest();
         // Where sketches are damaged or missing, the index has others, made again from the texts.
         if known && ids.is_empty() && digest.finish(words.as_ref()) != found {

@@ -1,6 +1,7 @@
 //! How is a collection written to, and how is one document read?
 
 use super::live::{DAY, Live};
+use super::repair::Leaving;
 use super::writer::{GROUP, New, Request};
 use super::{Shared, now};
 use crate::error::{Error, Result};
@@ -127,13 +128,18 @@ impl Collection {
     /// Takes a document out of the store, the index and its cluster; tells whether it was there.
     pub fn delete(&self, id: &DocId) -> Result<bool> {
         let (reply, answer) = sync_channel(1);
-        let request = Request::Delete { live: Arc::clone(&self.live), ids: vec![id.clone()], reply };
+        let ids = vec![Leaving { id: id.clone(), number: None }];
+        let request = Request::Delete { live: Arc::clone(&self.live), ids, reply };
         self.shared.queue()?.offer(request)?;
         Ok(answer.recv().unwrap_or(Err(Error::Closed))?.pop().unwrap_or(false))
     }
 
     /// The same for many; waits where many writes wait.
     pub fn delete_many(&self, ids: Vec<DocId>) -> Result<Vec<bool>> {
+        self.leave(ids.into_iter().map(|id| Leaving { id, number: None }).collect())
+    }
+
+    fn leave(&self, ids: Vec<Leaving>) -> Result<Vec<bool>> {
         let mut answers = Vec::with_capacity(ids.len());
         for ids in ids.chunks(GROUP) {
             let (reply, answer) = sync_channel(1);
@@ -150,14 +156,15 @@ impl Collection {
         let Some(days) = self.live.row.retention_days else { return Ok(0) };
         let least = now.as_milliseconds().saturating_sub_unsigned(u64::from(days) * DAY);
         let visible = self.live.visible();
-        let old: Vec<DocId> = {
+        let old: Vec<Leaving> = {
             let engine = self.live.engine();
             let old = engine.all_held().filter(|held| {
                 held.number <= visible && held.moment.is_some_and(|moment| moment.as_milliseconds() < least)
             });
-            old.map(|held| held.id.clone()).collect()
+            // By number: one that is replaced meanwhile, with a newer date, stays.
+            old.map(|held| Leaving { id: held.id.clone(), number: Some(held.number) }).collect()
         };
-        Ok(self.delete_many(old)?.into_iter().filter(|gone| *gone).count())
+        Ok(self.leave(old)?.into_iter().filter(|gone| *gone).count())
     }
 
     /// A document, if it is there.
@@ -168,12 +175,16 @@ impl Collection {
             return Ok(None);
         };
         let Some(row) = read.document(number)? else { return Ok(None) };
+        if row.document.id != *id {
+            let reason = "it stands under another id".to_owned();
+            return Err(Error::Damaged { what: format!("document {number}"), reason });
+        }
         let sketch = read.sketch(number).ok().flatten();
         let sketches = match sketch {
             Some(sketch) => sketch.sketches,
             None => self.live.maker.sketch(&row.document.content, &mut Scratch::default()),
         };
-        let cluster = read.member(number)?.map(|member| member.cluster);
+        let cluster = read.member(number).ok().flatten().map(|member| member.cluster);
         Ok(Some(Stored {
             arrived_at: moment(row.arrived_at),
             document: row.document,
@@ -182,6 +193,14 @@ impl Collection {
             simhash: sketches.simhash,
             cluster,
         }))
+    }
+
+    /// Whether a document is there, damaged or not.
+    pub fn holds(&self, id: &DocId) -> Result<bool> {
+        if self.number_of(id).is_some() {
+            return Ok(true);
+        }
+        Ok(self.shared.readers.get()?.number_of(self.live.row.number, id)?.is_some())
     }
 
     /// Makes all sketches again from the texts and builds the index anew.

@@ -35,6 +35,7 @@ impl Writer {
             Ok(_) => {
                 for (live, _) in &added {
                     live.show_up_to(self.counters.documents);
+                    live.note_arrival(super::now());
                 }
             }
             Err(_) => {
@@ -101,6 +102,12 @@ impl Writer {
         let mut entry = Entry { change: store.begin()?, counters, cache: &shared.cache };
         match entry.change.read().document(old) {
             Ok(Some(row)) if row.document == new.document => return entry.unchanged(live, &new, old),
+            Ok(Some(row))
+                if row.document.content == new.document.content
+                    && row.document.published_at == new.document.published_at =>
+            {
+                return entry.describe(live, new, row);
+            }
             Ok(_) | Err(Error::Damaged { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -114,6 +121,7 @@ impl Writer {
         let mut engine = live.engine_mut();
         engine.insert_elsewhere(newcomer.arrival)?;
         live.show_up_to(counters.documents);
+        live.note_arrival(super::now());
         Ok(newcomer.answer)
     }
 }
@@ -171,8 +179,16 @@ impl Entry<'_> {
             arrived_at: super::now(),
         };
         let nearest = self.nearest(live, &new.prepared, row.moment(), &gone)?;
-        let cluster = self.change.read().member(number)?.map(|member| member.cluster);
+        let cluster = self.member(number)?.map(|member| member.cluster);
         Ok(answer(id, Outcome::Unchanged, new.prepared.sketches.status, nearest, cluster))
+    }
+
+    /// Gives a document another title or address; its text, its place in the index and its cluster stay.
+    fn describe(mut self, live: &Live, new: New, row: DocumentRow) -> Result<Inserted> {
+        let answer = self.unchanged(live, &new, row.number)?;
+        self.change.update_document(&DocumentRow { document: new.document, ..row })?;
+        self.change.commit()?;
+        Ok(Inserted { outcome: Outcome::Replaced, ..answer })
     }
 
     /// Looks for matches among all but those that go, and writes all rows.
@@ -216,10 +232,18 @@ impl Entry<'_> {
         Ok(live.engine().search_among(prepared, SearchOptions::default(), &among)?)
     }
 
+    /// Which cluster a document is in. A membership that is damaged is as good as none; `verify` names it.
+    fn member(&self, document: u64) -> Result<Option<MemberRow>> {
+        match self.change.read().member(document) {
+            Err(Error::Damaged { .. }) => Ok(None),
+            member => member,
+        }
+    }
+
     /// Joins the cluster of the best match, or founds one (seed 003).
     fn join(&mut self, live: &Live, document: u64, best: Option<u64>) -> Result<ClusterId> {
         let collection = live.row.number;
-        let met = best.map(|best| self.change.read().member(best)).transpose()?.flatten();
+        let met = best.map(|best| self.member(best)).transpose()?.flatten();
         let (cluster, joined) = match met {
             Some(member) => {
                 let size = self.change.read().cluster_size(member.cluster)?.unwrap_or(1);

@@ -1,13 +1,14 @@
 //! What is a collection in memory, and how does it get there?
 
 use super::texts::Readers;
+use super::words;
 use crate::error::{Error, Result};
 use crate::model::OpenOptions;
 use crate::rows::{CollectionRow, DocumentRow, SketchRow, scheme_of};
 use crate::store::{Read, Store};
 use sameish::{Arrival, Config, DocId, Engine, Held, SchemeId, Scratch, Timestamp, WordFrequencies};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A collection with its index.
@@ -19,6 +20,8 @@ pub(super) struct Live {
     engine: RwLock<Engine>,
     /// The greatest number that was committed: documents beyond it are in the index and nobody may see them.
     visible: AtomicU64,
+    /// When the last document came, in milliseconds since 1970; the least number where none has.
+    arrived: AtomicI64,
 }
 
 impl Live {
@@ -27,7 +30,14 @@ impl Live {
         let maker = Engine::without_texts(config.clone())?;
         let engine = RwLock::new(Engine::without_texts(config)?);
         let scheme = scheme_of(maker.schemes());
-        Ok(Live { row, scheme, maker, engine, visible: AtomicU64::new(u64::MAX) })
+        Ok(Live {
+            row,
+            scheme,
+            maker,
+            engine,
+            visible: AtomicU64::new(u64::MAX),
+            arrived: AtomicI64::new(i64::MIN),
+        })
     }
 
     pub(super) fn engine(&self) -> RwLockReadGuard<'_, Engine> {
@@ -44,6 +54,15 @@ impl Live {
 
     pub(super) fn show_up_to(&self, number: u64) {
         self.visible.store(number, Ordering::Release);
+    }
+
+    /// When the last document came.
+    pub(super) fn last_arrival(&self) -> Option<i64> {
+        Some(self.arrived.load(Ordering::Relaxed)).filter(|&moment| moment != i64::MIN)
+    }
+
+    pub(super) fn note_arrival(&self, moment: i64) {
+        self.arrived.store(moment, Ordering::Relaxed);
     }
 
     /// Whether two documents are near enough in time to match.
@@ -89,15 +108,16 @@ pub(super) fn load_all(
     for row in rows {
         let live = Live::new(row)?;
         if options.rebuild && !options.read_only {
-            renew(store, &*read, &live, &all_numbers(&*read, &live)?, |_| Ok(()))?;
+            rebuild(store, &*read, &live)?;
         }
-        load(store, &*read, &live, options.read_only)?;
+        let engine = load(store, &*read, &live, options.read_only)?;
+        *live.engine_mut() = engine;
         collections.insert(live.row.name.clone(), Arc::new(live));
     }
     Ok(collections)
 }
 
-pub(super) fn all_numbers(read: &dyn Read, live: &Live) -> Result<Vec<u64>> {
+fn all_numbers(read: &dyn Read, live: &Live) -> Result<Vec<u64>> {
     let mut numbers = Vec::new();
     read.each_id(live.row.number, &mut |number, _| {
         numbers.push(number);
@@ -107,21 +127,60 @@ pub(super) fn all_numbers(read: &dyn Read, live: &Live) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
+/// Makes all that is derived again: sketches from the texts, and the weights of words. Sketches of documents that are not there
+/// go.
+pub(super) fn rebuild(store: &mut dyn Store, read: &dyn Read, live: &Live) -> Result<()> {
+    let numbers = all_numbers(read, live)?;
+    let mut orphans = Vec::new();
+    read.each_sketch(live.row.number, &mut |number, _| {
+        orphans.extend(numbers.binary_search(&number).is_err().then_some(number));
+        Ok(())
+    })?;
+    if !orphans.is_empty() {
+        let mut change = store.begin()?;
+        orphans.into_iter().try_for_each(|number| change.remove_document(number))?;
+        change.commit()?;
+    }
+    renew(store, read, live, &numbers, |_| Ok(()))?;
+    if words::due(&live.maker, None).is_some_and(|least| numbers.len() as u64 >= least) {
+        let words = words::count(read, live.row.number)?;
+        put_words(store, live, &words.to_bytes())
+    } else if read.words(live.row.number).is_err() {
+        // Damaged, and too few documents for new ones: none.
+        put_words(store, live, &[])
+    } else {
+        Ok(())
+    }
+}
+
+fn put_words(store: &mut dyn Store, live: &Live, words: &[u8]) -> Result<()> {
+    let mut change = store.begin()?;
+    change.put_words(live.row.number, words)?;
+    change.commit()
+}
+
 /// Builds the index anew from what is stored.
 pub(super) fn reload(store: &mut dyn Store, read: &dyn Read, live: &Live) -> Result<()> {
-    *live.engine_mut() = Engine::without_texts(live.maker.config().clone())?;
-    load(store, read, live, false)
+    // Built aside: whoever asks meanwhile is answered from the one that is there.
+    let engine = load(store, read, live, false)?;
+    *live.engine_mut() = engine;
+    Ok(())
 }
 
 /// Builds the index from the stored sketches. Those that are damaged or missing are made again from the texts.
-fn load(store: &mut dyn Store, read: &dyn Read, live: &Live, read_only: bool) -> Result<()> {
+fn load(store: &mut dyn Store, read: &dyn Read, live: &Live, read_only: bool) -> Result<Engine> {
+    let mut engine = Engine::without_texts(live.maker.config().clone())?;
     let mut ids = Vec::new();
     read.each_id(live.row.number, &mut |number, id| {
         ids.push((number, id));
         Ok(())
     })?;
+    if ids.is_empty() {
+        return Ok(engine);
+    }
     ids.sort_unstable_by_key(|(number, _)| *number);
-    let mut engine = live.engine_mut();
+    let last = ids.last().map(|(number, _)| read.document(*number));
+    last.into_iter().flatten().flatten().for_each(|row| live.note_arrival(row.arrived_at));
     let mut loading = engine.load();
     let mut bad = Vec::new();
     let mut waiting = ids.iter_mut();
@@ -158,12 +217,12 @@ fn load(store: &mut dyn Store, read: &dyn Read, live: &Live, read_only: bool) ->
         false => renew(store, read, live, &numbers, add)?,
     }
     loading.finish()?;
-    engine.weigh_words_by(words(read, live)?);
-    Ok(())
+    engine.weigh_words_by(stored_words(read, live)?);
+    Ok(engine)
 }
 
 /// The stored weights of words; damaged ones are as good as none, and `verify` names them.
-pub(super) fn words(read: &dyn Read, live: &Live) -> Result<Option<WordFrequencies>> {
+pub(super) fn stored_words(read: &dyn Read, live: &Live) -> Result<Option<WordFrequencies>> {
     match read.words(live.row.number) {
         Ok(None) | Err(Error::Damaged { .. }) => Ok(None),
         Ok(Some(bytes)) => Ok(WordFrequencies::from_bytes(&bytes).ok()),
@@ -187,7 +246,7 @@ fn remade(read: &dyn Read, live: &Live, numbers: &[u64]) -> Result<Vec<SketchRow
 }
 
 /// The same, and stores them before it hands them on.
-pub(super) fn renew(
+fn renew(
     store: &mut dyn Store,
     read: &dyn Read,
     live: &Live,

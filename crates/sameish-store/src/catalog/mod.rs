@@ -92,6 +92,10 @@ impl Catalog {
     pub fn over(store: Box<dyn Store>, folder: &Path, options: OpenOptions) -> Result<Catalog> {
         let mut store = store;
         let readers = Readers::new(store.reader()?);
+        if options.at_one_moment {
+            // It goes back to those that wait, and is the one that comes next.
+            readers.get()?.hold()?;
+        }
         let collections = live::load_all(&mut *store, &readers, &options)?;
         let (queue, requests) = writer::queue(options.queue);
         let shared = Arc::new(Shared {

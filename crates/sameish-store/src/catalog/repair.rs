@@ -20,21 +20,30 @@ const SEARCHED: usize = 256;
 /// Most candidates of each that are judged.
 const JUDGED: usize = 256;
 
+/// Who is to leave.
+#[derive(Clone, Debug)]
+pub(super) struct Leaving {
+    pub(super) id: DocId,
+    /// Only if it still has this number: another may have taken its place.
+    pub(super) number: Option<u64>,
+}
+
 impl Writer {
     /// Takes documents out, all in one transaction; tells for each whether it was there.
-    pub(super) fn delete_all(&mut self, work: &[(Arc<Live>, Vec<DocId>)]) -> Result<Vec<Vec<bool>>> {
+    pub(super) fn delete_all(&mut self, work: &[(Arc<Live>, Vec<Leaving>)]) -> Result<Vec<Vec<bool>>> {
         let Writer { store, shared, counters, .. } = self;
         let mut change = store.begin()?;
         let mut answers = Vec::with_capacity(work.len());
         let mut gone: HashSet<u64> = HashSet::new();
         for (live, ids) in work {
             let mut fresh: Vec<Option<u64>> = Vec::with_capacity(ids.len());
-            for id in ids {
+            for Leaving { id, number: meant } in ids {
                 let held = live.engine().held(id).map(|held| held.number);
                 // A document that is too damaged for the index is in the store alone.
                 let stored = || change.read().number_of(live.row.number, id);
                 let number = held.map_or_else(stored, |held| Ok(Some(held)))?;
-                fresh.push(number.filter(|&number| gone.insert(number)));
+                let meant = |number: &u64| meant.is_none_or(|meant| meant == *number);
+                fresh.push(number.filter(meant).filter(|&number| gone.insert(number)));
             }
             let leaving: Vec<u64> = fresh.iter().flatten().copied().collect();
             remove(&mut *change, counters, &shared.cache, live, &leaving)?;
@@ -45,7 +54,7 @@ impl Writer {
         for ((live, ids), there) in work.iter().zip(&answers) {
             let mut engine = live.engine_mut();
             let leaving = ids.iter().zip(there).filter(|(_, there): &(_, &bool)| **there);
-            leaving.for_each(|(id, _)| _ = engine.remove(id));
+            leaving.for_each(|(leaving, _)| _ = engine.remove(&leaving.id));
         }
         Ok(answers)
     }
@@ -97,6 +106,8 @@ struct Repair {
     before: BTreeMap<u64, Option<u64>>,
     /// The part each is in, named by one of its documents.
     part: HashMap<u64, u64>,
+    /// Parts that hang below others by now, by name.
+    merged: HashMap<u64, u64>,
 }
 
 impl Repair {
@@ -107,7 +118,7 @@ impl Repair {
             members.map(|member| (member.document, member.joined)).collect();
         let there = |joined: &Option<u64>| joined.filter(|other| before.contains_key(other));
         let joined = before.iter().map(|(&document, joined)| (document, there(joined))).collect();
-        let mut repair = Repair { cluster, joined, before, part: HashMap::new() };
+        let mut repair = Repair { cluster, joined, before, part: HashMap::new(), merged: HashMap::new() };
         repair.find_parts();
         Ok(repair)
     }
@@ -115,19 +126,19 @@ impl Repair {
     /// Walks up from every document to the one that joined for nobody. A ring, which only damage can make, ends there too.
     fn find_parts(&mut self) {
         self.part.clear();
+        self.merged.clear();
         let documents: Vec<u64> = self.joined.keys().copied().collect();
+        let (mut path, mut on_path) = (Vec::new(), HashSet::new());
         for document in documents {
-            let mut path = vec![document];
             let mut at = document;
             let root = loop {
                 if let Some(&root) = self.part.get(&at) {
                     break root;
                 }
+                path.push(at);
+                on_path.insert(at);
                 match self.joined.get(&at).copied().flatten() {
-                    Some(up) if !path.contains(&up) || path.len() == 1 && up != at => {
-                        at = up;
-                        path.push(up);
-                    }
+                    Some(up) if !on_path.contains(&up) => at = up,
                     Some(_) => {
                         self.joined.insert(at, None);
                         break at;
@@ -135,8 +146,18 @@ impl Repair {
                     None => break at,
                 }
             };
-            self.part.extend(path.into_iter().map(|document| (document, root)));
+            on_path.clear();
+            self.part.extend(path.drain(..).map(|document| (document, root)));
         }
+    }
+
+    /// The part of a document, as far as parts hang together by now.
+    fn part_of(&self, document: u64) -> Option<u64> {
+        let mut part = *self.part.get(&document)?;
+        while let Some(&into) = self.merged.get(&part) {
+            part = into;
+        }
+        Some(part)
     }
 
     fn run(
@@ -180,21 +201,26 @@ impl Repair {
     /// Looks for a match of every part but the first in the rest of the cluster.
     fn relink(&mut self, change: &dyn Transaction, cache: &Cache, live: &Live) -> Result<()> {
         let Some((&oldest, _)) = self.joined.first_key_value() else { return Ok(()) };
+        let mut parts: HashMap<u64, Vec<u64>> = HashMap::new();
+        let mut order = Vec::new();
+        for &document in self.joined.keys() {
+            let members = parts.entry(self.part[&document]).or_default();
+            if members.is_empty() {
+                order.push(self.part[&document]);
+            }
+            members.push(document);
+        }
         let mut budget = SEARCHED;
-        let documents: Vec<u64> = self.joined.keys().copied().collect();
-        let mut tried: HashSet<u64> = HashSet::new();
-        for &document in &documents {
-            let part = self.part[&document];
-            if part == self.part[&oldest] || tried.contains(&part) {
+        for part in order {
+            let members = &parts[&part];
+            // Others may have hung themselves below this part, or the oldest may be in it.
+            if self.part_of(members[0]) == self.part_of(oldest) {
                 continue;
             }
-            tried.insert(part);
-            let members: Vec<u64> =
-                documents.iter().copied().filter(|other| self.part[other] == part).collect();
             let mut found = None;
-            for &member in &members {
+            for &member in members {
                 if budget == 0 {
-                    found = found.or(Some((member, oldest)));
+                    found = Some((member, oldest));
                     break;
                 }
                 budget -= 1;
@@ -220,11 +246,11 @@ impl Repair {
     ) -> Result<Option<u64>> {
         let Ok(Some(row)) = change.read().document(document) else { return Ok(None) };
         let texts = StoredTexts::new(&live.maker, cache, change.read());
-        let part = self.part[&document];
+        let part = self.part_of(document);
         let admits = |held: Held<'_>| {
             let moment = Timestamp::as_milliseconds;
             let near = live.within_window(held, Timestamp::from_milliseconds(row.moment()).map_or(0, moment));
-            near && self.part.get(&held.number).is_some_and(|&other| other != part)
+            near && self.part.contains_key(&held.number) && self.part_of(held.number) != part
         };
         let among = Among { texts: &texts, admits: &admits, judged: JUDGED };
         let found = live.engine().search_id_among(&row.document.id, SearchOptions::default(), &among);
@@ -242,7 +268,8 @@ impl Repair {
                 None => break,
             }
         }
-        let (part, into) = (self.part[&member], self.part[&other]);
-        self.part.values_mut().filter(|name| **name == part).for_each(|name| *name = into);
+        if let (Some(part), Some(into)) = (self.part_of(member), self.part_of(other)) {
+            self.merged.insert(part, into);
+        }
     }
 }

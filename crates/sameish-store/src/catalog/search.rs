@@ -12,7 +12,7 @@ use crate::rows::MemberRow;
 use crate::store::Read;
 use sameish::{
     Among, CANDIDATES_JUDGED, ClusterId, Content, DocId, Document, Evidence, Held, Match, Scratch, Search,
-    SearchOptions, Status, Timestamp,
+    SearchOptions, Timestamp,
 };
 use std::collections::HashMap;
 
@@ -21,8 +21,8 @@ impl Collection {
     pub fn similar(&self, id: &DocId, options: SimilarOptions) -> Result<SimilarDocuments> {
         let read = self.shared.readers.get()?;
         let live = &*self.live;
-        let visible = live.visible();
         let engine = live.engine();
+        let visible = live.visible();
         let unknown = || Error::NoDocument { id: id.clone() };
         let held = engine.held(id).filter(|held| held.number <= visible).ok_or_else(unknown)?;
         let (number, when) = (held.number, held.moment.map_or(0, Timestamp::as_milliseconds));
@@ -54,11 +54,11 @@ impl Collection {
             None => super::now(),
         };
         let read = self.shared.readers.get()?;
-        let visible = live.visible();
         let texts = StoredTexts::new(&live.maker, &self.shared.cache, &*read);
+        let engine = live.engine();
+        let visible = live.visible();
         let admits = |held: Held<'_>| held.number <= visible && live.within_window(held, when);
         let among = Among { texts: &texts, admits: &admits, judged: CANDIDATES_JUDGED };
-        let engine = live.engine();
         let found = engine.search_among(&prepared, search_options(options), &among)?;
         let matches = numbered(&engine, found.search.matches.clone());
         drop(engine);
@@ -99,25 +99,21 @@ impl Collection {
         Ok(Some(ClusterDetail { id, size, members }))
     }
 
-    /// Figures.
+    /// Figures, with those of documents that are being written.
     pub fn stats(&self) -> Result<Stats> {
         let live: &Live = &self.live;
         let read = self.shared.readers.get()?;
         let [clusters, clustered, largest_cluster] = read.cluster_figures(live.row.number)?;
-        let visible = live.visible();
         let engine = live.engine();
-        let mut stats = Stats { clusters, clustered, largest_cluster, ..Stats::default() };
-        stats.expected_recall = engine.expected_recall();
-        let mut last = None;
-        for held in engine.all_held().filter(|held| held.number <= visible) {
-            stats.documents += 1;
-            stats.too_short += u64::from(held.status == Status::TooShort);
-            last = last.max(Some(held.number));
-        }
-        drop(engine);
-        let row = last.map(|number| read.document(number)).transpose().ok().flatten().flatten();
-        stats.last_arrival = row.map(|row| moment(row.arrived_at));
-        Ok(stats)
+        Ok(Stats {
+            documents: engine.len() as u64,
+            too_short: engine.too_short() as u64,
+            clusters,
+            clustered,
+            largest_cluster,
+            last_arrival: live.last_arrival().map(moment),
+            expected_recall: engine.expected_recall(),
+        })
     }
 
     fn answer(
@@ -130,8 +126,12 @@ impl Collection {
     ) -> Result<SimilarDocuments> {
         let mut similar = Vec::with_capacity(matches.len());
         for (found, number) in matches {
-            // One that has just gone is no match any more.
-            let Some(row) = read.document(number)? else { continue };
+            // One that has just gone is no match any more; one that is damaged keeps no other from being shown.
+            let row = match read.document(number) {
+                Ok(Some(row)) => row,
+                Ok(None) | Err(Error::Damaged { .. }) => continue,
+                Err(error) => return Err(error),
+            };
             let Document { content, title, source, published_at, url, .. } = row.document;
             let evidence = options.evidence.zip(own).map(|(words, own)| {
                 let shown = self.live.maker.compare(own, &content, words);

@@ -13,6 +13,9 @@ const FIRST: u64 = 128;
 /// Documents that the last are made from.
 const LAST: u64 = 8_192;
 
+/// Documents that are read at a time: a text may have a megabyte.
+const AT_A_TIME: usize = 64;
+
 /// At how many documents weights are due again.
 pub(super) fn due(engine: &Engine, current: Option<&WordFrequencies>) -> Option<u64> {
     let next = current.map_or(FIRST, |words| words.documents().max(FIRST) * 4);
@@ -22,10 +25,15 @@ pub(super) fn due(engine: &Engine, current: Option<&WordFrequencies>) -> Option<
 /// Weights from the first documents that are there; damaged ones count for nothing.
 pub(super) fn count(read: &dyn Read, collection: u32) -> Result<WordFrequencies> {
     let mut words = WordFrequencies::default();
-    for (_, row) in read.documents(collection, 0, LAST as usize)? {
-        if let Ok(row) = row {
+    let (mut after, mut left) = (0, LAST as usize);
+    while left > 0 {
+        let rows = read.documents(collection, after, left.min(AT_A_TIME))?;
+        let Some((last, _)) = rows.last() else { break };
+        after = *last;
+        left -= rows.len();
+        rows.iter().filter_map(|(_, row)| row.as_ref().ok()).for_each(|row| {
             words.add(&Facts::of(&row.document.content));
-        }
+        });
     }
     Ok(words)
 }

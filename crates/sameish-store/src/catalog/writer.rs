@@ -8,12 +8,13 @@
 //! to others after it. What leaves, leaves the index after the commit.
 
 use super::live::Live;
-use super::{Shared, live, words};
+use super::repair::Leaving;
+use super::{Shared, live};
 use crate::error::{Error, Result};
 use crate::model::{Health, Inserted};
 use crate::rows::{CollectionRow, Counters};
 use crate::store::Store;
-use sameish::{DocId, Document, Prepared};
+use sameish::{Document, Prepared};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -40,7 +41,7 @@ pub(super) enum Request {
     },
     Delete {
         live: Arc<Live>,
-        ids: Vec<DocId>,
+        ids: Vec<Leaving>,
         reply: Reply<Vec<bool>>,
     },
     /// Anything else, alone.
@@ -131,7 +132,10 @@ impl Writer {
         let counters = shared.readers.get()?.counters()?;
         let mut writer = Writer { store, shared, counters, failed: None };
         let thread = std::thread::Builder::new().name("sameish-writer".into());
-        let started = thread.spawn(move || writer.work(&requests));
+        let started = thread.spawn(move || {
+            let _guard = Guard(Arc::clone(&writer.shared));
+            writer.work(&requests);
+        });
         started.map_err(|source| Error::Io { path: "writer thread".into(), source })
     }
 
@@ -263,16 +267,21 @@ impl Writer {
         self.guarded(|writer| {
             let shared = Arc::clone(&writer.shared);
             let read = shared.readers.get()?;
-            let numbers = live::all_numbers(&*read, live)?;
-            live::renew(&mut *writer.store, &*read, live, &numbers, |_| Ok(()))?;
-            if words::due(&live.maker, None).is_some_and(|least| numbers.len() as u64 >= least) {
-                let words = words::count(&*read, live.row.number)?;
-                let mut change = writer.store.begin()?;
-                change.put_words(live.row.number, &words.to_bytes())?;
-                change.commit()?;
-            }
+            live::rebuild(&mut *writer.store, &*read, live)?;
             live::reload(&mut *writer.store, &*read, live)
         })
+    }
+}
+
+/// Tells of a writer that panicked: writes are over then, and nobody should call that ready.
+struct Guard(Arc<Shared>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let failed = Health::Failed("a fault in sameish ended the writer".into());
+            *self.0.health.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        }
     }
 }
 

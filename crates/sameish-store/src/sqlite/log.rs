@@ -45,7 +45,8 @@ pub(crate) fn mark_of(store: &Path) -> PathBuf {
     store.with_extension("open")
 }
 
-fn of(store: &Path) -> PathBuf {
+/// The log of a store.
+pub(super) fn of(store: &Path) -> PathBuf {
     let mut log = store.as_os_str().to_owned();
     log.push("-wal");
     log.into()

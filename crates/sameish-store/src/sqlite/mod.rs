@@ -73,6 +73,7 @@ impl SqliteStore {
     fn open_file(path: &Path, create: bool, read_only: bool, steps: &[&str]) -> Result<SqliteStore> {
         // A link that leads nowhere is a fault, not a place for a new store.
         if create && std::fs::symlink_metadata(path).is_err() {
+            check_nothing_is_left(path)?;
             make(path, steps)?;
         }
         log::check(path)?;
@@ -130,6 +131,12 @@ impl SqliteStore {
                 return Err(Error::ReadOnly { path: path.to_owned() });
             }
             connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(wrong)?;
+            // A copy, as a snapshot has it, is in another mode.
+            let set = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+            if set.map_err(wrong)? != "wal" {
+                let reason = "write-ahead mode could not be set: is another program using it?".to_owned();
+                return Err(Error::Database { path: path.to_owned(), reason });
+            }
             let settings = "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -32768;
                 PRAGMA journal_size_limit = 33554432;";
             connection.execute_batch(settings).map_err(wrong)?;
@@ -214,6 +221,15 @@ impl Drop for SqliteStore {
         if copied != Ok(0) || log::unmark(&self.path).is_err() {
             _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
+    }
+}
+
+/// Refuses to make a store where one was lost: what is left of it would be taken for the log of the new one.
+fn check_nothing_is_left(path: &Path) -> Result<()> {
+    let left = [log::of(path), log::mark_of(path), path.with_extension("db.restoring")];
+    match left.into_iter().find(|left| left.exists()) {
+        Some(left) => Err(Error::StoreLost { store: path.to_owned(), left }),
+        None => Ok(()),
     }
 }
 

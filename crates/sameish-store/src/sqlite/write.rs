@@ -98,6 +98,11 @@ impl Transaction for Change<'_> {
         }
     }
 
+    fn update_document(&mut self, row: &DocumentRow) -> Result<()> {
+        self.run("DELETE FROM documents WHERE number = ?", [row.number as i64])?;
+        self.put_document(row)
+    }
+
     fn put_sketch(&mut self, row: &SketchRow) -> Result<()> {
         let sketches = &row.sketches;
         let simhash = sketches.simhash.map(|print| print.to_bytes());

@@ -96,6 +96,8 @@ pub(super) struct Collection {
     pub(super) lookup: Lookup,
     pub(super) numbers: HashMap<DocId, u32>,
     pub(super) docs: Slots<Doc>,
+    /// Documents whose texts are too short.
+    short: usize,
     pub(super) texts: Slots<Text>,
     /// Texts by what is in them; several where equal texts have unequal sketches.
     pub(super) by_key: HashMap<TextKey, Numbers>,
@@ -182,6 +184,11 @@ impl Engine {
     /// How many documents there are.
     pub fn len(&self) -> usize {
         self.collection.numbers.len()
+    }
+
+    /// How many documents are too short for the settings.
+    pub fn too_short(&self) -> usize {
+        self.collection.short
     }
 
     /// Whether there are none.
@@ -298,6 +305,7 @@ impl Collection {
             lookup: Lookup::new(config)?,
             numbers: HashMap::new(),
             docs: Slots::default(),
+            short: 0,
             texts: Slots::default(),
             by_key: HashMap::new(),
             arrivals: 0,
@@ -337,7 +345,13 @@ impl Collection {
         }
         self.arrivals = self.arrivals.max(doc.arrival + 1);
         self.numbers.insert(doc.id.clone(), number);
-        Ok(self.docs.add(doc))
+        Ok(self.add_doc(doc))
+    }
+
+    /// Holds a document whose text is held.
+    pub(super) fn add_doc(&mut self, doc: Doc) -> u32 {
+        self.short += usize::from(self.texts[doc.text].status == Status::TooShort);
+        self.docs.add(doc)
     }
 
     /// Holds a text that the indexes know, with its first document.
@@ -368,6 +382,7 @@ impl Collection {
     pub(super) fn remove(&mut self, id: &DocId) -> bool {
         let Some(doc) = self.numbers.remove(id) else { return false };
         let Doc { arrival, text, .. } = self.docs.take(doc);
+        self.short -= usize::from(self.texts[text].status == Status::TooShort);
         self.online.iter_mut().for_each(|online| _ = online.remove(DocNumber(doc)));
         if self.texts[text].docs.remove(arrival) {
             self.remove_text(text);

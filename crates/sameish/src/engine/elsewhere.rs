@@ -340,7 +340,7 @@ impl Loading<'_> {
         }
         collection.arrivals = collection.arrivals.max(doc.arrival + 1);
         collection.numbers.insert(doc.id.clone(), number);
-        collection.docs.add(doc);
+        collection.add_doc(doc);
         if self.rows.len() >= WAITING { self.flush() } else { Ok(()) }
     }
 

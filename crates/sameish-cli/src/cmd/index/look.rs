@@ -151,7 +151,7 @@ struct Wrong<'a> {
 }
 
 pub(super) fn verify(args: VerifyArgs) -> anyhow::Result<Exit> {
-    let catalog = super::open(&args.folder, Access::Look)?;
+    let catalog = super::open(&args.folder, Access::Inspect)?;
     let findings = catalog.verify().map_err(failure)?;
     let mut lines = Vec::new();
     for finding in &findings {
