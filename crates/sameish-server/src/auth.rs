@@ -58,17 +58,26 @@ impl Keys {
         Ok(Keys { keys, failures, rate: f64::from(settings.limits.key_rate), burst })
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Lets a request pass, or says why not. Nothing of its body has been read.
-    pub(crate) fn admit(&self, headers: &HeaderMap, needed: Scope, peer: IpAddr) -> Result<(), Problem> {
+    /// Lets a request pass and gives the number of its key, or says why not. Nothing of its body has been read.
+    pub(crate) fn admit(
+        &self,
+        headers: &HeaderMap,
+        needed: Scope,
+        peer: IpAddr,
+    ) -> Result<Option<usize>, Problem> {
         if self.keys.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let now = Instant::now();
-        let Some(key) = presented(headers).and_then(|given| self.find(given)) else {
+        let Some((number, key)) = presented(headers).and_then(|given| self.find(given)) else {
             return Err(self.failed(peer, now));
         };
         if key.scope < needed {
@@ -76,19 +85,19 @@ impl Keys {
         }
         let mut spent = key.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match spent.take(self.rate, self.burst, now) {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(Some(number)),
             Err(wait) => Err(too_many("this key has asked too often", wait)),
         }
     }
 
     /// The key, with the same work whichever it is.
-    fn find(&self, given: &[u8]) -> Option<&Key> {
+    fn find(&self, given: &[u8]) -> Option<(usize, &Key)> {
         let digest: [u8; 32] = Sha256::digest(given).into();
         let mut found = None;
-        for key in &self.keys {
+        for (number, key) in self.keys.iter().enumerate() {
             let differing = key.digest.iter().zip(&digest).fold(0, |bits, (a, b)| bits | (a ^ b));
             if std::hint::black_box(differing) == 0 {
-                found = Some(key);
+                found = Some((number, key));
             }
         }
         found
@@ -177,7 +186,7 @@ mod tests {
             headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
         }
         let peer = IpAddr::from([127, 0, 0, 1]);
-        keys.admit(&headers, needed, peer).map_or_else(|problem| problem.kind.status().as_u16(), |()| 200)
+        keys.admit(&headers, needed, peer).map_or_else(|problem| problem.kind.status().as_u16(), |_| 200)
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) async fn read(
     check_type(headers, takes)?;
     let most = app.limits().body_bytes;
     check_length(headers, most)?;
-    let mut pieces = Pieces::new(app, body, Some(Duration::from_secs(app.limits().body_seconds)));
+    let mut pieces = Pieces::new(app, body, app.limits().body_seconds);
     while let Some(piece) = pieces.next().await? {
         payload.held.more(piece.len())?;
         if payload.bytes.len() + piece.len() > most {
@@ -72,16 +72,23 @@ impl Payload {
         }
         let most = app.limits().body_bytes;
         let mut unpacked = Vec::new();
-        let mut decoder = flate2::read::MultiGzDecoder::new(&self.bytes[..]).take(most as u64 + 1);
-        decoder.read_to_end(&mut unpacked).map_err(|_| bad_gzip())?;
-        if unpacked.len() > most {
-            return Err(too_large(most));
+        let mut decoder = flate2::read::MultiGzDecoder::new(&self.bytes[..]);
+        let mut buffer = vec![0; UNPACKED_AT_A_TIME];
+        while let read @ 1.. = decoder.read(&mut buffer).map_err(|_| bad_gzip())? {
+            if unpacked.len() + read > most {
+                return Err(too_large(most));
+            }
+            // Before they are kept: many bodies may be unpacked at a time.
+            self.held.more(read)?;
+            unpacked.extend_from_slice(&buffer[..read]);
         }
-        self.held.more(unpacked.len())?;
         self.bytes = unpacked;
         Ok(self)
     }
 }
+
+/// Bytes that are unpacked at a time.
+const UNPACKED_AT_A_TIME: usize = 64 << 10;
 
 pub(crate) fn too_large(most: usize) -> Problem {
     Problem::new(Kind::TooLarge, format!("the body has more than {most} bytes: send less at a time"))
@@ -158,7 +165,7 @@ pub(crate) fn check_type(headers: &HeaderMap, takes: Takes) -> Result<(), Proble
 pub(crate) struct Pieces {
     body: Body,
     /// When it must be over.
-    end: Option<Instant>,
+    end: Instant,
     rate: u64,
     /// What counts is the time that we have waited: a client is not slow because we are.
     waited: Duration,
@@ -167,10 +174,12 @@ pub(crate) struct Pieces {
 
 /// For so long nobody is called slow.
 const GRACE: Duration = Duration::from_secs(10);
+/// For so long nothing may come, whatever has come before.
+const SILENCE: Duration = Duration::from_secs(60);
 
 impl Pieces {
-    pub(crate) fn new(app: &App, body: Body, within: Option<Duration>) -> Pieces {
-        let end = within.map(|within| Instant::now() + within);
+    pub(crate) fn new(app: &App, body: Body, seconds: u64) -> Pieces {
+        let end = Instant::now() + Duration::from_secs(seconds);
         Pieces { body, end, rate: app.limits().body_rate, waited: Duration::ZERO, bytes: 0 }
     }
 
@@ -205,10 +214,7 @@ impl Pieces {
     fn patience(&self, now: Instant) -> Duration {
         let earned = GRACE + Duration::from_millis(self.bytes.saturating_mul(1_000) / self.rate.max(1));
         let by_pace = earned.saturating_sub(self.waited);
-        match self.end {
-            Some(end) => by_pace.min(end.saturating_duration_since(now)),
-            None => by_pace.min(Duration::from_secs(60)),
-        }
+        by_pace.min(SILENCE).min(self.end.saturating_duration_since(now))
     }
 }
 

@@ -18,7 +18,7 @@
 //! problem.rs   every error, with its status
 //! body.rs      bodies, within limits; json.rs reads them strictly
 //! auth.rs      keys; rate.rs how often
-//! state.rs     what all requests share
+//! state.rs     what all requests share; room.rs who is worked for now
 //! web/         the pages
 //! ```
 
@@ -35,6 +35,7 @@ mod metrics;
 mod openapi;
 mod problem;
 mod rate;
+mod room;
 mod routes;
 mod server;
 mod settings;

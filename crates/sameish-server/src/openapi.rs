@@ -59,11 +59,24 @@ pub(crate) fn finish(api: &OpenApi) -> Vec<u8> {
     if let Some(paths) = api["paths"].as_object_mut() {
         for (path, item) in paths {
             for (method, operation) in item.as_object_mut().into_iter().flatten() {
+                body_is_no_null(operation);
                 add_problems(path, method, operation);
             }
         }
     }
     serde_json::to_vec_pretty(&api).unwrap_or_default()
+}
+
+/// A body that may be left out is described as one that may be `null`, which is another thing and refused.
+fn body_is_no_null(operation: &mut Value) {
+    let content = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
+    for schema in content.into_iter().flat_map(|content| content.values_mut().map(|kind| &mut kind["schema"]))
+    {
+        let other = |choice: &&Value| choice["type"] != "null";
+        if let Some(body) = schema["oneOf"].as_array().and_then(|choices| choices.iter().find(other)) {
+            *schema = body.clone();
+        }
+    }
 }
 
 /// The problems that a route can meet, by what it takes.

@@ -48,7 +48,7 @@ impl Kind {
             Kind::BrokenJson => ("broken-json", S::BAD_REQUEST, "The body is not the JSON it should be"),
             Kind::BadCursor => ("bad-cursor", S::BAD_REQUEST, "The cursor is not one of this list"),
             Kind::Unauthorized => ("unauthorized", S::UNAUTHORIZED, "A key is needed"),
-            Kind::Forbidden => ("forbidden", S::FORBIDDEN, "The key does not allow this"),
+            Kind::Forbidden => ("forbidden", S::FORBIDDEN, "This is not allowed"),
             Kind::NotFound => ("not-found", S::NOT_FOUND, "There is no such thing"),
             Kind::MethodNotAllowed => {
                 ("method-not-allowed", S::METHOD_NOT_ALLOWED, "This can not be done here")
@@ -117,6 +117,8 @@ pub(crate) struct Problem {
     pub(crate) retry_after: Option<u64>,
     /// Whether the connection ends with the answer.
     pub(crate) close: bool,
+    /// What happened inside: for the log, never for the client.
+    pub(crate) cause: Option<String>,
 }
 
 impl Problem {
@@ -124,11 +126,12 @@ impl Problem {
         let retry_after = match kind {
             Kind::Busy | Kind::Slow | Kind::TooManyRequests => Some(1),
             Kind::Draining => Some(5),
-            Kind::StorageFull => Some(60),
+            Kind::StorageFull | Kind::StorageFailed | Kind::ReadOnly => Some(60),
             _ => None,
         };
         let close = matches!(kind, Kind::Draining | Kind::Timeout);
-        Problem { kind, detail: detail.into(), errors: Vec::new(), offset: None, retry_after, close }
+        let (detail, errors) = (detail.into(), Vec::new());
+        Problem { kind, detail, errors, offset: None, retry_after, close, cause: None }
     }
 
     /// Wrong fields, of which there may be several.
@@ -152,8 +155,13 @@ impl Problem {
 
     /// A fault of ours: the log has it, the client learns that it happened.
     pub(crate) fn internal(why: impl std::fmt::Display) -> Problem {
-        tracing::error!(%why, "internal fault");
         Problem::new(Kind::Internal, "something went wrong inside; the log has more under this request id")
+            .because(why.to_string())
+    }
+
+    fn because(mut self, why: String) -> Problem {
+        self.cause = Some(why);
+        self
     }
 
     pub(crate) fn closing(mut self) -> Problem {
@@ -166,9 +174,12 @@ impl Problem {
         self
     }
 
-    /// As it is written.
+    /// As it is written. What happened inside goes to the log here, under the id that the client sees.
     pub(crate) fn body(&self, request_id: &str) -> ProblemBody {
         let (name, status, title) = self.kind.row();
+        if let Some(why) = &self.cause {
+            tracing::error!(problem = name, why, request_id, "a fault inside");
+        }
         ProblemBody {
             r#type: format!("urn:sameish:problem:{name}"),
             title: title.into(),
@@ -281,17 +292,18 @@ impl From<sameish_store::Error> for Problem {
             E::Busy => Problem::new(Kind::Busy, "too many writes are waiting: try again in a second"),
             E::Full => Problem::new(Kind::StorageFull, "the disk is full: nothing of this was stored"),
             E::Failed { reason } => {
-                tracing::error!(%reason, "storage failed");
                 Problem::new(Kind::StorageFailed, "writing failed: reads go on, writes stop until a restart")
+                    .because(reason.to_string())
             }
             E::ReadOnly { .. } => Problem::new(Kind::ReadOnly, "the data folder was opened for reading only"),
             E::Closed => Problem::new(Kind::Draining, "the service is stopping: ask another, or later"),
             E::Damaged { what, reason } => {
-                tracing::error!(%what, %reason, "stored data is damaged");
+                let cause = format!("{what} is damaged: {reason}");
                 Problem::new(
                     Kind::Damaged,
                     "the stored document is damaged: restore it from a snapshot, or delete it and send it again",
                 )
+                .because(cause)
             }
             _ => Problem::internal(text),
         }
@@ -308,6 +320,21 @@ mod tests {
         assert_eq!(problem.detail, "`/text`: must be there");
         assert_eq!(problem.kind.status(), 422);
         assert_eq!(Problem::field("/text", "too_large", "x").kind.status(), 413);
+    }
+
+    #[test]
+    fn every_503_says_when_to_come_back() {
+        for kind in [Kind::Busy, Kind::Slow, Kind::Draining, Kind::StorageFailed, Kind::ReadOnly] {
+            assert_eq!(kind.status(), 503);
+            assert!(Problem::new(kind, "x").respond("id").headers().contains_key("retry-after"), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_happened_inside_is_not_told() {
+        let problem = Problem::internal("the secret reason");
+        assert_eq!(problem.cause.as_deref(), Some("the secret reason"));
+        assert!(!format!("{:?}", problem.body("id")).contains("secret"));
     }
 
     #[test]

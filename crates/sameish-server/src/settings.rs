@@ -99,7 +99,7 @@ pub struct Limits {
     pub bulk_bytes: usize,
     /// Most bytes of a line of a bulk request.
     pub line_bytes: usize,
-    /// Most documents of a bulk request.
+    /// Most lines of a bulk request, blank ones too.
     pub bulk_documents: usize,
     /// Most bulk requests at a time.
     pub bulk_requests: usize,
@@ -113,7 +113,9 @@ pub struct Limits {
     pub uri_bytes: usize,
     /// Seconds for the headers of a request.
     pub header_seconds: u64,
-    /// Seconds for the body of a request, except a bulk request's.
+    /// Seconds for the whole body of a bulk request.
+    pub bulk_seconds: u64,
+    /// Seconds for the body of any other request.
     pub body_seconds: u64,
     /// Least bytes of a body in a second, after the first ten seconds.
     pub body_rate: u64,
@@ -125,13 +127,13 @@ pub struct Limits {
     pub write_seconds: u64,
     /// Seconds that running requests have when the service stops.
     pub drain_seconds: u64,
-    /// Most connections; beyond them the one that has rested longest is closed.
+    /// Most connections; beyond them the one that has rested longest is closed, or the new one where none rests.
     pub connections: usize,
     /// Requests that are worked on at a time; 0 for 64 a core.
     pub in_flight: usize,
     /// Requests that wait for that; beyond them 503.
     pub queue: usize,
-    /// Most bytes of all bodies that are held at a time.
+    /// Most bytes of all bodies and large answers that are held at a time.
     pub buffered_bytes: usize,
     /// Most matches of a search; more are not given, whatever is asked.
     pub results: usize,
@@ -154,6 +156,7 @@ impl Default for Limits {
             headers: 100,
             uri_bytes: 8 << 10,
             header_seconds: 10,
+            bulk_seconds: 900,
             body_seconds: 60,
             body_rate: 1 << 10,
             handler_seconds: 30,
@@ -327,6 +330,7 @@ impl Limits {
             ("buffered_bytes", self.buffered_bytes, 1 << 20),
             ("results", self.results, 1),
             ("header_seconds", self.header_seconds as usize, 1),
+            ("bulk_seconds", self.bulk_seconds as usize, 1),
             ("body_seconds", self.body_seconds as usize, 1),
             ("handler_seconds", self.handler_seconds as usize, 1),
             ("idle_seconds", self.idle_seconds as usize, 1),

@@ -1,19 +1,19 @@
 //! What do all requests share?
 //!
-//! An [`App`] is the catalog with what keeps it safe from too many requests: a number of requests that are worked on at a
-//! time, a queue before that, and a budget of bytes for bodies. The catalog blocks, so it is only ever asked on threads
-//! that may block.
+//! An [`App`] is the catalog with what keeps it safe from too many requests: [rooms](crate::room) for those that are worked
+//! on, and a budget of bytes for bodies. The catalog blocks, so it is only ever asked on threads that may block.
 
 use crate::auth::Keys;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::problem::{Kind, Problem};
+use crate::room::{Room, Rooms};
 use crate::settings::{Limits, Settings, SettingsError};
 use sameish_store::{Catalog, Collection};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Semaphore, watch};
 
 /// What all requests share. Clones are the same.
 #[derive(Clone)]
@@ -32,10 +32,8 @@ pub(crate) struct Shared {
     pub(crate) running: AtomicUsize,
     /// Connections that are open.
     pub(crate) connections: AtomicUsize,
-    draining: AtomicBool,
-    workers: Arc<Semaphore>,
-    waiting: AtomicUsize,
-    bulks: Arc<Semaphore>,
+    draining: watch::Sender<bool>,
+    rooms: Rooms,
     buffered: AtomicUsize,
     pub(crate) snapshot: Arc<Semaphore>,
 }
@@ -51,6 +49,7 @@ impl std::ops::Deref for App {
 impl App {
     pub(crate) fn new(catalog: Catalog, settings: Settings) -> Result<App, SettingsError> {
         let keys = Keys::new(&settings)?;
+        let rooms = Rooms::new(&settings.limits, keys.len());
         Ok(App(Arc::new(Shared {
             keys,
             catalog,
@@ -60,10 +59,8 @@ impl App {
             openapi: std::sync::OnceLock::new(),
             running: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
-            draining: AtomicBool::new(false),
-            workers: Arc::new(Semaphore::new(settings.limits.in_flight())),
-            waiting: AtomicUsize::new(0),
-            bulks: Arc::new(Semaphore::new(settings.limits.bulk_requests)),
+            draining: watch::Sender::new(false),
+            rooms,
             buffered: AtomicUsize::new(0),
             snapshot: Arc::new(Semaphore::new(1)),
             settings,
@@ -83,50 +80,45 @@ impl App {
         &self,
         job: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let patience = Duration::from_secs(self.limits().handler_seconds);
-        let working = async {
-            let permit = self.admitted().await?;
-            let app = self.clone();
-            let work = tokio::task::spawn_blocking(move || {
-                let done = job(&app);
-                drop(permit);
-                done
-            });
-            work.await.unwrap_or_else(|fault| Err(Problem::internal(fault)))
-        };
-        tokio::time::timeout(patience, working).await.unwrap_or_else(|_| {
-            let detail = "the answer took too long; a write may still be done: ask again to see";
-            Err(Problem::new(Kind::Slow, detail))
-        })
-    }
-
-    async fn admitted(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let workers = Arc::clone(&self.workers);
-        if let Ok(permit) = Arc::clone(&workers).try_acquire_owned() {
-            return Ok(permit);
+        let end = tokio::time::Instant::now() + Duration::from_secs(self.limits().handler_seconds);
+        let room = self.rooms.enter(caller(), end).await?;
+        let app = self.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            let done = job(&app);
+            drop(room);
+            done
+        });
+        match tokio::time::timeout_at(end, work).await {
+            Ok(done) => done.unwrap_or_else(|fault| Err(Problem::internal(fault))),
+            Err(_) => {
+                let detail = "the answer took too long; a write may still be done: ask again to see";
+                Err(Problem::new(Kind::Slow, detail))
+            }
         }
-        let _place = Waiting::enter(self)?;
-        let closed = |_| Problem::new(Kind::Draining, "the service is stopping");
-        workers.acquire_owned().await.map_err(closed)
     }
 
     /// Room for one more bulk request.
-    pub(crate) fn bulk(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let busy = |_| Problem::new(Kind::Busy, "too many bulk requests at a time: try again in a second");
-        Arc::clone(&self.bulks).try_acquire_owned().map_err(busy)
+    pub(crate) fn bulk(&self) -> Result<Room, Problem> {
+        self.rooms.enter_bulk(caller())
     }
 
     /// Whether the service is stopping.
     pub(crate) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::SeqCst)
+        *self.draining.borrow()
     }
 
     pub(crate) fn drain(&self) {
-        self.draining.store(true, Ordering::SeqCst);
+        self.draining.send_replace(true);
+    }
+
+    /// Comes back when the service is stopping.
+    pub(crate) async fn until_draining(&self) {
+        // An error would say that the sender has gone, and we hold it.
+        _ = self.draining.subscribe().wait_for(|draining| *draining).await;
     }
 
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.rooms.waiting()
     }
 
     pub(crate) fn buffered(&self) -> usize {
@@ -142,24 +134,18 @@ impl App {
     }
 }
 
-/// A place in the queue, given back when it is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(app: &'a App) -> Result<Waiting<'a>, Problem> {
-        let before = app.waiting.fetch_add(1, Ordering::Relaxed);
-        let place = Waiting(&app.waiting);
-        match before < app.limits().queue {
-            true => Ok(place),
-            false => Err(Problem::new(Kind::Busy, "too many requests at a time: try again in a second")),
-        }
-    }
+tokio::task_local! {
+    /// The number of the key in whose name a request is worked on.
+    static CALLER: Option<usize>;
 }
 
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+/// Does something in the name of a key, so that what it does counts as that key's.
+pub(crate) async fn on_behalf_of<T>(key: Option<usize>, work: impl Future<Output = T>) -> T {
+    CALLER.scope(key, work).await
+}
+
+fn caller() -> Option<usize> {
+    CALLER.try_with(|key| *key).ok().flatten()
 }
 
 /// Bytes of the budget for bodies, given back when this is dropped.
@@ -180,8 +166,8 @@ impl Held {
         match before + bytes <= self.app.limits().buffered_bytes {
             true => Ok(()),
             false => {
-                Err(Problem::new(Kind::Busy, "too many large requests at a time: try again in a second")
-                    .closing())
+                let detail = "too many large requests and answers at a time: try again in a second";
+                Err(Problem::new(Kind::Busy, detail))
             }
         }
     }

@@ -272,6 +272,34 @@ fn many_requests_in_one_piece_are_answered_in_order() {
 }
 
 #[test]
+fn a_head_that_comes_with_the_request_before_is_looked_at_too() {
+    let service = Service::start();
+    let body = "{\"id\":1,\"text\":\"x\"}";
+    let post = format!("POST {ARTICLES} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n");
+    let length = format!("content-length: {}\r\n", body.len());
+    let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    for first in [
+        format!("{post}{length}\r\n{body}"),
+        format!("{post}transfer-encoding: chunked\r\n\r\n{chunks}"),
+        "GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n".to_owned(),
+    ] {
+        for second in [
+            format!("{post}{length}{length}\r\n{body}"),
+            format!("{post}{length}\r\n{body}").replace("\r\n", "\n"),
+        ] {
+            let mut stream = service.connect();
+            stream.write_all(format!("{first}{second}").as_bytes()).unwrap();
+            let mut reader = BufReader::new(stream);
+            let answer = read_answer(&mut reader, false);
+            assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
+            let answer = read_answer(&mut reader, false);
+            assert_eq!(answer.header("connection"), Some("close"), "{second}");
+            answer.problem(400);
+        }
+    }
+}
+
+#[test]
 fn a_client_that_stops_sending_still_gets_its_answer() {
     let service = Service::start();
     let mut stream = service.connect();

@@ -1,13 +1,13 @@
 //! What does every request pass, and what does every answer carry?
 //!
-//! In this order: a sound head, a key, the route. An answer carries the id of its request and the headers that keep
-//! browsers from harm; an error becomes problem+json here, where the id is known. One line of log a request, without the
-//! path, because ids stand in it.
+//! In this order: a sound head, a key, the route. A large answer counts against the budget of bytes until it has gone out.
+//! An answer carries the id of its request and the headers that keep browsers from harm; an error becomes problem+json here,
+//! where the id is known. One line of log a request, without the path, because ids stand in it.
 
 use super::watch::Conn;
 use crate::auth;
 use crate::problem::{Kind, Problem, shown};
-use crate::state::App;
+use crate::state::{App, Held, on_behalf_of};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::MatchedPath;
@@ -33,6 +33,9 @@ pub(crate) struct Door {
 
 /// Everything but pages: nothing may be loaded, and nobody may frame it.
 const STRICT_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+
+/// Answers beyond so many bytes count against the budget.
+const LARGE_ANSWER: u64 = 64 << 10;
 
 impl hyper::service::Service<Request<Incoming>> for Door {
     type Response = Response<Answer>;
@@ -61,9 +64,14 @@ impl Door {
         let request = request.map(|body| Body::new(Noted { body, read: Arc::clone(&read) }));
         let quiet = is_quiet(request.uri().path());
         let (mut response, route) = match self.admit(&request, flaw) {
-            Ok(()) => self.route(request, &request_id).await,
+            Ok(key) => on_behalf_of(key, self.route(request, &request_id)).await,
             Err(problem) => (axum::response::IntoResponse::into_response(problem), None),
         };
+        let mut held = None;
+        match self.hold(response.body()) {
+            Ok(bytes) => held = bytes,
+            Err(problem) => response = axum::response::IntoResponse::into_response(problem),
+        }
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
             let allow = response.headers_mut().remove(header::ALLOW);
             response = problem.respond(&request_id);
@@ -79,23 +87,36 @@ impl Door {
             true => tracing::debug!(%method, route, status, milliseconds, request_id, "answered"),
             false => tracing::info!(%method, route, status, milliseconds, request_id, "answered"),
         }
-        response.map(|body| Answer { body, _running: running })
+        response.map(|body| Answer { body, held, _running: running })
     }
 
-    /// What must hold before a route sees the request. Nothing of the body has been read.
-    fn admit(&self, request: &Request<Body>, flaw: Option<&'static str>) -> Result<(), Problem> {
+    /// Counts a large answer that is there whole against the budget of bytes.
+    fn hold(&self, body: &Body) -> Result<Option<Arc<Held>>, Problem> {
+        let Some(bytes) = body.size_hint().exact().filter(|bytes| *bytes > LARGE_ANSWER) else {
+            return Ok(None);
+        };
+        let mut held = Held::none(&self.app);
+        held.more(bytes as usize)?;
+        Ok(Some(Arc::new(held)))
+    }
+
+    /// What must hold before a route sees the request; gives the number of its key. Nothing of the body has been read.
+    fn admit(&self, request: &Request<Body>, flaw: Option<&'static str>) -> Result<Option<usize>, Problem> {
         let (uri, headers) = (request.uri(), request.headers());
         if let Some(flaw) = flaw {
             return Err(Problem::new(Kind::BadRequest, flaw).closing());
         }
         check_head(&self.app, uri, headers)?;
-        check_host(&self.app, request.version(), uri, headers)?;
+        let host = check_host(&self.app, request.version(), uri, headers)?;
+        if self.app.keys.is_empty() && !request.method().is_safe() {
+            check_origin(host.as_deref(), headers)?;
+        }
         let path = uri.path();
         if self.app.is_draining() && !path.starts_with("/health/") {
             return Err(Problem::new(Kind::Draining, "the service is stopping: ask another, or later"));
         }
         if is_open(path) {
-            return Ok(());
+            return Ok(None);
         }
         let needed = auth::needed(request.method(), path);
         self.app.keys.admit(headers, needed, self.conn.peer.ip().to_canonical())
@@ -187,13 +208,18 @@ fn has_control_escape(path: &str) -> bool {
 
 /// A request must say whom it asks. Without keys only names that can mean nobody else are answered: a page elsewhere may
 /// have its own name lead here, and then ask in the name of whoever reads it.
-fn check_host(app: &App, version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+fn check_host(
+    app: &App,
+    version: Version,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<Option<String>, Problem> {
     let mut all = headers.get_all(header::HOST).iter();
     let host = match (uri.authority(), all.next(), all.next()) {
         (_, _, Some(_)) => return Err(Problem::new(Kind::BadRequest, "`host` is given twice").closing()),
         (Some(authority), _, None) => authority.as_str().to_owned(),
         (None, Some(host), None) => host.to_str().unwrap_or("\0").to_owned(),
-        (None, None, None) if version < Version::HTTP_11 => return Ok(()),
+        (None, None, None) if version < Version::HTTP_11 => return Ok(None),
         (None, None, None) => return Err(Problem::new(Kind::BadRequest, "`host` is missing").closing()),
     };
     let name =
@@ -207,7 +233,24 @@ fn check_host(app: &App, version: Version, uri: &Uri, headers: &HeaderMap) -> Re
             format!("`host` is {}: name it under `hosts` in the settings, or set a key", shown(name));
         return Err(Problem::new(Kind::BadRequest, detail));
     }
-    Ok(())
+    Ok(Some(host))
+}
+
+/// Without keys nothing but its address protects the service from pages elsewhere, whose scripts may send some requests
+/// anywhere without asking first. Browsers say where a request comes from; other clients do not.
+fn check_origin(host: Option<&str>, headers: &HeaderMap) -> Result<(), Problem> {
+    let ours = |origin: &HeaderValue| {
+        let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+        origin.is_some_and(|(_, origin)| host.is_some_and(|host| host.eq_ignore_ascii_case(origin)))
+    };
+    let elsewhere = headers.get_all("sec-fetch-site").iter().any(|site| site == "cross-site");
+    match !elsewhere && headers.get_all(header::ORIGIN).iter().all(ours) {
+        true => Ok(()),
+        false => {
+            let detail = "a page of another address asks, and there are no keys: ask from outside a browser, or set a key";
+            Err(Problem::new(Kind::Forbidden, detail))
+        }
+    }
 }
 
 /// The name or address in a host, without brackets and port.
@@ -309,6 +352,8 @@ impl HttpBody for Noted {
 /// The body of an answer, which ends its request when it is done.
 pub(crate) struct Answer {
     body: Body,
+    /// What it takes of the budget, where it is large.
+    held: Option<Arc<Held>>,
     _running: Running,
 }
 
@@ -320,7 +365,11 @@ impl HttpBody for Answer {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        let Some(held) = &self.held else { return frame };
+        // The bytes wait below when the body is done, so they take what they hold with them.
+        let keep = |bytes: Bytes| Bytes::from_owner(Kept { bytes, _held: Arc::clone(held) });
+        frame.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(keep))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -329,6 +378,18 @@ impl HttpBody for Answer {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// Bytes on their way out that count until they are gone.
+struct Kept {
+    bytes: Bytes,
+    _held: Arc<Held>,
+}
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -1,7 +1,7 @@
 //! How are connections taken, and how do they end?
 //!
 //! Not more than the limit: beyond it the one that has rested longest goes, so that thousands of clients who only wait keep
-//! nobody out. When the service stops, running requests are finished, and new ones are told to go elsewhere until then.
+//! nobody out. Where all are being answered, the newcomer is closed. When the service stops, running requests are finished, and new ones are told to go elsewhere until then.
 
 use super::door::Door;
 use super::watch::{Conn, Watched};
@@ -46,7 +46,10 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, mut s
                 Ok((stream, peer)) => {
                     let conn = Conn::new(peer);
                     let door = Door { app: app.clone(), router: router.clone(), conn: Arc::clone(&conn) };
-                    open.enter(&conn);
+                    if !open.enter(&conn) {
+                        tracing::debug!("a connection found no room");
+                        continue;
+                    }
                     let (open, closing) = (Arc::clone(&open), closing.clone());
                     let counted = app.clone();
                     counted.connections.fetch_add(1, Ordering::Relaxed);
@@ -143,12 +146,14 @@ impl Open {
         Open { most, conns: Mutex::default() }
     }
 
-    fn enter(&self, conn: &Arc<Conn>) {
+    /// Takes a connection in, if there is room or somebody rests. Whoever is being answered stays.
+    fn enter(&self, conn: &Arc<Conn>) -> bool {
         let mut conns = self.conns.lock().unwrap_or_else(PoisonError::into_inner);
-        if conns.len() >= self.most {
-            evict_one(&mut conns);
+        let room = conns.len() < self.most || evict_one(&mut conns);
+        if room {
+            conns.insert(Arc::as_ptr(conn) as usize, Arc::clone(conn));
         }
-        conns.insert(Arc::as_ptr(conn) as usize, Arc::clone(conn));
+        room
     }
 
     fn leave(&self, conn: &Arc<Conn>) {
@@ -161,14 +166,14 @@ impl Open {
     }
 }
 
-/// Sends the connection away that has rested longest.
-fn evict_one(conns: &mut HashMap<usize, Arc<Conn>>) {
+/// Sends the connection away that has rested longest, if any rests.
+fn evict_one(conns: &mut HashMap<usize, Arc<Conn>>) -> bool {
     let resting = conns.iter().filter_map(|(key, conn)| Some((conn.rests_since()?, *key)));
-    if let Some((_, key)) = resting.min()
-        && let Some(conn) = conns.remove(&key)
-    {
+    let gone = resting.min().and_then(|(_, key)| conns.remove(&key));
+    if let Some(conn) = &gone {
         conn.evict.notify_one();
     }
+    gone.is_some()
 }
 
 /// How many files and connections the system lets this process have, where it tells.

@@ -56,8 +56,7 @@ impl Conn {
     /// A request has come: gives what is wrong with its head.
     pub(crate) fn begin(&self) -> Option<&'static str> {
         self.enter(BUSY);
-        let sniff = std::mem::take(&mut *self.sniff.lock().unwrap_or_else(PoisonError::into_inner));
-        sniff.flaw()
+        self.sniff.lock().unwrap_or_else(PoisonError::into_inner).next_flaw()
     }
 
     /// Its answer has been given.
@@ -204,7 +203,7 @@ impl AsyncRead for Watched {
         let before = buf.filled().len();
         if let Poll::Ready(read) = Pin::new(&mut self.stream).poll_read(cx, buf) {
             let bytes = &buf.filled()[before..];
-            if !bytes.is_empty() && self.conn.phase.load(Ordering::Relaxed) != BUSY {
+            if !bytes.is_empty() {
                 if self.conn.phase.load(Ordering::Relaxed) == RESTING {
                     self.conn.enter(HEAD);
                 }

@@ -40,8 +40,8 @@ const THROWN_AWAY: usize = 64 << 20;
 
 /// Store many documents: NDJSON in, NDJSON out
 ///
-/// One document a line; blank lines do not count. Each line has its own answer with its own status, in order, as soon as
-/// it is durable: one that is rejected keeps no other out. Up to 10,000 documents and 256 MiB; a line that breaks these
+/// One document a line; blank lines get no answer. Each line has its own answer with its own status, in order, as soon as
+/// it is durable: one that is rejected keeps no other out. Up to 10,000 lines, 256 MiB and 15 minutes; a line that breaks these
 /// limits is answered as rejected and ends the request. The body may be packed with gzip.
 #[utoipa::path(
     post, path = "/api/v1/{collection}/bulk", tag = "documents",
@@ -63,14 +63,14 @@ pub(crate) async fn bulk(
     let packing = body::packing(&parts.headers)?;
     body::check_type(&parts.headers, Takes::Lines)?;
     body::check_length(&parts.headers, app.limits().bulk_bytes)?;
-    let permit = app.bulk()?;
-    let mut pieces = Pieces::new(&app, body, None);
+    let room = app.bulk()?;
+    let mut pieces = Pieces::new(&app, body, app.limits().bulk_seconds);
     let Some(first) = pieces.next().await? else {
         return Err(Problem::new(Kind::BadRequest, "the body is empty: send a document a line"));
     };
     let (sender, receiver) = mpsc::channel(WAITING);
     let (answers, answered) = mpsc::unbounded_channel();
-    tokio::spawn(feed(first, pieces, sender));
+    tokio::spawn(feed(app.clone(), first, pieces, sender));
     let runtime = tokio::runtime::Handle::current();
     let request_id = parts.extensions.get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let work = Bulk {
@@ -85,7 +85,7 @@ pub(crate) async fn bulk(
     };
     tokio::task::spawn_blocking(move || {
         work.run(receiver, &runtime);
-        drop(permit);
+        drop(room);
     });
     let headers = [(header::CONTENT_TYPE, HeaderValue::from_static(NDJSON))];
     let mut response = (StatusCode::OK, headers, Body::new(Answers(answered))).into_response();
@@ -95,11 +95,20 @@ pub(crate) async fn bulk(
 
 /// Hands pieces on as they come. When nobody wants them any more, the rest is read all the same, so that the client gets
 /// to see its answers.
-async fn feed(first: Bytes, mut pieces: Pieces, sender: mpsc::Sender<Result<Bytes, Problem>>) {
+async fn feed(app: App, first: Bytes, mut pieces: Pieces, sender: mpsc::Sender<Result<Bytes, Problem>>) {
     let mut wanted = sender.send(Ok(first)).await.is_ok();
     let mut thrown_away = 0;
     loop {
-        match pieces.next().await {
+        let next = tokio::select! {
+            next = pieces.next() => next,
+            () = sender.closed(), if wanted => {
+                wanted = false;
+                continue;
+            }
+            // When the service stops there is no time for that: the connection ends with the answers.
+            () = app.until_draining(), if !wanted => return,
+        };
+        match next {
             Ok(None) => return,
             Ok(Some(piece)) if wanted => wanted = sender.send(Ok(piece)).await.is_ok(),
             Ok(Some(piece)) => thrown_away += piece.len(),
@@ -153,6 +162,16 @@ struct Item {
 /// Nobody listens any more.
 struct Gone;
 
+/// What happens next to a request that is being read.
+enum Next {
+    Piece(Result<Bytes, Problem>),
+    End,
+    /// Nothing has come for a while.
+    Later,
+    /// The service stops.
+    Stop,
+}
+
 impl Bulk {
     fn run(mut self, mut pieces: mpsc::Receiver<Result<Bytes, Problem>>, runtime: &tokio::runtime::Handle) {
         let end = self.take_all(&mut pieces, runtime);
@@ -169,35 +188,57 @@ impl Bulk {
         runtime: &tokio::runtime::Handle,
     ) -> Result<Result<(), (u64, Problem)>, Gone> {
         loop {
-            let ready = match self.lines.is_empty() && self.pending.is_none() {
-                true => Ok(pieces.blocking_recv()),
-                false => runtime.block_on(async { tokio::time::timeout(MORE, pieces.recv()).await }),
-            };
-            let (fed, ended) = match ready {
-                Ok(Some(Ok(piece))) => {
-                    let fed = self.lines.feed(&piece);
-                    (fed, false)
-                }
-                Ok(Some(Err(problem))) => {
-                    let line = self.lines.count + 1;
-                    return self.settle(true).map(|()| Err((line, problem)));
-                }
-                Ok(None) => (self.lines.finish(), true),
+            let (taken, ended) = match runtime.block_on(self.next(pieces)) {
+                Next::Piece(Ok(piece)) => (self.take(&piece)?, false),
+                Next::Piece(Err(problem)) => (Err(problem), false),
+                Next::End => (self.claimed(Lines::finish), true),
                 // Nothing more for the moment: what is there is stored now.
-                Err(_) => {
+                Next::Later => {
                     self.settle(true)?;
                     continue;
                 }
+                Next::Stop => {
+                    let detail =
+                        "the service is stopping: send this line and what follows to another, or later";
+                    (Err(Problem::new(Kind::Draining, detail)), false)
+                }
             };
-            if let Err(problem) = fed {
+            if taken.is_err() || ended {
                 let line = self.lines.count + 1;
-                return self.settle(true).map(|()| Err((line, problem)));
-            }
-            self.settle(ended)?;
-            if ended {
-                return Ok(Ok(()));
+                return self.settle(true).map(|()| taken.map_err(|problem| (line, problem)));
             }
         }
+    }
+
+    /// Waits for the next piece; not for long where something waits to be stored, and not at all when the service stops.
+    async fn next(&self, pieces: &mut mpsc::Receiver<Result<Bytes, Problem>>) -> Next {
+        let idle = self.lines.is_empty() && self.pending.is_none();
+        tokio::select! {
+            biased;
+            () = self.app.until_draining() => Next::Stop,
+            piece = pieces.recv() => piece.map_or(Next::End, Next::Piece),
+            () = tokio::time::sleep(MORE), if !idle => Next::Later,
+        }
+    }
+
+    /// Takes one piece in. It may unpack to a thousand times its size, so what is whole is stored in between.
+    fn take(&mut self, piece: &[u8]) -> Result<Result<(), Problem>, Gone> {
+        for bytes in piece.chunks(FED_AT_A_TIME) {
+            if let Err(problem) = self.claimed(|lines| lines.feed(bytes)) {
+                return Ok(Err(problem));
+            }
+            self.settle(false)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Has lines cut, and counts what waits in them against the budget of bytes.
+    fn claimed(&mut self, cut: impl FnOnce(&mut Lines) -> Result<(), Problem>) -> Result<(), Problem> {
+        let before = self.lines.waiting();
+        let done = cut(&mut self.lines);
+        let after = self.lines.waiting();
+        self.held.less(before.saturating_sub(after));
+        done.and(self.held.more(after.saturating_sub(before)))
     }
 
     /// Stores batches: whole ones, or all there is.
@@ -211,15 +252,10 @@ impl Bulk {
 
     fn store(&mut self, lines: Vec<(u64, Vec<u8>)>) -> Result<(), Gone> {
         let bytes: usize = lines.iter().map(|(_, line)| line.len()).sum();
-        let full = self.held.more(bytes).err();
         let mut documents = Vec::with_capacity(lines.len());
         let mut items = Vec::with_capacity(lines.len());
         for (number, line) in lines {
-            let read = match &full {
-                Some(problem) => Err(problem.clone()),
-                None => self.read(number, &line),
-            };
-            items.push(match read {
+            items.push(match self.read(number, &line) {
                 Ok((document, warnings)) => {
                     let id = Some(document.id.clone());
                     documents.push(document);
@@ -263,15 +299,20 @@ impl Bulk {
         items: Vec<Item>,
         stored: sameish_store::Result<Vec<sameish_store::Result<Inserted>>>,
     ) -> Result<(), Gone> {
-        let (mut stored, fault) = match stored {
+        let (mut stored, mut fault) = match stored {
             Ok(stored) => (stored.into_iter(), None),
             Err(error) => (Vec::new().into_iter(), Some(Problem::from(error))),
         };
         let mut answers = Vec::with_capacity(items.len());
         for Item { line, id, read } in items {
-            let outcome = match (read, &fault) {
+            let outcome = match (read, &mut fault) {
                 (Err(problem), _) => Err(problem),
-                (Ok(_), Some(fault)) => Err(fault.clone()),
+                (Ok(_), Some(fault)) => {
+                    let told = fault.clone();
+                    // The log has it once.
+                    fault.cause = None;
+                    Err(told)
+                }
                 (Ok(warnings), None) => match stored.next() {
                     Some(Ok(inserted)) => Ok((inserted, warnings)),
                     Some(Err(error)) => Err(error.into()),
@@ -311,15 +352,14 @@ struct Lines {
     ready_bytes: usize,
     /// Lines seen, blank ones too.
     count: u64,
-    documents: usize,
     total: usize,
     most_total: usize,
     most_line: usize,
     most_documents: usize,
 }
 
-/// So much packed data is unpacked at a time: a kilobyte unpacks to a megabyte at most.
-const UNPACKED_AT_A_TIME: usize = 1 << 10;
+/// So much of a body is taken in at a time: where it is packed, a kilobyte unpacks to a megabyte at most.
+const FED_AT_A_TIME: usize = 1 << 10;
 
 impl Lines {
     fn new(packing: Packing, app: &App) -> Lines {
@@ -330,7 +370,6 @@ impl Lines {
             ready: Vec::new(),
             ready_bytes: 0,
             count: 0,
-            documents: 0,
             total: 0,
             most_total: limits.bulk_bytes,
             most_line: limits.line_bytes,
@@ -340,6 +379,11 @@ impl Lines {
 
     fn is_empty(&self) -> bool {
         self.ready.is_empty()
+    }
+
+    /// Bytes that wait to be stored.
+    fn waiting(&self) -> usize {
+        self.open.len() + self.ready_bytes
     }
 
     fn is_batch(&self) -> bool {
@@ -361,14 +405,10 @@ impl Lines {
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Problem> {
-        let Some(mut unpack) = self.unpack.take() else { return self.cut(bytes) };
-        for bytes in bytes.chunks(UNPACKED_AT_A_TIME) {
-            unpack.write_all(bytes).map_err(|_| body::bad_gzip())?;
-            let unpacked = std::mem::take(unpack.get_mut());
-            self.cut(&unpacked)?;
-        }
-        self.unpack = Some(unpack);
-        Ok(())
+        let Some(unpack) = &mut self.unpack else { return self.cut(bytes) };
+        unpack.write_all(bytes).map_err(|_| body::bad_gzip())?;
+        let unpacked = std::mem::take(unpack.get_mut());
+        self.cut(&unpacked)
     }
 
     fn finish(&mut self) -> Result<(), Problem> {
@@ -401,17 +441,15 @@ impl Lines {
 
     fn end_line(&mut self) -> Result<(), Problem> {
         let line = std::mem::take(&mut self.open);
-        if line.trim_ascii().is_empty() {
-            self.count += 1;
-            return Ok(());
-        }
-        if self.documents == self.most_documents {
+        if self.count == self.most_documents as u64 {
             let detail =
-                format!("more than {} documents in one request: send the rest in another", self.documents);
+                format!("more than {} lines in one request: send the rest in another", self.most_documents);
             return Err(Problem::new(Kind::TooLarge, detail));
         }
         self.count += 1;
-        self.documents += 1;
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
         self.ready_bytes += line.len();
         self.ready.push((self.count, line));
         Ok(())

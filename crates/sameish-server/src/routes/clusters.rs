@@ -50,7 +50,9 @@ pub(crate) async fn show(
     let found = app.work(move |app| {
         let collection = app.collection(&name)?;
         let absent = || Problem::new(Kind::NotFound, format!("no cluster has the id `{}`", shown(&cluster)));
-        let id = cluster.parse().map(ClusterId).map_err(|_| absent())?;
+        // As we write it: `+5` and `005` are names of nothing.
+        let written = |id: &u64| id.to_string() == cluster;
+        let id = cluster.parse().ok().filter(written).map(ClusterId).ok_or_else(absent)?;
         let found = collection.cluster(id)?.ok_or_else(absent)?;
         Ok(ClusterDetailAnswer::from(found))
     });

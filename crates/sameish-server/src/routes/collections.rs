@@ -34,7 +34,7 @@ pub(crate) async fn create(
         let payload = payload.unpacked(app)?;
         let config = match payload.bytes.is_empty() {
             true => CollectionConfig::new(Default::default()),
-            false => CollectionSettings::read(Json::parse(&payload.bytes)?)?,
+            false => CollectionSettings::read(Json::parse(&payload.bytes)?, app.limits())?,
         };
         let known = app.catalog.collection(&name).is_ok();
         let collection = app.catalog.create(&name, config)?;

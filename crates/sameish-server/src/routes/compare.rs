@@ -27,7 +27,7 @@ pub(crate) async fn compare(State(app): State<App>, request: Request) -> Result<
         let [a, b] = [a, b].map(Content::Text);
         let comparison = engine.compare(&a, &b, tokens);
         let Content::Text(a) = a else { return Err(Problem::internal("a text is a text")) };
-        Ok(CompareAnswer::new(&comparison, &a))
+        Ok(CompareAnswer::bounded(&comparison, &a))
     });
     Ok(json(StatusCode::OK, &compared.await?))
 }

@@ -5,11 +5,12 @@ use crate::body::{self, Takes};
 use crate::json::Json;
 use crate::problem::{Kind, Problem};
 use crate::state::App;
-use crate::wire::{DocumentAnswer, InsertAnswer, New, NewDocument, addressed, check_reserved};
-use axum::extract::{Request, State};
+use crate::wire::{DocumentAnswer, IdType, InsertAnswer, New, NewDocument, addressed, check_reserved};
+use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sameish::DocId;
+use sameish_store::Collection;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Store a document
@@ -117,22 +118,54 @@ pub(crate) async fn replace(
 /// Take a document out of the store, the index and its cluster
 #[utoipa::path(
     delete, path = "/api/v1/{collection}/{id}", tag = "documents",
-    params(("collection" = String, Path), ("id" = String, Path, description = "As for GET")),
+    params(
+        ("collection" = String, Path),
+        ("id" = String, Path, description = "As for GET; a conflict where it may mean two documents that are there"),
+        ("type" = Option<String>, Query, description = "`number` or `text`: which of the two is meant", pattern = "^(number|text)$"),
+    ),
     responses((status = 204, description = "It has gone"))
 )]
-pub(crate) async fn delete(State(app): State<App>, Names([name, id]): Names<2>) -> Result<Response, Problem> {
+pub(crate) async fn delete(
+    State(app): State<App>,
+    Names([name, segment]): Names<2>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let kind = IdType::read(query.as_deref())?;
     let gone = app.work(move |app| {
         let collection = app.collection(&name)?;
-        for id in addressed(&id) {
-            if collection.delete(&id)? {
+        let id = match kind {
+            Some(kind) => kind.addressed(&segment),
+            None => the_only_one(&collection, &segment)?,
+        };
+        match id.map(|id| collection.delete(&id)).transpose()? {
+            Some(true) => {
                 app.metrics.documents("deleted", collection.name(), 1);
-                return Ok(());
+                Ok(())
             }
+            _ => Err(absent(&segment)),
         }
-        Err(absent(&id))
     });
     gone.await?;
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// The stored document that a segment means. Where it may mean two, taking the likelier one out would make the same request
+/// take out the other when it is repeated.
+fn the_only_one(collection: &Collection, segment: &str) -> Result<Option<DocId>, Problem> {
+    let mut there = Vec::new();
+    for id in addressed(segment) {
+        if collection.holds(&id)? {
+            there.push(id);
+        }
+    }
+    match there.len() {
+        0 | 1 => Ok(there.pop()),
+        _ => {
+            let detail = "this may mean two documents that are stored: say which with `?type=number` (the integer) or \
+                          `?type=text` (the text as it is written)";
+            Err(Problem::new(Kind::Conflict, detail))
+        }
+    }
 }
 
 pub(super) fn absent(id: &str) -> Problem {
@@ -140,9 +173,9 @@ pub(super) fn absent(id: &str) -> Problem {
 }
 
 /// The id that is there, else the most likely one.
-fn existing(collection: &sameish_store::Collection, meant: &[DocId]) -> Result<DocId, Problem> {
+fn existing(collection: &Collection, meant: &[DocId]) -> Result<DocId, Problem> {
     for id in meant.iter().filter(|_| meant.len() > 1) {
-        if collection.get(id)?.is_some() {
+        if collection.holds(id)? {
             return Ok(id.clone());
         }
     }

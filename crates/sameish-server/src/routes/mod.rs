@@ -44,12 +44,15 @@ pub(crate) fn router(app: &App) -> Router {
     let (router, api) = described.split_for_parts();
     // Set once: a service has one description.
     _ = app.openapi.set(crate::openapi::finish(&api).into());
+    // What is laid before the fallbacks are set does not hold for them: a path that is not there, and a method that it does
+    // not have, go before what a client would take and what it adds to the address.
     router
+        .layer(middleware::from_fn(check_query))
         .merge(pages::router())
+        .layer(middleware::from_fn(check_accept))
         .method_not_allowed_fallback(wrong_method)
         .fallback(unknown)
         .layer(middleware::from_fn(note_route))
-        .layer(middleware::from_fn(check_accept))
         .with_state(app.clone())
 }
 
@@ -69,9 +72,9 @@ async fn unknown() -> Problem {
 async fn check_accept(request: Request, next: middleware::Next) -> Response {
     let given = answer_type(request.uri().path());
     let accepted = request.headers().get_all(header::ACCEPT);
-    let mut ranges = accepted.iter().flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    let ranges = accepted.iter().flat_map(|value| value.to_str().unwrap_or_default().split(','));
     let asked = accepted.iter().next().is_some();
-    if asked && !ranges.any(|range| admits(range, given)) {
+    if asked && !admit(ranges, given) {
         let detail = format!("the answer here is {given}, which `accept` does not admit");
         return Problem::new(Kind::NotAcceptable, detail).into_response();
     }
@@ -84,14 +87,21 @@ fn answer_type(path: &str) -> &'static str {
         "/" | "/docs" => "text/html",
         "/metrics" => "text/plain",
         path if path.ends_with(".css") && path.starts_with("/assets/") => "text/css",
+        path if path.ends_with(".svg") && path.starts_with("/assets/") => "image/svg+xml",
         path if path.ends_with(".js") && path.starts_with("/assets/") => "text/javascript",
         path if path.starts_with("/api/") && path.ends_with("/bulk") => NDJSON,
         _ => "application/json",
     }
 }
 
-/// Whether a media range, such as `text/*;q=0.5`, admits a type.
-fn admits(range: &str, given: &str) -> bool {
+/// Whether media ranges, such as `text/*;q=0.5`, admit a type. The most exact of them decides.
+fn admit<'a>(ranges: impl Iterator<Item = &'a str>, given: &str) -> bool {
+    let fits = ranges.filter_map(|range| fit(range, given));
+    fits.max().is_some_and(|(_, wanted)| wanted)
+}
+
+/// How exactly a media range names a type, and whether that is wanted; nothing where it does not name it.
+fn fit(range: &str, given: &str) -> Option<(u8, bool)> {
     let mut parts = range.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default().to_ascii_lowercase();
     let refused = parts.any(|part| {
@@ -99,10 +109,33 @@ fn admits(range: &str, given: &str) -> bool {
         weight.is_some_and(|weight| weight.parse() == Ok(0.0))
     });
     let (kind, _) = given.split_once('/').unwrap_or((given, ""));
-    let whole = name.strip_suffix("/*").is_some_and(|range| range == kind || range == "*");
     // Lines of JSON are JSON enough for a client that knows no name for them.
     let near = given == NDJSON && matches!(name.as_str(), "application/json" | "application/ndjson");
-    !refused && (name == given || whole || near)
+    let exact = match name.strip_suffix("/*") {
+        _ if name == given => 4,
+        _ if near => 3,
+        Some(range) if range == kind => 2,
+        Some("*") => 1,
+        _ => return None,
+    };
+    Some((exact, !refused))
+}
+
+/// Refuses parameters where a route takes none, so that a misspelled one is not silently without effect. Routes that take
+/// some look at their own.
+async fn check_query(request: Request, next: middleware::Next) -> Response {
+    let path = request.uri().path();
+    let takes_some = request.method() == Method::DELETE
+        || path.starts_with("/api/v1/")
+            && ["/similar", "/query", "/clusters"].iter().any(|name| path.ends_with(name));
+    let mut errors = Vec::new();
+    if !takes_some {
+        crate::wire::pairs(request.uri().query(), &[], &mut errors);
+    }
+    match errors.is_empty() {
+        true => next.run(request).await,
+        false => Problem::fields(errors).into_response(),
+    }
 }
 
 pub(crate) const NDJSON: &str = "application/x-ndjson";
@@ -136,6 +169,10 @@ pub(crate) fn json(status: StatusCode, answer: &impl Serialize) -> Response {
 mod tests {
     use super::*;
 
+    fn admits(ranges: &str, given: &str) -> bool {
+        admit(ranges.split(','), given)
+    }
+
     #[test]
     fn ranges_admit_what_they_name() {
         for range in ["*/*", "application/*", "application/json", "APPLICATION/JSON;q=0.1", " */* ;q=0.8"] {
@@ -146,5 +183,18 @@ mod tests {
             assert!(!admits(range, "application/json"), "{range}");
         }
         assert!(admits("application/json", NDJSON));
+    }
+
+    #[test]
+    fn the_most_exact_range_decides() {
+        for ranges in
+            ["application/json;q=0, */*", "*/*, application/*;q=0", "*/*;q=1, application/json;q=0.0"]
+        {
+            assert!(!admits(ranges, "application/json"), "{ranges}");
+        }
+        for ranges in ["application/json, */*;q=0", "application/*;q=0, application/json;q=0.1"] {
+            assert!(admits(ranges, "application/json"), "{ranges}");
+        }
+        assert!(admits("application/json;q=0, application/x-ndjson", NDJSON));
     }
 }

@@ -6,7 +6,7 @@ use crate::body::{self, Takes};
 use crate::json::Json;
 use crate::problem::Problem;
 use crate::state::App;
-use crate::wire::{SearchParams, SimilarAnswer, TextQuery, addressed, search_options};
+use crate::wire::{SearchParams, SimilarAnswer, TextQuery, addressed, bounded, search_options};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -27,6 +27,7 @@ pub(crate) async fn similar(
     let options = search_options(query.as_deref(), app.limits())?;
     let found = app.work(move |app| {
         let collection = app.collection(&name)?;
+        let options = bounded(options, &collection, app.limits());
         for id in addressed(&id) {
             match collection.similar(&id, options) {
                 Err(Error::NoDocument { .. }) => {}
@@ -60,6 +61,7 @@ pub(crate) async fn query(
     let found = app.work(move |app| {
         let payload = payload.unpacked(app)?;
         let (new, options) = TextQuery::read(Json::parse(&payload.bytes)?, options, app.limits())?;
+        let options = bounded(options, &collection, app.limits());
         let document = new.named(|| DocId::Number(0));
         Ok(SimilarAnswer::from(collection.query(&document, options)?))
     });

@@ -271,16 +271,33 @@ pub(crate) struct EvidenceAnswer {
     pub(crate) coverage_a: f64,
     /// The same for b.
     pub(crate) coverage_b: f64,
+    /// Whether there are more passages than are told: the longest 1,000 are.
+    pub(crate) capped: bool,
 }
 
 impl From<Evidence> for EvidenceAnswer {
     fn from(evidence: Evidence) -> EvidenceAnswer {
         EvidenceAnswer {
-            passages: evidence.passages.iter().map(PassageAnswer::from).collect(),
+            capped: evidence.passages.len() > MAX_PASSAGES,
+            passages: longest(&evidence.passages, MAX_PASSAGES).map(PassageAnswer::from).collect(),
             coverage_a: rounded(evidence.coverage_a),
             coverage_b: rounded(evidence.coverage_b),
         }
     }
+}
+
+/// Most passages of two texts in an answer. Two long texts of few words share hundreds of thousands, which nobody reads.
+pub(crate) const MAX_PASSAGES: usize = 1_000;
+
+/// The longest passages, in their order.
+fn longest(passages: &[Passage], most: usize) -> impl Iterator<Item = &Passage> {
+    let mut kept: Vec<usize> = (0..passages.len()).collect();
+    if kept.len() > most {
+        kept.sort_by_key(|&at| std::cmp::Reverse(passages[at].tokens));
+        kept.truncate(most);
+        kept.sort_unstable();
+    }
+    kept.into_iter().map(|at| &passages[at])
 }
 
 /// A passage that two texts share. Offsets are bytes of UTF-8; ends are behind the last byte.
@@ -325,6 +342,10 @@ pub struct CompareAnswer {
     coverage_b: f64,
     /// Maximal shared passages, in the order of `a`, with their words as `a` writes them.
     passages: Vec<SharedPassage>,
+    /// Whether there are more passages than are told: the longest 1,000 are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    capped: Option<bool>,
 }
 
 /// A passage that two texts share, with its words.
@@ -341,6 +362,16 @@ pub(crate) struct SharedPassage {
 impl CompareAnswer {
     /// A comparison, with the words of its passages taken from the first text.
     pub fn new(comparison: &Comparison, a: &str) -> CompareAnswer {
+        CompareAnswer::of(comparison, a, usize::MAX)
+    }
+
+    /// The same with not too many passages, and whether there are more.
+    pub(crate) fn bounded(comparison: &Comparison, a: &str) -> CompareAnswer {
+        let capped = Some(comparison.passages.len() > MAX_PASSAGES);
+        CompareAnswer { capped, ..CompareAnswer::of(comparison, a, MAX_PASSAGES) }
+    }
+
+    fn of(comparison: &Comparison, a: &str, most: usize) -> CompareAnswer {
         let shared = |passage: &Passage| {
             let &Passage { a_start, a_end, b_start, b_end, tokens } = passage;
             let text = a.get(a_start..a_end).unwrap_or_default().to_owned();
@@ -359,7 +390,24 @@ impl CompareAnswer {
             words_b: comparison.words_b,
             coverage_a: rounded(comparison.coverage_a),
             coverage_b: rounded(comparison.coverage_b),
-            passages: comparison.passages.iter().map(shared).collect(),
+            passages: longest(&comparison.passages, most).map(shared).collect(),
+            capped: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_passages_stay_in_their_order() {
+        let passage = |a_start, tokens| Passage { a_start, a_end: 0, b_start: 0, b_end: 0, tokens };
+        let all: Vec<Passage> =
+            [7, 5, 9, 5, 8].into_iter().enumerate().map(|(at, tokens)| passage(at, tokens)).collect();
+        let kept = |most| longest(&all, most).map(|passage| passage.a_start).collect::<Vec<_>>();
+        assert_eq!(kept(3), [0, 2, 4]);
+        assert_eq!(kept(4), [0, 1, 2, 4]);
+        assert_eq!(kept(5), [0, 1, 2, 3, 4]);
     }
 }

@@ -5,7 +5,7 @@ use crate::json::{Fields, Json};
 use crate::problem::{FieldError, Problem, shown};
 use crate::settings::Limits;
 use sameish::Preset;
-use sameish_store::{CollectionConfig, SimilarOptions};
+use sameish_store::{Collection, CollectionConfig, SimilarOptions};
 use serde::Serialize;
 use std::fmt::Write;
 use utoipa::{IntoParams, ToSchema};
@@ -20,7 +20,7 @@ const MAX_DAYS: u64 = 3_650_000;
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what `search_options` takes")]
 pub(crate) struct SearchParams {
-    /// Most matches; more than 1,000 are not given.
+    /// Most matches; more than 1,000 are not given, and not more than 100 with `evidence`.
     #[param(minimum = 1, default = 10, required = false)]
     limit: u64,
     /// Least similarity; the collection's threshold when absent. Far below it, few are found.
@@ -29,6 +29,19 @@ pub(crate) struct SearchParams {
     /// Whether the passages that both share are told.
     #[param(default = false, required = false)]
     evidence: bool,
+}
+
+/// Most matches with evidence: each costs a look at both texts.
+const MAX_WITH_EVIDENCE: usize = 100;
+
+/// Options with as many matches as an answer may have in this collection.
+pub(crate) fn bounded(options: SimilarOptions, collection: &Collection, limits: &Limits) -> SimilarOptions {
+    let most = match options.evidence {
+        Some(_) => limits.results.min(MAX_WITH_EVIDENCE),
+        None => limits.results,
+    };
+    let own = collection.engine().config().matching.limit as usize;
+    SimilarOptions { limit: Some(options.limit.unwrap_or(own).min(most)), ..options }
 }
 
 /// Reads `limit`, `min_similarity` and `evidence` of an address.
@@ -254,7 +267,7 @@ pub(crate) struct CollectionSettings {
 }
 
 impl CollectionSettings {
-    pub(crate) fn read(json: Json<'_>) -> Result<CollectionConfig, Problem> {
+    pub(crate) fn read(json: Json<'_>, limits: &Limits) -> Result<CollectionConfig, Problem> {
         let mut fields = Fields::of(json, "")?;
         let preset = preset(&mut fields).unwrap_or_default();
         let overrides = match fields.take("overrides") {
@@ -275,6 +288,10 @@ impl CollectionSettings {
             Problem::field("/overrides", "invalid", message)
         };
         let engine = config.resolve().map_err(wrong)?;
+        if engine.matching.limit as usize > limits.results {
+            let detail = format!("`matching.limit` is {}: at most {}", engine.matching.limit, limits.results);
+            return Err(Problem::field("/overrides", "out_of_range", detail));
+        }
         sameish::Engine::new(engine).map_err(|error| wrong(error.into()))?;
         Ok(config)
     }
@@ -371,7 +388,7 @@ mod tests {
     }
 
     fn settings(json: &str) -> Result<CollectionConfig, Problem> {
-        CollectionSettings::read(Json::parse(json.as_bytes()).unwrap())
+        CollectionSettings::read(Json::parse(json.as_bytes()).unwrap(), &Limits::default())
     }
 
     #[test]
@@ -394,6 +411,7 @@ mod tests {
             r#"{"preset":"nothing"}"#,
             r#"{"overrides":{"matching":{"threshold":7.0}}}"#,
             r#"{"overrides":{"mtching":{}}}"#,
+            r#"{"overrides":{"matching":{"limit":1001}}}"#,
             r#"{"overrides":{"preset":"web"}}"#,
             r#"{"overrides":[]}"#,
             r#"{"retention_days":0}"#,

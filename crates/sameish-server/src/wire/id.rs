@@ -4,7 +4,7 @@
 //! a segment that is written as an integer means the document with that integer, and where there is none the one with that
 //! text. A segment in double quotes, `%227%22`, means the text for certain.
 
-use crate::problem::Problem;
+use crate::problem::{FieldError, Problem};
 use sameish::DocId;
 use serde::Serialize;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
@@ -54,6 +54,40 @@ pub(crate) fn addressed(segment: &str) -> Vec<DocId> {
     }
     ids.push(DocId::Text(segment.to_owned()));
     ids
+}
+
+/// Which of the two a path means, where somebody says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdType {
+    Number,
+    Text,
+}
+
+impl IdType {
+    /// Reads `type` of an address.
+    pub(crate) fn read(query: Option<&str>) -> Result<Option<IdType>, Problem> {
+        let mut errors = Vec::new();
+        let mut kind = None;
+        for (name, value) in super::pairs(query, &["type"], &mut errors) {
+            match value.as_str() {
+                "number" => kind = Some(IdType::Number),
+                "text" => kind = Some(IdType::Text),
+                _ => errors.push(FieldError::new(format!("?{name}"), "invalid", "must be number or text")),
+            }
+        }
+        match errors.is_empty() {
+            true => Ok(kind),
+            false => Err(Problem::fields(errors)),
+        }
+    }
+
+    /// The one id of this type that a segment means, taken as it is written.
+    pub(crate) fn addressed(self, segment: &str) -> Option<DocId> {
+        match self {
+            IdType::Number => integer(segment),
+            IdType::Text => Some(DocId::Text(segment.to_owned())),
+        }
+    }
 }
 
 /// An integer that is written as we would write it.

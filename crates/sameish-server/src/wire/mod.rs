@@ -11,10 +11,11 @@ mod overview;
 pub use answers::CompareAnswer;
 pub(crate) use answers::*;
 pub(crate) use ask::{
-    CollectionSettings, CompareTexts, SearchParams, SnapshotRequest, TextQuery, limit, pairs, search_options,
+    CollectionSettings, CompareTexts, SearchParams, SnapshotRequest, TextQuery, bounded, limit, pairs,
+    search_options,
 };
 pub(crate) use document::{New, NewDocument, now};
-pub(crate) use id::{Id, addressed, check_reserved};
+pub(crate) use id::{Id, IdType, addressed, check_reserved};
 pub(crate) use overview::*;
 
 /// Six digits are more than any measure here can claim.

@@ -120,8 +120,9 @@ pub(crate) struct StatsAnswer {
 pub(crate) struct CollectionAnswer {
     pub(crate) name: String,
     pub(crate) preset: &'static str,
-    /// What differs from the preset, as a config file writes it.
-    pub(crate) overrides: String,
+    /// What differs from the preset, as PUT takes it.
+    #[schema(value_type = Object)]
+    pub(crate) overrides: serde_json::Value,
     pub(crate) retention_days: Option<u32>,
     pub(crate) window_days: Option<u32>,
     /// Least similarity of a match.
@@ -147,7 +148,7 @@ impl CollectionAnswer {
         Ok(CollectionAnswer {
             name: collection.name().to_owned(),
             preset: config.preset.name(),
-            overrides: config.overrides,
+            overrides: overrides_of(&config.overrides),
             retention_days: config.retention_days,
             window_days: config.window_days,
             threshold: collection.engine().config().matching.threshold,
@@ -160,6 +161,14 @@ impl CollectionAnswer {
             expected_recall: stats.expected_recall.map(rounded),
         })
     }
+}
+
+/// Overrides as PUT takes them, from a config file's text.
+fn overrides_of(text: &str) -> serde_json::Value {
+    let mut table: toml::Table = toml::from_str(text).unwrap_or_default();
+    // It stands beside them.
+    table.remove("preset");
+    serde_json::to_value(table).unwrap_or_default()
 }
 
 /// A snapshot that was made.
