@@ -121,13 +121,13 @@ impl fmt::Display for MatchType {
     }
 }
 
-/// The similarity of two fingerprints that differ in so many bits: 1 - d/64, and 0 beyond 64.
+/// The similarity of two fingerprints that differ in so many bits, or do on average: 1 - d/64, and 0 beyond 64.
 ///
 /// ```
 /// assert_eq!(sameish::distance_to_similarity(3), 0.953125);
 /// ```
-pub fn distance_to_similarity(distance: u32) -> f64 {
-    1.0 - f64::from(distance.min(64)) / 64.0
+pub fn distance_to_similarity(distance: impl Into<f64>) -> f64 {
+    1.0 - distance.into().min(64.0) / 64.0
 }
 
 /// A passage that stands in both texts, in bytes of each.

@@ -1,0 +1,112 @@
+//! How do many documents come in at once?
+//!
+//! Documents are made ready piece by piece, by all cores, and put into the engine when the last is there. So an input that
+//! breaks off half way changes nothing, and a corpus never has to be copied as a whole.
+
+use crate::fault::{Fault, Result};
+use crate::id::{self, Id};
+use crate::job::Job;
+use crate::sketches::{Text, content, with_scratch};
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use rayon::prelude::*;
+use sameish::{Content, DocId, Engine, Linkage, Prepared, Status, Timestamp};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A document that the engine has only to take.
+pub(crate) struct Ready {
+    id: DocId,
+    published_at: Option<String>,
+    prepared: Prepared,
+}
+
+/// Documents on their way into an engine.
+#[napi(js_name = "Batch")]
+pub struct Batch {
+    pub(crate) maker: Arc<Engine>,
+    pub(crate) ready: Arc<Mutex<Vec<Ready>>>,
+}
+
+/// What became of the documents of a batch.
+#[napi(object)]
+pub struct Added {
+    /// How many came.
+    pub added: f64,
+    /// How many of them took the place of one with the same id.
+    pub replaced: f64,
+    /// How many were too short for the preset.
+    pub too_short: f64,
+}
+
+#[napi]
+impl Batch {
+    /// Makes some documents ready, given as columns of equal length.
+    #[napi(catch_unwind)]
+    pub fn push(&self, ids: Vec<Id>, texts: Vec<Text>, dates: Vec<Option<String>>) -> Result<()> {
+        Ok(self.making(ids, texts, dates)?.make()?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "pushAsync", catch_unwind)]
+    pub fn push_async(
+        &self,
+        ids: Vec<Id>,
+        texts: Vec<Text>,
+        dates: Vec<Option<String>>,
+    ) -> Result<AsyncTask<Job<()>>> {
+        let making = self.making(ids, texts, dates)?;
+        Ok(Job::start(move || making.make()))
+    }
+
+    fn making(&self, ids: Vec<Id>, texts: Vec<Text>, dates: Vec<Option<String>>) -> Result<Making, Fault> {
+        let contents = texts.into_iter().map(content).collect();
+        let (maker, ready) = (Arc::clone(&self.maker), Arc::clone(&self.ready));
+        Ok(Making { maker, ready, ids: id::read_all(ids)?, contents, dates })
+    }
+}
+
+/// Documents that are being made ready.
+struct Making {
+    maker: Arc<Engine>,
+    ready: Arc<Mutex<Vec<Ready>>>,
+    ids: Vec<DocId>,
+    contents: Vec<Content>,
+    dates: Vec<Option<String>>,
+}
+
+impl Making {
+    fn make(self) -> Result<(), Fault> {
+        if self.maker.config().matching.linkage == Linkage::Greedy {
+            self.check_dates()?;
+        }
+        let prepare = |content: &Content| with_scratch(|scratch| self.maker.prepare(content, scratch));
+        let prepared: Vec<Prepared> = self.contents.par_iter().map(prepare).collect();
+        let documents = self.ids.into_iter().zip(self.dates).zip(prepared);
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        ready.extend(documents.map(|((id, published_at), prepared)| Ready { id, published_at, prepared }));
+        Ok(())
+    }
+
+    /// Looks at dates before anything is inserted, because nothing is to be inserted if one is wrong.
+    fn check_dates(&self) -> Result<(), Fault> {
+        for (id, date) in self.ids.iter().zip(&self.dates) {
+            let Some(date) = date else { continue };
+            let in_document =
+                |source| sameish::Error::InDocument { id: id.to_string(), source: Box::new(source) };
+            Timestamp::parse(date).map_err(in_document)?;
+        }
+        Ok(())
+    }
+}
+
+/// Puts what is ready into the engine.
+pub(crate) fn insert(engine: &mut Engine, ready: &Mutex<Vec<Ready>>) -> Result<Added, Fault> {
+    let documents = std::mem::take(&mut *ready.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut added = Added { added: documents.len() as f64, replaced: 0.0, too_short: 0.0 };
+    for Ready { id, published_at, prepared } in documents {
+        let inserted = engine.insert_prepared(&id, published_at.as_deref(), prepared)?;
+        added.replaced += f64::from(u8::from(inserted.replaced));
+        added.too_short += f64::from(u8::from(inserted.status == Status::TooShort));
+    }
+    Ok(added)
+}

@@ -1,0 +1,107 @@
+//! Which functions had the library of seed 000?
+//!
+//! The same names, types and answers, from the engine. Fingerprints are 16 hex digits, the highest first.
+
+use crate::fault::{Fault, Result};
+use crate::groups::GroupList;
+use crate::id::{self, Id};
+use crate::job::Job;
+use crate::sketches::with_scratch;
+use napi::bindgen_prelude::{AsyncTask, BigInt};
+use napi_derive::napi;
+use sameish::{Article, Content, Engine, Fingerprint, MatchType, Preset};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// Preset `wire`, which is this library as a config.
+static WIRE: LazyLock<Result<Engine, sameish::Error>> = LazyLock::new(|| Engine::new(Preset::Wire.config()));
+
+/// FNV-1a of the UTF-8 bytes.
+#[napi(js_name = "fnv1a64", catch_unwind)]
+pub fn fnv1a64(text: String) -> BigInt {
+    sameish::fnv1a64(text.as_bytes()).into()
+}
+
+/// The fingerprint of a text; 16 zeros where it has no words.
+#[napi(js_name = "computeSimHash", catch_unwind)]
+pub fn compute_sim_hash(text: String) -> Result<String> {
+    let wire = WIRE.as_ref().map_err(|error| Fault::from(error.clone()))?;
+    let sketches = with_scratch(|scratch| wire.sketch(&Content::Text(text), scratch));
+    Ok(sketches.simhash.unwrap_or_default().to_hex())
+}
+
+/// In how many bits two fingerprints differ.
+#[napi(js_name = "hammingDistance", catch_unwind)]
+pub fn hamming_distance(a: String, b: String) -> Result<u32> {
+    let [a, b] = [Fingerprint::from_hex(&a), Fingerprint::from_hex(&b)];
+    Ok(a.map_err(Fault::from)?.distance(b.map_err(Fault::from)?))
+}
+
+/// 1 - d/64, for averages too.
+#[napi(js_name = "distanceToSimilarity", catch_unwind)]
+pub fn distance_to_similarity(distance: f64) -> f64 {
+    sameish::distance_to_similarity(distance)
+}
+
+/// The word for a distance; one between two whole numbers counts as the larger.
+#[napi(js_name = "getMatchType", catch_unwind)]
+pub fn get_match_type(distance: f64) -> String {
+    MatchType::of_distance(distance.ceil() as u32).to_string()
+}
+
+/// Articles that are gathered and then grouped.
+#[napi(js_name = "Articles")]
+pub struct Articles {
+    gathered: Arc<Mutex<Vec<Article>>>,
+}
+
+#[napi]
+impl Articles {
+    /// None yet.
+    #[napi(constructor, catch_unwind)]
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Articles {
+        Articles { gathered: Arc::default() }
+    }
+
+    /// Adds some, given as columns of equal length.
+    #[napi(catch_unwind)]
+    pub fn push(&self, ids: Vec<Id>, hashes: Vec<String>, dates: Vec<String>) -> Result<()> {
+        let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = gathered.len();
+        for ((id, hash), published_at) in ids.into_iter().zip(hashes).zip(dates) {
+            let fingerprint = Fingerprint::from_hex(&hash).map_err(|error| Fault {
+                code: "ERR_SAMEISH_HEX",
+                message: format!(
+                    "Hashes must be 16-character hex strings: `simHash` of article {}: {error}",
+                    gathered.len()
+                ),
+            });
+            match (id::read(id), fingerprint) {
+                (Ok(id), Ok(fingerprint)) => gathered.push(Article { id, fingerprint, published_at }),
+                (Err(fault), _) | (_, Err(fault)) => {
+                    gathered.truncate(start);
+                    return Err(fault.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The groups of all that were added.
+    #[napi(catch_unwind)]
+    pub fn group(&self, radius: u32) -> Result<GroupList> {
+        Ok(grouped(&self.gathered, radius)?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "groupAsync", catch_unwind)]
+    pub fn group_async(&self, radius: u32) -> AsyncTask<Job<GroupList>> {
+        let gathered = Arc::clone(&self.gathered);
+        Job::start(move || grouped(&gathered, radius))
+    }
+}
+
+fn grouped(gathered: &Mutex<Vec<Article>>, radius: u32) -> Result<GroupList, Fault> {
+    let articles = gathered.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(GroupList::of_articles(sameish::greedy(&articles, radius)?))
+}

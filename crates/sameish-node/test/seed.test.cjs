@@ -1,0 +1,127 @@
+// Seed 000, example by example and vector by vector.
+'use strict';
+
+const assert = require('node:assert/strict');
+const { describe, test } = require('node:test');
+const sameish = require('sameish');
+const { read } = require('./support/data.cjs');
+
+const golden = JSON.parse(read('testdata', 'golden', 'wire_simhash.json'));
+
+describe('golden vectors', () => {
+  test('fnv1a64', () => {
+    for (const { in: text, out } of golden.fnv1a64) assert.equal(sameish.fnv1a64(text), BigInt(out), text);
+  });
+  test('computeSimHash', () => {
+    for (const { in: text, out } of golden.simhash) assert.equal(sameish.computeSimHash(text), out, text);
+  });
+  test('hammingDistance and calculateHammingDistance', () => {
+    for (const { a, b, out } of golden.hamming) {
+      assert.equal(sameish.hammingDistance(a, b), out);
+      assert.equal(sameish.calculateHammingDistance(a, b), out);
+    }
+  });
+  test('getMatchType', () => {
+    for (const { in: distance, out } of golden.match_type) assert.equal(sameish.getMatchType(distance), out);
+  });
+  for (const { name, articles, threshold, out } of golden.groups) {
+    test(`groups: ${name}`, async () => {
+      const question = threshold === null ? [articles] : [articles, threshold];
+      assert.deepEqual(sameish.groupArticlesBySimilarity(...question), out);
+      assert.deepEqual(await sameish.groupArticlesBySimilarityAsync(...question), out);
+    });
+  }
+});
+
+describe('the examples of the seed', () => {
+  test('fnv1a64 gives a BigInt', () => {
+    assert.equal(sameish.fnv1a64('hello'), 11831194018420276491n);
+  });
+  test('computeSimHash gives 16 hex digits, and zeros for blank text', () => {
+    assert.match(sameish.computeSimHash('The president announced new trade policies today'), /^[0-9a-f]{16}$/);
+    assert.equal(sameish.computeSimHash(''), '0000000000000000');
+    assert.equal(sameish.computeSimHash(' \t\n'), '0000000000000000');
+  });
+  test('hammingDistance', () => {
+    assert.equal(sameish.hammingDistance('aaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaa'), 0);
+    assert.equal(sameish.hammingDistance('aaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaab'), 1);
+    assert.equal(sameish.hammingDistance('0000000000000000', 'ffffffffffffffff'), 64);
+  });
+  test('calculateHammingDistance throws what is documented', () => {
+    assert.equal(sameish.calculateHammingDistance('a1b2c3d4e5f6a7b8', 'a1b2c3d4e5f6a7b9'), 1);
+    const documented = { name: 'Error', message: 'Hashes must be 16-character hex strings', code: 'ERR_SAMEISH_HEX' };
+    const wrong = ['short', 'toolong', '', '0123456789abcde', '0123456789abcdef0', '0x23456789abcdef', 'g123456789abcdef', '０123456789abcde', '0123456789abcde\n'];
+    for (const hash of wrong) {
+      assert.throws(() => sameish.calculateHammingDistance(hash, 'a1b2c3d4e5f6a7b8'), documented, hash);
+      assert.throws(() => sameish.calculateHammingDistance('a1b2c3d4e5f6a7b8', hash), documented, hash);
+    }
+    assert.equal(sameish.calculateHammingDistance('A1B2C3D4E5F6A7B8', 'a1b2c3d4e5f6a7b8'), 0);
+  });
+  test('isNearDuplicate: 3 bits unless told otherwise, inclusive', () => {
+    assert.equal(sameish.isNearDuplicate('a1b2c3d4e5f6a7b8', 'a1b2c3d4e5f6a7b9'), true);
+    assert.equal(sameish.isNearDuplicate('a1b2c3d4e5f6a7b8', 'ffffffffffffffff', 3), false);
+    assert.equal(sameish.isNearDuplicate('0000000000000000', '0000000000000007'), true);
+    assert.equal(sameish.isNearDuplicate('0000000000000000', '000000000000000f'), false);
+    assert.equal(sameish.isNearDuplicate('0000000000000000', '000000000000000f', 4), true);
+    assert.equal(sameish.isNearDuplicate('0000000000000000', '0000000000000001', 0), false);
+    assert.equal(sameish.isNearDuplicate('0000000000000000', 'ffffffffffffffff', 64), true);
+  });
+  test('distanceToSimilarity', () => {
+    const of = [0, 3, 32, 64, 1.5].map(sameish.distanceToSimilarity);
+    assert.deepEqual(of, [1, 0.953125, 0.5, 0, 0.9765625]);
+  });
+  test('getMatchType', () => {
+    const of = [0, 2, 7, 15, 1, 3, 4, 10, 11].map(sameish.getMatchType);
+    assert.deepEqual(of, ['exact', 'near', 'similar', 'different', 'near', 'near', 'similar', 'similar', 'different']);
+  });
+  test('areArticlesSimilar', () => {
+    const articleA = { id: '1', headline: '...', simHash: 'a1b2c3d4e5f6a7b8', publishedAt: '2024-01-01', sourceDomain: 'a.com' };
+    const articleB = { id: '2', headline: '...', simHash: 'a1b2c3d4e5f6a7b9', publishedAt: '2024-01-01', sourceDomain: 'b.com' };
+    assert.equal(sameish.areArticlesSimilar(articleA, articleB), true);
+    assert.equal(sameish.areArticlesSimilar(articleA, articleB, 0), false);
+    const documented = { message: 'Hashes must be 16-character hex strings' };
+    assert.throws(() => sameish.areArticlesSimilar(articleA, { ...articleB, simHash: 'a1' }), documented);
+    assert.throws(() => sameish.areArticlesSimilar({ id: '1' }, articleB), { name: 'TypeError', ...documented });
+  });
+  test('groupArticlesBySimilarity', async () => {
+    const articles = [
+      { id: 'a1', headline: '...', simHash: 'aaaaaaaaaaaaaaaa', publishedAt: '2024-01-01T12:00:00Z', sourceDomain: 'x.com' },
+      { id: 'a2', headline: '...', simHash: 'aaaaaaaaaaaaaaab', publishedAt: '2024-01-01T11:00:00Z', sourceDomain: 'y.com' },
+      { id: 'a3', headline: '...', simHash: 'ffffffffffffffff', publishedAt: '2024-01-01T10:00:00Z', sourceDomain: 'z.com' },
+    ];
+    const expected = [
+      { id: 'cluster-1', centerArticleId: 'a1', memberIds: ['a1', 'a2'], averageDistance: 1 },
+      { id: 'cluster-2', centerArticleId: 'a3', memberIds: ['a3'], averageDistance: 0 },
+    ];
+    assert.deepEqual(sameish.groupArticlesBySimilarity(articles), expected);
+    assert.deepEqual(await sameish.groupArticlesBySimilarityAsync([...articles].reverse()), expected);
+  });
+});
+
+test('dates may be Date objects, ids numbers', () => {
+  const day = (id, date) => ({ id, simHash: '0000000000000001', publishedAt: new Date(date) });
+  const [group] = sameish.groupArticlesBySimilarity([day(1, '2024-01-01'), day(2, '2024-01-03'), day(3n, '2024-01-02')]);
+  assert.deepEqual(group.memberIds, [2, 3, 1]);
+});
+
+test('a threshold counts whole bits, and 64 are all', () => {
+  const articles = ['0000000000000000', '000000000000000f', 'ffffffffffffffff'].map((simHash, i) => ({ id: `${i}`, simHash, publishedAt: '2024-01-01' }));
+  const sizes = (threshold) => sameish.groupArticlesBySimilarity(articles, threshold).map(({ memberIds }) => memberIds.length);
+  assert.deepEqual([sizes(3.9), sizes(4), sizes(63), sizes(100), sizes(Infinity)], [[1, 1, 1], [2, 1], [2, 1], [3], [3]]);
+});
+
+test('wrong articles are named by their place', async () => {
+  const good = { id: 'a', simHash: '0000000000000001', publishedAt: '2024-01-01' };
+  const cases = [
+    [{ ...good, id: 'b', simHash: 'zz' }, /^Hashes must be 16-character hex strings: `articles\[1\].simHash` is not one$/],
+    [{ ...good, id: 'b', publishedAt: 'soon' }, /^document `b`: `published_at` is "soon": must be a date such as/],
+    [{ ...good, id: 'b', publishedAt: undefined }, /^`articles\[1\].publishedAt` is undefined: must be a string or a Date$/],
+    [good, /^id `a` occurs at positions 0 and 1/],
+    [null, /^`articles\[1\]` is null: must be an article$/],
+    [{ ...good, id: {} }, /^`articles\[1\].id` is an object of class Object: must be a string, an integer or a BigInt$/],
+  ];
+  for (const [article, message] of cases) {
+    assert.throws(() => sameish.groupArticlesBySimilarity([good, article]), { message });
+    await assert.rejects(sameish.groupArticlesBySimilarityAsync([good, article]), { message });
+  }
+});

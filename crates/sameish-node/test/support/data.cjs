@@ -1,0 +1,40 @@
+// Where vectors and texts come from.
+'use strict';
+
+const { readFileSync } = require('node:fs');
+const path = require('node:path');
+
+const ROOT = path.join(__dirname, '..', '..', '..', '..');
+
+function read(...parts) {
+  return readFileSync(path.join(ROOT, ...parts), 'utf8');
+}
+
+function records(...parts) {
+  return read(...parts).split('\n').filter(Boolean).map((line) => JSON.parse(line));
+}
+
+/** Numbers that look random and are the same each time. */
+function* numbers(seed) {
+  let state = seed >>> 0;
+  for (;;) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    yield state >>> 8;
+  }
+}
+
+/** So many made texts of so many words; every fifth is its predecessor with one word changed. */
+function madeTexts(count, words, seed = 1) {
+  const random = numbers(seed);
+  const next = () => random.next().value;
+  const texts = [];
+  for (let i = 0; i < count; i += 1) {
+    const edited = i % 5 === 4;
+    const text = edited ? [...texts[i - 1]] : Array.from({ length: words }, () => `w${next() % 20000}`);
+    if (edited) text[next() % words] = 'edited';
+    texts.push(text);
+  }
+  return texts.map((text) => text.join(' '));
+}
+
+module.exports = { madeTexts, numbers, read, records, ROOT };
