@@ -1,7 +1,8 @@
 //! How are documents kept in SQLite?
 //!
 //! One file in write-ahead mode: one connection writes, others read what was committed without waiting. A commit returns
-//! after a full sync. Deleted text is overwritten, and the write-ahead log is cut when it is copied back.
+//! after a full sync. Deleted text is overwritten in the file; what the log still has of it goes when the log is begun anew,
+//! at the latest with an orderly end.
 //!
 //! ```text
 //! schema.rs   tables, versions, whose file it is
