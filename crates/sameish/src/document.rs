@@ -146,6 +146,39 @@ pub enum Content {
     Tokens(Vec<String>),
 }
 
+/// Content that somebody else holds: a text in a column of Arrow, say, is compared where it lies.
+///
+/// ```
+/// use sameish::{Engine, Preset, Scratch};
+///
+/// let engine = Engine::new(Preset::Wire.config())?;
+/// let column = "Breaking news: Major earthquake hits city";
+/// assert_eq!(engine.sketch(column, &mut Scratch::default()).simhash.unwrap().to_hex(), "f10893b1083a30a2");
+/// # Ok::<(), sameish::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentRef<'a> {
+    /// Text, which the engine normalizes and splits.
+    Text(&'a str),
+    /// Tokens, taken as they are.
+    Tokens(&'a [String]),
+}
+
+impl<'a> From<&'a Content> for ContentRef<'a> {
+    fn from(content: &'a Content) -> Self {
+        match content {
+            Content::Text(text) => ContentRef::Text(text),
+            Content::Tokens(tokens) => ContentRef::Tokens(tokens),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for ContentRef<'a> {
+    fn from(text: &'a str) -> Self {
+        ContentRef::Text(text)
+    }
+}
+
 /// A text with its id and what else is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {

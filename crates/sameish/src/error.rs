@@ -106,6 +106,24 @@ pub enum Error {
         /// Where.
         offset: usize,
     },
+    /// Stored bytes are not one of our engines, or were damaged.
+    #[error("not a stored engine: {reason} at byte {offset}")]
+    CorruptEngine {
+        /// What is wrong.
+        reason: &'static str,
+        /// Where.
+        offset: usize,
+    },
+    /// A stored engine comes from another version of this crate.
+    #[error(
+        "engine has format version {found}, this build reads {supported}: read it with the sameish that wrote it"
+    )]
+    EngineVersion {
+        /// The version that was met.
+        found: u32,
+        /// The one this build can read.
+        supported: u32,
+    },
     /// Stored bytes come from a newer version of this crate.
     #[error("sketch has format version {found}, this build reads up to {supported}: update sameish")]
     Version {

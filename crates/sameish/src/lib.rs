@@ -76,7 +76,7 @@ pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,
     SimHashConfig, Templates, TextConfig, TokenHash, Tokenizer, Weighting,
 };
-pub use document::{Content, DocId, Document, Timestamp};
+pub use document::{Content, ContentRef, DocId, Document, Timestamp};
 pub use engine::{
     Among, Arrival, CANDIDATES_JUDGED, Comparison, Details, Digest, Effort, Engine, Group, Groups, Held,
     Inserted, Loading, Match, MatchedPair, Nearest, Prepared, Schemes, Scratch, Search, SearchOptions,
@@ -86,7 +86,7 @@ pub use error::{Error, Result};
 pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequencies, fnv1a64, hash_token};
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
-    BandTags, BlockTables, Buckets, BucketsBuilder, CurvePoint, DocNumber, HammingIndex, HammingView,
+    BandTags, BlockTables, Buckets, BucketsBuilder, Corpus, CurvePoint, DocNumber, HammingIndex, HammingView,
     Histogram, Hit, LinearScan, OverlapHit, OverlapIndex, Pair, Part, Permutation, PrintIndex, SIGNED_RADIUS,
     Valley, valley,
 };

@@ -111,6 +111,35 @@ impl OnlineClusters {
         self.sizes.iter().map(|(&cluster, &size)| (cluster, size))
     }
 
+    /// For storing: how many clusters were founded and documents arrived, ever.
+    pub(crate) fn counters(&self) -> [u64; 2] {
+        [self.founded, self.arrived]
+    }
+
+    /// For storing: each document with its cluster and when it came, by cluster and then by arrival.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = (DocNumber, ClusterId, u64)> {
+        self.members.iter().map(|(arrival, &doc)| (doc, arrival.cluster, arrival.number))
+    }
+
+    /// Clusters that were stored. Nothing where a document is there twice, or a number was never given.
+    pub(crate) fn restored(
+        [founded, arrived]: [u64; 2],
+        placed: impl IntoIterator<Item = (DocNumber, ClusterId, u64)>,
+    ) -> Option<OnlineClusters> {
+        let mut clusters = OnlineClusters { founded, arrived, ..OnlineClusters::default() };
+        for (doc, cluster, number) in placed {
+            let arrival = Arrival { cluster, number };
+            let given = (1..=founded).contains(&cluster.0) && (1..=arrived).contains(&number);
+            let new =
+                clusters.of.insert(doc, arrival).is_none() & clusters.members.insert(arrival, doc).is_none();
+            if !given || !new {
+                return None;
+            }
+            *clusters.sizes.entry(cluster).or_default() += 1;
+        }
+        Some(clusters)
+    }
+
     /// How many clusters there are.
     pub fn len(&self) -> usize {
         self.sizes.len()

@@ -11,7 +11,7 @@ use super::texts::{Numbers, Text};
 use super::{Engine, Scratch, Sketches, Status};
 use crate::cluster::{ClusterId, OnlineClusters};
 use crate::config::{Config, Linkage, Templates};
-use crate::document::{Content, DocId, Document, Timestamp};
+use crate::document::{ContentRef, DocId, Document, Timestamp};
 use crate::error::Result;
 use crate::features::{Facts, FeatureSet, TextKey, WordFrequencies};
 use crate::index::DocNumber;
@@ -122,7 +122,8 @@ pub(super) struct Found {
 
 impl Engine {
     /// All that inserting or searching needs of a document.
-    pub fn prepare(&self, content: &Content, scratch: &mut Scratch) -> Prepared {
+    pub fn prepare<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> Prepared {
+        let content = content.into();
         let verify = self.config.matching.verify;
         let (sketches, features) = self.run(content, verify, scratch);
         let facts = if verify { Facts::with_scratch(content, &mut scratch.text) } else { Facts::default() };
@@ -208,7 +209,12 @@ impl Engine {
     }
 
     /// The documents that match a text.
-    pub fn search(&self, content: &Content, options: SearchOptions, scratch: &mut Scratch) -> Result<Search> {
+    pub fn search<'a>(
+        &self,
+        content: impl Into<ContentRef<'a>>,
+        options: SearchOptions,
+        scratch: &mut Scratch,
+    ) -> Result<Search> {
         self.search_prepared(&self.prepare(content, scratch), options)
     }
 

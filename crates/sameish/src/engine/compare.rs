@@ -2,7 +2,7 @@
 
 use super::{Engine, Scratch, Sketches, Status};
 use crate::config::{TokenHash, Tokenizer};
-use crate::document::Content;
+use crate::document::ContentRef;
 use crate::features::{FeatureSet, TextKey, hash_token};
 use crate::matching::{Evidence, Located, MatchType, Passage, Signs};
 use crate::sketch::{Fingerprint, SimHasher};
@@ -62,7 +62,13 @@ impl Engine {
     /// assert_eq!(comparison.passages[0].a_end, "The quick brown fox jumps over the lazy".len());
     /// # Ok::<(), sameish::Error>(())
     /// ```
-    pub fn compare(&self, a: &Content, b: &Content, min_tokens: usize) -> Comparison {
+    pub fn compare<'a>(
+        &self,
+        a: impl Into<ContentRef<'a>>,
+        b: impl Into<ContentRef<'a>>,
+        min_tokens: usize,
+    ) -> Comparison {
+        let (a, b) = (a.into(), b.into());
         let mut scratch = Scratch::default();
         let [x, y] = [a, b].map(|content| self.side(content, &mut scratch));
         let evidence = Evidence::find(&x.words, &y.words, min_tokens);
@@ -98,7 +104,7 @@ impl Engine {
         }
     }
 
-    fn side(&self, content: &Content, scratch: &mut Scratch) -> Side {
+    fn side(&self, content: ContentRef<'_>, scratch: &mut Scratch) -> Side {
         let sketches = self.sketch(content, scratch);
         let words = locate(content, &mut scratch.text);
         let print = match sketches.simhash {
@@ -110,21 +116,21 @@ impl Engine {
 }
 
 /// Whether two documents are the same text. Blank ones are equal to nothing.
-fn equal_text(a: &Content, b: &Content) -> bool {
+fn equal_text(a: ContentRef<'_>, b: ContentRef<'_>) -> bool {
     TextKey::of(a).is_some_and(|key| TextKey::of(b) == Some(key))
 }
 
 /// The words of a document and where they stand; given tokens stand as if joined by one blank.
-fn locate(content: &Content, scratch: &mut TextScratch) -> Located {
+fn locate(content: ContentRef<'_>, scratch: &mut TextScratch) -> Located {
     let mut located = Located::default();
     match content {
-        Content::Text(text) => for_each_batch(Tokenizer::Unicode, text, scratch, |batch| {
+        ContentRef::Text(text) => for_each_batch(Tokenizer::Unicode, text, scratch, |batch| {
             for i in 0..batch.tokens.len() {
                 located.hashes.push(hash_token(TokenHash::Xxh3, batch.token(i)));
                 located.spans.push(batch.span(i));
             }
         }),
-        Content::Tokens(tokens) => {
+        ContentRef::Tokens(tokens) => {
             let mut start = 0;
             for token in tokens {
                 located.hashes.push(hash_token(TokenHash::Xxh3, token.as_bytes()));

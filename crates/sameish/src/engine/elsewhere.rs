@@ -8,7 +8,7 @@ use super::collection::{Doc, Found, Prepared, Query, Search, SearchOptions};
 use super::lookup::{Candidate, Rows, least_estimate};
 use super::{Collection, Engine, Scratch, Sketches, Status};
 use crate::config::Config;
-use crate::document::{Content, DocId, Timestamp};
+use crate::document::{ContentRef, DocId, Timestamp};
 use crate::error::Result;
 use crate::features::{Facts, FeatureSet, TextKey, WordFrequencies};
 use crate::index::DocNumber;
@@ -97,7 +97,8 @@ impl Engine {
     }
 
     /// What matches with a text are verified on.
-    pub fn details(&self, content: &Content, scratch: &mut Scratch) -> Details {
+    pub fn details<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> Details {
+        let content = content.into();
         let features = self.features(content, scratch);
         Details { features, facts: Facts::with_scratch(content, &mut scratch.text) }
     }

@@ -100,10 +100,20 @@ impl Engine {
     /// assert_eq!(pairs, [("1".into(), "3".into(), false)]);
     /// # Ok::<(), sameish::Error>(())
     /// ```
-    pub fn pairs(&self, mut sink: impl FnMut(MatchedPair<'_>) -> ControlFlow<()>) -> Effort {
+    pub fn pairs(&self, sink: impl FnMut(MatchedPair<'_>) -> ControlFlow<()>) -> Effort {
+        self.pairs_while(|_| true, sink)
+    }
+
+    /// As [`pairs`](Self::pairs), as long as `wanted`, which is asked before each text and told how many came before: a
+    /// corpus without pairs takes its time too.
+    pub fn pairs_while(
+        &self,
+        mut wanted: impl FnMut(u64) -> bool,
+        mut sink: impl FnMut(MatchedPair<'_>) -> ControlFlow<()>,
+    ) -> Effort {
         let mut effort = Effort::default();
-        // The sink alone ends this early.
-        let _ = self.collection.each_pair(&mut effort, |a, b, verdict| {
+        // Only who is not wanted any more, and the sink, end this early.
+        let _ = self.collection.each_pair(&mut effort, &mut wanted, |a, b, verdict| {
             let [a, b] = [a, b].map(|doc| &self.collection.docs[doc].id);
             let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
             sink(MatchedPair { a, b, similarity, kind, verified, distance, facts, template })
@@ -117,18 +127,33 @@ impl Engine {
     /// The order decides everything: that of arrival or, for `greedy`, the newest first; equal dates in the order of
     /// arrival, documents without a date last.
     pub fn groups(&self) -> Groups {
-        match self.config.matching.linkage {
-            Linkage::Online => self.online_groups(),
-            Linkage::Components => self.connected_groups(),
-            Linkage::Cohesive => self.star_groups(&self.collection.by_arrival()),
-            Linkage::Greedy if self.by_distance() => self.greedy_groups(&self.collection.newest_first()),
-            Linkage::Greedy => self.star_groups(&self.collection.newest_first()),
-        }
+        self.groups_while(|_| true).unwrap_or_default()
     }
 
-    fn star_groups(&self, order: &[DocNumber]) -> Groups {
+    /// As [`groups`](Self::groups), as long as `wanted`, which is asked before each text is and told how many came before.
+    /// Nothing where it was not to the end.
+    pub fn groups_while(&self, mut wanted: impl FnMut(u64) -> bool) -> Option<Groups> {
+        let mut stopped = false;
+        let mut wanted = |asked| {
+            stopped = stopped || !wanted(asked);
+            !stopped
+        };
+        let groups = match self.config.matching.linkage {
+            Linkage::Online => self.online_groups(),
+            Linkage::Components => self.connected_groups(&mut wanted),
+            Linkage::Cohesive => self.star_groups(&self.collection.by_arrival(), &mut wanted),
+            Linkage::Greedy if self.by_distance() => self.greedy_groups(&self.collection.newest_first()),
+            Linkage::Greedy => self.star_groups(&self.collection.newest_first(), &mut wanted),
+        };
+        (!stopped).then_some(groups)
+    }
+
+    fn star_groups(&self, order: &[DocNumber], wanted: &mut dyn FnMut(u64) -> bool) -> Groups {
         let mut effort = Effort::default();
         let stars = stars(order, |center| {
+            if !wanted(effort.asked) {
+                return Vec::new();
+            }
             let matches = self.collection.matches_of(center.0, effort.most());
             effort.add(matches.candidates, matches.capped);
             let joined = matches.found.iter().filter(|found| self.collection.joins(&found.verdict));
@@ -169,10 +194,13 @@ impl Engine {
         Groups { groups: self.expand(&placed.collect::<Vec<_>>()), ..Groups::default() }
     }
 
-    fn connected_groups(&self) -> Groups {
+    fn connected_groups(&self, wanted: &mut dyn FnMut(u64) -> bool) -> Groups {
         let mut effort = Effort::default();
         let mut edges = Vec::new();
         for &text in &self.collection.by_arrival() {
+            if !wanted(effort.asked) {
+                return Groups::default();
+            }
             let earlier = self.collection.earlier_matches(text.0, &mut effort);
             let joined = earlier.iter().filter(|found| self.collection.joins(&found.verdict));
             edges.extend(joined.map(|found| (DocNumber(found.text), text)));
@@ -267,9 +295,13 @@ impl Collection {
     fn each_pair(
         &self,
         effort: &mut Effort,
+        wanted: &mut dyn FnMut(u64) -> bool,
         mut sink: impl FnMut(u32, u32, Verdict) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for text in self.by_arrival() {
+            if !wanted(effort.asked) {
+                return ControlFlow::Break(());
+            }
             for found in self.earlier_matches(text.0, effort) {
                 for b in self.docs_of(text.0) {
                     for a in self.docs_of(found.text) {

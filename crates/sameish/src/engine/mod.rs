@@ -12,11 +12,13 @@
 //!   slots.rs       numbers that are given again
 //! elsewhere.rs   the same for texts that somebody else keeps
 //! groups.rs      pairs and groups of what is held
+//! file.rs        the same as bytes of one file
 //! ```
 
 mod collection;
 mod compare;
 mod elsewhere;
+mod file;
 mod groups;
 mod lanes;
 mod lookup;
@@ -34,7 +36,7 @@ use collection::Collection;
 use lanes::Lanes;
 
 use crate::config::{Config, Counting, Shingle, TokenHash, Weighting};
-use crate::document::Content;
+use crate::document::ContentRef;
 use crate::error::{Error, Result};
 use crate::features::{DocumentFrequencies, FeatureSet, Shingler};
 use crate::sketch::{Fingerprint, MinHasher, Sdr, SdrEncoder, Signature};
@@ -155,14 +157,14 @@ impl Engine {
     }
 
     /// All sketches of a document.
-    pub fn sketch(&self, content: &Content, scratch: &mut Scratch) -> Sketches {
-        self.run(content, false, scratch).0
+    pub fn sketch<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> Sketches {
+        self.run(content.into(), false, scratch).0
     }
 
     /// Sketches and, if asked for, the features that matches are verified on, in one pass over the text.
     fn run(
         &self,
-        content: &Content,
+        content: ContentRef<'_>,
         with_features: bool,
         scratch: &mut Scratch,
     ) -> (Sketches, Option<FeatureSet>) {
@@ -205,13 +207,13 @@ impl Engine {
 
     /// The distinct features on which matches of this engine are verified: those of its MinHash lane, else of its
     /// SimHash lane, else the words.
-    pub fn features(&self, content: &Content, scratch: &mut Scratch) -> FeatureSet {
+    pub fn features<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> FeatureSet {
         let (shingle, hash) = match (&self.config.minhash, &self.config.simhash) {
             (Some(minhash), _) => (minhash.shingle, TokenHash::Xxh3),
             (None, Some(simhash)) => (simhash.shingle, simhash.hash),
             (None, None) => (Shingle::Words(1), TokenHash::Xxh3),
         };
-        self.counted(self.features_of(content, shingle, hash, scratch))
+        self.counted(self.features_of(content.into(), shingle, hash, scratch))
     }
 
     /// Counts the document's features that its SimHash lane lets vote, for [`with_frequencies`](Self::with_frequencies).
@@ -230,14 +232,14 @@ impl Engine {
     /// let weighted = Engine::with_frequencies(config, frequencies)?;
     /// # Ok::<(), sameish::Error>(())
     /// ```
-    pub fn count_into(
+    pub fn count_into<'a>(
         &self,
-        content: &Content,
+        content: impl Into<ContentRef<'a>>,
         frequencies: &mut DocumentFrequencies,
         scratch: &mut Scratch,
     ) {
         if let Some(simhash) = &self.config.simhash {
-            let features = self.features_of(content, simhash.shingle, simhash.hash, scratch);
+            let features = self.features_of(content.into(), simhash.shingle, simhash.hash, scratch);
             frequencies.add(&FeatureSet::from_hashes(features));
         }
     }
@@ -245,7 +247,7 @@ impl Engine {
     /// All features of a document, in order.
     fn features_of(
         &self,
-        content: &Content,
+        content: ContentRef<'_>,
         shingle: Shingle,
         hash: TokenHash,
         scratch: &mut Scratch,
@@ -261,14 +263,19 @@ impl Engine {
     }
 
     /// Hands on the tokens of a document, whichever way it has them.
-    fn tokens(&self, content: &Content, scratch: &mut TextScratch, mut sink: impl FnMut(TokenBatch<'_>)) {
+    fn tokens(
+        &self,
+        content: ContentRef<'_>,
+        scratch: &mut TextScratch,
+        mut sink: impl FnMut(TokenBatch<'_>),
+    ) {
         match content {
-            Content::Text(text) => {
+            ContentRef::Text(text) => {
                 for_each_batch(self.config.text.tokenizer, text, scratch, |batch: &Batch<'_>| {
                     sink(TokenBatch { bytes: batch.bytes, tokens: batch.tokens });
                 });
             }
-            Content::Tokens(tokens) => for_each_given(tokens, sink),
+            ContentRef::Tokens(tokens) => for_each_given(tokens, sink),
         }
     }
 
@@ -307,9 +314,9 @@ fn for_each_given(tokens: &[String], mut sink: impl FnMut(TokenBatch<'_>)) {
     }
 }
 
-fn encode_sdr(encoder: &SdrEncoder, content: &Content) -> Sdr {
+fn encode_sdr(encoder: &SdrEncoder, content: ContentRef<'_>) -> Sdr {
     match content {
-        Content::Text(text) => encoder.encode(text),
-        Content::Tokens(tokens) => encoder.encode_tokens(tokens),
+        ContentRef::Text(text) => encoder.encode(text),
+        ContentRef::Tokens(tokens) => encoder.encode_tokens(tokens),
     }
 }

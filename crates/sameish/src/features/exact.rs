@@ -1,6 +1,6 @@
 //! Is it the very same text?
 
-use crate::document::Content;
+use crate::document::ContentRef;
 use crate::text::normalize;
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -23,18 +23,18 @@ pub struct TextKey(u128);
 
 impl TextKey {
     /// The key of a document; none of one that is blank, because nothing is the same as nothing.
-    pub fn of(content: &Content) -> Option<TextKey> {
-        match content {
-            Content::Text(text) => of_text(text),
-            Content::Tokens(tokens) => of_tokens(tokens),
+    pub fn of<'a>(content: impl Into<ContentRef<'a>>) -> Option<TextKey> {
+        match content.into() {
+            ContentRef::Text(text) => of_text(text),
+            ContentRef::Tokens(tokens) => of_tokens(tokens),
         }
     }
 
     /// A key of the text as it stands, not normalized: cheaper, and equal for texts that are equal to the last byte.
-    pub fn verbatim(content: &Content) -> TextKey {
-        match content {
-            Content::Text(text) => TextKey(xxh3_128(text.as_bytes())),
-            Content::Tokens(tokens) => of_tokens(tokens).unwrap_or(TextKey(0)),
+    pub fn verbatim<'a>(content: impl Into<ContentRef<'a>>) -> TextKey {
+        match content.into() {
+            ContentRef::Text(text) => TextKey(xxh3_128(text.as_bytes())),
+            ContentRef::Tokens(tokens) => of_tokens(tokens).unwrap_or(TextKey(0)),
         }
     }
 
@@ -135,6 +135,7 @@ static ASCII: LazyLock<[Ascii; 128]> = LazyLock::new(|| {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Content;
     use proptest::prelude::*;
 
     fn key(text: &str) -> Option<TextKey> {

@@ -6,7 +6,7 @@
 
 use super::hash::hash_tokens;
 use crate::config::{TokenHash, Tokenizer};
-use crate::document::Content;
+use crate::document::ContentRef;
 use crate::error::{Error, Result};
 use crate::text::{Batch, PADDING, TextScratch, TokenRange, for_each_batch};
 use xxhash_rust::xxh3::xxh3_64;
@@ -89,18 +89,18 @@ impl Fact {
 
 impl Facts {
     /// The facts of a document: of a text by Unicode's words, whatever the preset; else the given tokens as they are.
-    pub fn of(content: &Content) -> Facts {
-        Facts::with_scratch(content, &mut TextScratch::default())
+    pub fn of<'a>(content: impl Into<ContentRef<'a>>) -> Facts {
+        Facts::with_scratch(content.into(), &mut TextScratch::default())
     }
 
     /// The same, with buffers that are used again.
-    pub(crate) fn with_scratch(content: &Content, scratch: &mut TextScratch) -> Facts {
+    pub(crate) fn with_scratch(content: ContentRef<'_>, scratch: &mut TextScratch) -> Facts {
         let mut collector = Collector::default();
         match content {
-            Content::Text(text) => {
+            ContentRef::Text(text) => {
                 for_each_batch(Tokenizer::Unicode, text, scratch, |batch| collector.push(batch, text));
             }
-            Content::Tokens(tokens) => tokens.iter().for_each(|token| collector.push_given(token)),
+            ContentRef::Tokens(tokens) => tokens.iter().for_each(|token| collector.push_given(token)),
         }
         collector.finish()
     }
@@ -117,6 +117,17 @@ impl Facts {
 
     pub(crate) fn as_slice(&self) -> &[Fact] {
         &self.entries
+    }
+
+    /// For storing: one number for each distinct word, ascending.
+    pub(crate) fn to_words(&self) -> impl Iterator<Item = u32> {
+        self.entries.iter().map(|fact| fact.0)
+    }
+
+    /// Reads what [`to_words`](Self::to_words) gave. Nothing where the words' keys do not ascend.
+    pub(crate) fn from_words(words: Vec<u32>) -> Option<Facts> {
+        let entries: Vec<Fact> = words.into_iter().map(Fact).collect();
+        entries.is_sorted_by(|a, b| a.key() < b.key()).then_some(Facts { entries })
     }
 }
 
@@ -290,6 +301,7 @@ fn rough_log2(x: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Content;
 
     fn facts(text: &str) -> Facts {
         Facts::of(&Content::Text(text.into()))

@@ -29,6 +29,11 @@ impl FeatureSet {
         FeatureSet::from_hashes(hashes)
     }
 
+    /// The set of features that ascend; nothing where they do not.
+    pub(crate) fn from_ascending(hashes: Vec<u64>) -> Option<FeatureSet> {
+        hashes.is_sorted_by(|a, b| a < b).then_some(FeatureSet { hashes })
+    }
+
     /// Gives back the room that gathering the features took, for sets that are held.
     pub fn shrink(&mut self) {
         self.hashes.shrink_to_fit();

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::sketch::Fingerprint;
 
 /// Codes that a new index is planned for when nothing is said.
-const EXPECTED: usize = 1_000_000;
+pub(super) const EXPECTED: usize = 1_000_000;
 
 /// Finds documents whose fingerprints differ in at most `radius` bits. Exact: no match is missed, each is told once.
 ///

@@ -16,6 +16,7 @@
 //!     plan.rs      which keys, from the number of codes and the radius
 //!   documents.rs the documents of a fingerprint that has several
 //!   blocks.rs    the explicit cut into blocks of seed 004
+//! corpus.rs    Corpus: fingerprints alone, as seed 004 has them
 //! prints.rs    PrintIndex: fingerprints beside signatures
 //! linear.rs    LinearScan: the oracle
 //! bands.rs     BandIndex: signatures that share a band
@@ -29,6 +30,7 @@
 mod bands;
 mod blocks;
 mod buckets;
+mod corpus;
 mod documents;
 mod file;
 mod hamming;
@@ -49,6 +51,7 @@ mod view;
 pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, BandPair, BandSearch};
 pub use blocks::{BlockTables, Permutation};
 pub use buckets::{BandTags, Buckets, BucketsBuilder};
+pub use corpus::Corpus;
 pub use hamming::HammingIndex;
 pub use histogram::{Histogram, Valley, valley};
 pub use linear::LinearScan;

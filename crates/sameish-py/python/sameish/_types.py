@@ -1,0 +1,106 @@
+"""What is given back. Named tuples: they compare, pickle and become rows of a frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, Optional, Union
+
+if TYPE_CHECKING:
+    from ._sameish import Sdr, Signature
+
+__all__ = ["Cluster", "Comparison", "Hit", "Inserted", "Match", "Near", "Pair", "Passage", "Sketches"]
+
+Id = Union[int, str]
+
+
+class Inserted(NamedTuple):
+    """What became of a document that was added."""
+
+    status: Literal["ok", "too_short"]
+    replaced: bool
+    cluster: Optional[int]
+
+
+class Match(NamedTuple):
+    """A document that matches."""
+
+    id: Id
+    similarity: float
+    match_type: Literal["exact", "near", "similar"]
+    verified: bool
+    distance: Optional[int]
+    facts: Optional[float]
+    template: bool
+
+
+class Pair(NamedTuple):
+    """Two documents that match; `a` came first."""
+
+    a: Id
+    b: Id
+    similarity: float
+    match_type: Literal["exact", "near", "similar"]
+    verified: bool
+    distance: Optional[int]
+    facts: Optional[float]
+    template: bool
+
+
+class Cluster(NamedTuple):
+    """Documents that belong together; `members` begins with the center."""
+
+    center: Id
+    members: list[Id]
+    mean_similarity: Optional[float]
+    average_distance: Optional[float]
+
+
+class Passage(NamedTuple):
+    """A passage that stands in both texts, as positions for slices: `a[p.a_start:p.a_end]`."""
+
+    a_start: int
+    a_end: int
+    b_start: int
+    b_end: int
+    tokens: int
+
+
+class Comparison(NamedTuple):
+    """Everything that can be said of two texts side by side."""
+
+    similarity: float
+    containment: float
+    containment_a: float
+    containment_b: float
+    simhash_distance: int
+    minhash_similarity: Optional[float]
+    match_type: Literal["exact", "near", "similar", "different"]
+    too_short: bool
+    words_a: int
+    words_b: int
+    passages: list[Passage]
+    coverage_a: float
+    coverage_b: float
+
+
+class Sketches(NamedTuple):
+    """What a preset makes of a text."""
+
+    status: Literal["ok", "too_short"]
+    words: int
+    simhash: Optional[int]
+    minhash: Optional[Signature]
+    sdr: Optional[Sdr]
+
+
+class Hit(NamedTuple):
+    """A document of a `HammingIndex` within the radius."""
+
+    doc: int
+    distance: int
+
+
+class Near(NamedTuple):
+    """A document of a `BandIndex` that shares a band."""
+
+    doc: int
+    estimate: float

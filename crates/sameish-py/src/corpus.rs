@@ -1,0 +1,307 @@
+//! Seed 004's corpus.
+
+use crate::error::refused;
+use crate::numbers::{self, Numbers};
+use crate::work::{Progress, apart, attended};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use sameish::{Blocks, Fingerprint};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Queries or changes between two looks whether the answer is still wanted.
+const BLOCK: usize = 1 << 15;
+/// As many fingerprints are built into tables in less than the time in which a signal must be heard.
+const AT_ONCE: usize = 1 << 16;
+
+/// A set of 64-bit fingerprints, asked for those that differ from a query in at most `diff_bits` bits.
+///
+/// Nothing is missed, and a match is listed once. Any `num_blocks` above `diff_bits` gives the same answers; the tables are
+/// those that are fastest for as many fingerprints as there are.
+///
+/// >>> from sameish import Corpus
+/// >>> corpus = Corpus(6, 3)
+/// >>> corpus.insert_bulk([0xABCD, 0xABCE, 0xFFFF0000])
+/// 3
+/// >>> corpus.find_all(0xABCF)
+/// [43981, 43982]
+/// >>> corpus.find_first_bulk([0xABCD ^ (3 << 40), 0x1234_5678_9ABC])
+/// [43981, None]
+/// >>> corpus.remove(0xABCD), len(corpus), 0xABCE in corpus
+/// (True, 2, True)
+#[pyclass(frozen, module = "sameish")]
+pub(crate) struct Corpus {
+    inner: Arc<RwLock<sameish::Corpus>>,
+}
+
+impl Corpus {
+    fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&sameish::Corpus) -> T + Send) -> T {
+        py.detach(|| question(&self.inner.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn change<T: Send>(&self, py: Python<'_>, change: impl FnOnce(&mut sameish::Corpus) -> T + Send) -> T {
+        py.detach(|| change(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Changes a block at a time, as long as it is wanted.
+    fn change_bulk(
+        &self,
+        py: Python<'_>,
+        prints: &[Fingerprint],
+        progress: &Progress<'_, '_>,
+        change: impl Fn(&mut sameish::Corpus, &[Fingerprint]) -> usize + Send + Sync,
+    ) -> PyResult<usize> {
+        attended(py, progress, |watch| {
+            let mut corpus = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+            let mut changed = 0;
+            for block in prints.chunks(BLOCK).take_while(|_| watch.goes_on()) {
+                changed += change(&mut corpus, block);
+                watch.add(block.len());
+            }
+            changed
+        })
+    }
+}
+
+#[pymethods]
+impl Corpus {
+    #[new]
+    fn new(num_blocks: u32, diff_bits: u32) -> PyResult<Corpus> {
+        let corpus = sameish::Corpus::new(Blocks { total: num_blocks, differing: diff_bits });
+        Ok(Corpus { inner: Arc::new(RwLock::new(corpus.map_err(refused)?)) })
+    }
+
+    /// Into how many blocks the 64 bits are cut.
+    #[getter]
+    fn num_blocks(&self, py: Python<'_>) -> u32 {
+        self.ask(py, |corpus| corpus.blocks().total)
+    }
+
+    /// In how many bits a match may differ.
+    #[getter]
+    fn diff_bits(&self, py: Python<'_>) -> u32 {
+        self.ask(py, |corpus| corpus.blocks().differing)
+    }
+
+    /// Adds a fingerprint; tells whether it was new.
+    fn insert(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let print = numbers::fingerprint(hash)?;
+        Ok(self.change(py, |corpus| corpus.insert(print)))
+    }
+
+    /// Takes a fingerprint out; tells whether it was there.
+    fn remove(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let print = numbers::fingerprint(hash)?;
+        Ok(self.change(py, |corpus| corpus.remove(print)))
+    }
+
+    /// Some fingerprint near the query, or None.
+    fn find_first(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+        let query = numbers::fingerprint(query)?;
+        Ok(self.ask(py, |corpus| corpus.find_first(query)).map(Fingerprint::as_u64))
+    }
+
+    /// All fingerprints near the query, the nearest first, then the smallest.
+    fn find_all(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+        let query = numbers::fingerprint(query)?;
+        Ok(self.ask(py, |corpus| {
+            let mut found = Vec::new();
+            corpus.find_all(query, &mut found);
+            found.into_iter().map(Fingerprint::as_u64).collect()
+        }))
+    }
+
+    /// Adds many, from a list or an array of uint64; gives how many were new. An interrupted call leaves what it has added
+    /// so far; into an empty corpus it adds all or nothing.
+    #[pyo3(signature = (hashes, *, progress=None))]
+    fn insert_bulk(
+        &self,
+        py: Python<'_>,
+        hashes: &Bound<'_, PyAny>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
+        let prints = numbers::fingerprints(hashes, "hashes")?.items;
+        let progress = Progress { callback: progress, total: prints.len() };
+        let fresh = self.ask(py, |corpus| {
+            corpus.is_empty().then(|| sameish::Corpus::new(corpus.blocks())).and_then(Result::ok)
+        });
+        let Some(mut fresh) = fresh.filter(|_| prints.len() > AT_ONCE) else {
+            return self.change_bulk(py, &prints, &progress, sameish::Corpus::insert_bulk);
+        };
+        let (built, prints) = apart(py, &progress, move |_| {
+            fresh.insert_bulk(&prints);
+            (fresh, prints)
+        })?;
+        Ok(self.change(py, |corpus| {
+            // Another thread may have been faster.
+            if !corpus.is_empty() {
+                return corpus.insert_bulk(&prints);
+            }
+            *corpus = built;
+            corpus.len()
+        }))
+    }
+
+    /// Takes many out; gives how many were there.
+    #[pyo3(signature = (hashes, *, progress=None))]
+    fn remove_bulk(
+        &self,
+        py: Python<'_>,
+        hashes: &Bound<'_, PyAny>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
+        let prints = numbers::fingerprints(hashes, "hashes")?.items;
+        let progress = Progress { callback: progress, total: prints.len() };
+        self.change_bulk(py, &prints, &progress, sameish::Corpus::remove_bulk)
+    }
+
+    /// For each query some fingerprint near it. A list gives a list with None where there is none; an array gives a masked
+    /// array of uint64, masked where there is none.
+    #[pyo3(signature = (queries, *, progress=None))]
+    fn find_first_bulk<'py>(
+        &self,
+        py: Python<'py>,
+        queries: &Bound<'py, PyAny>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
+        let progress = Progress { callback: progress, total: queries.len() };
+        let (values, mask) = attended(py, &progress, |watch| {
+            let corpus = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+            let room = queries.len();
+            let (mut values, mut mask) = (Vec::<u64>::with_capacity(room), Vec::<bool>::with_capacity(room));
+            for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
+                let found = corpus.find_first_bulk(block);
+                mask.extend(found.iter().map(Option::is_none));
+                values.extend(found.into_iter().map(|print| print.unwrap_or_default().as_u64()));
+                watch.add(block.len());
+            }
+            (values, mask)
+        })?;
+        if !array {
+            let found = values.into_iter().zip(mask).map(|(value, masked)| (!masked).then_some(value));
+            return Ok(PyList::new(py, found.collect::<Vec<_>>())?.into_any());
+        }
+        let named = PyDict::new(py);
+        named.set_item("mask", PyArray1::from_vec(py, mask))?;
+        let masked = py.import("numpy")?.getattr("ma")?.getattr("MaskedArray")?;
+        masked.call((PyArray1::from_vec(py, values),), Some(&named))
+    }
+
+    /// For each query all fingerprints near it, the nearest first. A list gives a list of lists; an array gives `Matches`.
+    #[pyo3(signature = (queries, *, progress=None))]
+    fn find_all_bulk<'py>(
+        &self,
+        py: Python<'py>,
+        queries: &Bound<'py, PyAny>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
+        let progress = Progress { callback: progress, total: queries.len() };
+        let (values, offsets) = attended(py, &progress, |watch| {
+            let corpus = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+            let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(queries.len() + 1));
+            offsets.push(0i64);
+            for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
+                corpus.find_all_bulk(block, |_, found| {
+                    values.extend(found.iter().map(|print| print.as_u64()));
+                    offsets.push(values.len() as i64);
+                });
+                watch.add(block.len());
+            }
+            (values, offsets)
+        })?;
+        if array {
+            let (values, offsets) = (PyArray1::from_vec(py, values), PyArray1::from_vec(py, offsets));
+            let matches = Matches { values: values.unbind(), offsets: offsets.unbind() };
+            return Ok(Bound::new(py, matches)?.into_any());
+        }
+        let lists =
+            offsets.windows(2).map(|ends| PyList::new(py, &values[ends[0] as usize..ends[1] as usize]));
+        Ok(PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)?.into_any())
+    }
+
+    /// All fingerprints in rising order, as an array of uint64.
+    fn to_array<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        let all = self.ask(py, |corpus| corpus.to_vec().into_iter().map(Fingerprint::as_u64).collect());
+        PyArray1::from_vec(py, all)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.ask(py, sameish::Corpus::len)
+    }
+
+    fn __contains__(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let print = numbers::fingerprint(hash)?;
+        Ok(self.ask(py, |corpus| corpus.contains(print)))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (Blocks { total, differing }, len) = self.ask(py, |corpus| (corpus.blocks(), corpus.len()));
+        format!("<Corpus of {len} fingerprints, {total} blocks, {differing} bits>")
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Corpus>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let py = slf.py();
+        let (Blocks { total, differing }, all) =
+            slf.get().ask(py, |corpus| (corpus.blocks(), corpus.to_vec()));
+        let bytes: Vec<u8> = all.into_iter().flat_map(Fingerprint::to_bytes).collect();
+        let fields = (total, differing, PyBytes::new(py, &bytes)).into_pyobject(py)?;
+        Ok((slf.get_type().getattr("_restore")?, fields))
+    }
+
+    /// What a pickle has.
+    #[staticmethod]
+    fn _restore(py: Python<'_>, num_blocks: u32, diff_bits: u32, prints: &[u8]) -> PyResult<Corpus> {
+        let corpus = Corpus::new(num_blocks, diff_bits)?;
+        let prints: Result<Vec<Fingerprint>, _> = prints.chunks(8).map(Fingerprint::from_bytes).collect();
+        let prints = prints.map_err(refused)?;
+        corpus.change(py, |corpus| corpus.insert_bulk(&prints));
+        Ok(corpus)
+    }
+}
+
+/// The matches of many queries: `matches[i]` is an array of those of query `i`; `values` and `offsets` have them all.
+#[pyclass(frozen, module = "sameish", sequence)]
+pub(crate) struct Matches {
+    values: Py<PyArray1<u64>>,
+    offsets: Py<PyArray1<i64>>,
+}
+
+#[pymethods]
+impl Matches {
+    /// All matches, query after query.
+    #[getter]
+    fn values(&self, py: Python<'_>) -> Py<PyArray1<u64>> {
+        self.values.clone_ref(py)
+    }
+
+    /// Where the matches of each query begin in `values`, and where the last end.
+    #[getter]
+    fn offsets(&self, py: Python<'_>) -> Py<PyArray1<i64>> {
+        self.offsets.clone_ref(py)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.offsets.bind(py).len()? - 1)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
+        let len = self.__len__(py)?;
+        let at = if index < 0 { index + len as isize } else { index };
+        if at < 0 || at as usize >= len {
+            return Err(pyo3::exceptions::PyIndexError::new_err(format!(
+                "no query {index}: there are {len}"
+            )));
+        }
+        let offset = |at: usize| self.offsets.bind(py).get_owned(at).unwrap_or_default();
+        let ends =
+            pyo3::types::PySlice::new(py, offset(at as usize) as isize, offset(at as usize + 1) as isize, 1);
+        self.values.bind(py).get_item(ends)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (queries, matches) = (self.__len__(py)?, self.values.bind(py).len()?);
+        Ok(format!("<Matches of {queries} queries, {matches} in all>"))
+    }
+}

@@ -1,0 +1,396 @@
+//! Indexes over documents by number: fingerprints within a radius, signatures that share a band.
+
+use crate::error::{number, refused, setting};
+use crate::numbers::{self, Numbers};
+use crate::results::Class;
+use crate::sketchers::Signature;
+use crate::work::{Progress, attended};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use sameish::{Bands, Blocks, DocNumber, Fingerprint, SchemeId};
+use std::sync::{PoisonError, RwLock};
+
+/// Queries or changes between two looks whether the answer is still wanted.
+const BLOCK: usize = 1 << 15;
+
+static HIT: Class = Class::new("Hit");
+static NEAR: Class = Class::new("Near");
+
+/// Arrays of documents and distances, and where those of each query begin.
+type Hits<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>);
+
+fn hit<'py>(py: Python<'py>, hit: sameish::Hit) -> PyResult<Bound<'py, PyAny>> {
+    HIT.make(py, (hit.doc.0, hit.distance))
+}
+
+fn document(doc: &Bound<'_, PyAny>) -> PyResult<DocNumber> {
+    numbers::one(doc, "doc").map(DocNumber)
+}
+
+/// Finds documents whose fingerprints differ in at most `radius` bits. Exact: no match is missed, each is told once.
+///
+/// >>> from sameish import HammingIndex
+/// >>> index = HammingIndex(3)
+/// >>> index.insert(0xABCD, 1), index.insert(0xABCE, 2)
+/// (True, True)
+/// >>> index.find_all(0xABCF)
+/// [Hit(doc=1, distance=1), Hit(doc=2, distance=1)]
+#[pyclass(frozen, module = "sameish")]
+pub(crate) struct HammingIndex {
+    inner: RwLock<sameish::HammingIndex>,
+}
+
+impl HammingIndex {
+    fn of(index: sameish::HammingIndex) -> HammingIndex {
+        HammingIndex { inner: RwLock::new(index) }
+    }
+
+    fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&sameish::HammingIndex) -> T + Send) -> T {
+        py.detach(|| question(&self.inner.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut sameish::HammingIndex) -> T + Send,
+    ) -> T {
+        py.detach(|| change(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn change_bulk(
+        &self,
+        hashes: &Bound<'_, PyAny>,
+        docs: &Bound<'_, PyAny>,
+        change: impl Fn(&mut sameish::HammingIndex, &[(Fingerprint, DocNumber)]) -> usize + Send + Sync,
+    ) -> PyResult<usize> {
+        let prints = numbers::fingerprints(hashes, "hashes")?.items;
+        let docs = numbers::many::<u32>(docs, "docs")?.items;
+        numbers::same_length(("hashes", prints.len()), ("docs", docs.len()))?;
+        let entries: Vec<(Fingerprint, DocNumber)> =
+            prints.into_iter().zip(docs.into_iter().map(DocNumber)).collect();
+        let progress = Progress { callback: None, total: entries.len() };
+        attended(hashes.py(), &progress, |watch| {
+            let mut index = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+            let blocks = entries.chunks(BLOCK).take_while(|_| watch.goes_on());
+            blocks.map(|block| change(&mut index, block)).sum()
+        })
+    }
+}
+
+#[pymethods]
+impl HammingIndex {
+    #[new]
+    #[pyo3(signature = (radius=3, *, blocks=None, capacity=1_000_000))]
+    fn new(radius: u32, blocks: Option<u32>, capacity: usize) -> PyResult<HammingIndex> {
+        let index = match blocks {
+            Some(total) => sameish::HammingIndex::with_blocks(Blocks { total, differing: radius }),
+            None => sameish::HammingIndex::with_capacity(radius, capacity),
+        };
+        Ok(HammingIndex::of(index.map_err(refused)?))
+    }
+
+    /// The most bits in which a hit may differ.
+    #[getter]
+    fn radius(&self, py: Python<'_>) -> u32 {
+        self.ask(py, sameish::HammingIndex::radius)
+    }
+
+    /// Adds a document; tells whether it was new. A fingerprint may have many documents.
+    fn insert(&self, py: Python<'_>, hash: &Bound<'_, PyAny>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (print, doc) = (numbers::fingerprint(hash)?, document(doc)?);
+        Ok(self.change(py, |index| index.insert(print, doc)))
+    }
+
+    /// Takes a document out; tells whether it was there.
+    fn remove(&self, py: Python<'_>, hash: &Bound<'_, PyAny>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (print, doc) = (numbers::fingerprint(hash)?, document(doc)?);
+        Ok(self.change(py, |index| index.remove(print, doc)))
+    }
+
+    /// Adds many documents; gives how many were new.
+    fn insert_bulk(&self, hashes: &Bound<'_, PyAny>, docs: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.change_bulk(hashes, docs, sameish::HammingIndex::insert_all)
+    }
+
+    /// Takes many documents out; gives how many were there.
+    fn remove_bulk(&self, hashes: &Bound<'_, PyAny>, docs: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.change_bulk(hashes, docs, sameish::HammingIndex::remove_all)
+    }
+
+    /// Some document within the radius, or None.
+    fn find_first<'py>(&self, query: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (py, print) = (query.py(), numbers::fingerprint(query)?);
+        self.ask(py, |index| index.find_first(print)).map(|found| hit(py, found)).transpose()
+    }
+
+    /// Every document within the radius, the nearest first, then by number.
+    #[pyo3(signature = (query, radius=None))]
+    fn find_all<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        radius: Option<u32>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (py, print) = (query.py(), numbers::fingerprint(query)?);
+        let hits = self.ask(py, |index| {
+            let mut hits = Vec::new();
+            index.find_within(print, radius.unwrap_or(64), &mut hits);
+            hits
+        });
+        hits.into_iter().map(|found| hit(py, found)).collect()
+    }
+
+    /// For many queries the documents, their distances, and where those of each query begin, as three arrays.
+    fn find_all_bulk<'py>(&self, queries: &Bound<'py, PyAny>) -> PyResult<Hits<'py>> {
+        let py = queries.py();
+        let Numbers { items: queries, .. } = numbers::fingerprints(queries, "queries")?;
+        let progress = Progress { callback: None, total: queries.len() };
+        let (docs, distances, offsets) = attended(py, &progress, |watch| {
+            let index = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+            let (mut docs, mut distances, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
+            for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
+                index.find_all_bulk(block, |_, hits| {
+                    docs.extend(hits.iter().map(|hit| hit.doc.0));
+                    distances.extend(hits.iter().map(|hit| hit.distance));
+                    offsets.push(docs.len() as i64);
+                });
+            }
+            (docs, distances, offsets)
+        })?;
+        let offsets = PyArray1::from_vec(py, offsets);
+        Ok((PyArray1::from_vec(py, docs), PyArray1::from_vec(py, distances), offsets))
+    }
+
+    /// The index as bytes of one file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.ask(py, sameish::HammingIndex::to_bytes))
+    }
+
+    /// Reads what `to_bytes` wrote. Everything is checked.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<HammingIndex> {
+        let index = py.detach(|| sameish::HammingIndex::from_bytes(bytes));
+        Ok(HammingIndex::of(index.map_err(refused)?))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.ask(py, sameish::HammingIndex::len)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<HammingIndex of {} documents, radius {}>", self.__len__(py), self.radius(py))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, HammingIndex>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let bytes = slf.get().to_bytes(slf.py());
+        Ok((slf.get_type().getattr("from_bytes")?, (bytes,).into_pyobject(slf.py())?))
+    }
+}
+
+/// Finds documents whose signatures share a band, for signatures of `rows` rows.
+///
+/// The bands are those given as `(count, rows)`, or the ones that find pairs at the threshold with the recall.
+///
+/// >>> from sameish import BandIndex, MinHasher
+/// >>> hasher = MinHasher(rows=128)
+/// >>> index = BandIndex(128, threshold=0.8, recall=0.99)
+/// >>> index.insert(7, hasher.sketch("the council voted on monday to close the old bridge"))
+/// >>> index.search(hasher.sketch("the council voted on monday to close the old bridge"), 0.8)
+/// [Near(doc=7, estimate=1.0)]
+#[pyclass(frozen, module = "sameish")]
+pub(crate) struct BandIndex {
+    inner: RwLock<Banded>,
+    rows: u32,
+}
+
+struct Banded {
+    index: sameish::BandIndex,
+    /// Of the first signature that came with one; all others must have the same.
+    scheme: Option<SchemeId>,
+}
+
+/// A signature, and its scheme if it is known.
+struct Given {
+    signature: sameish::Signature,
+    scheme: Option<SchemeId>,
+}
+
+impl Given {
+    fn read(value: &Bound<'_, PyAny>) -> PyResult<Given> {
+        if let Ok(signature) = value.cast::<Signature>() {
+            let Signature { inner, scheme } = signature.get();
+            return Ok(Given { signature: inner.clone(), scheme: Some(*scheme) });
+        }
+        let rows = numbers::many::<u32>(value, "signature")?.items;
+        let signature = sameish::Signature::from_rows(rows).map_err(refused)?;
+        Ok(Given { signature, scheme: None })
+    }
+}
+
+impl Banded {
+    fn check(&self, given: &Given) -> PyResult<()> {
+        match (self.scheme, given.scheme) {
+            (Some(expected), Some(found)) if expected != found => {
+                Err(refused(sameish::Error::SchemeMismatch { expected, found }))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Bytes that an index may take for documents that are not there.
+const SPARE: u64 = 1 << 30;
+
+impl Banded {
+    /// Refuses numbers so large that the room kept for all below them has no relation to how many documents there are.
+    fn check_room(&self, numbers: u64, rows: u32) -> PyResult<()> {
+        let bytes = u64::from(rows) * 4;
+        let most = (SPARE / bytes).max(8 * self.index.len() as u64);
+        if numbers > most {
+            return Err(number(format!(
+                "doc is {}: must be below {most}; number documents densely from 0",
+                numbers - 1
+            )));
+        }
+        Ok(())
+    }
+
+    fn check_numbers(&self, numbers: u64) -> PyResult<()> {
+        if numbers > u64::from(u32::MAX) {
+            return Err(number(format!("documents up to {numbers}: must be below 2**32")));
+        }
+        Ok(())
+    }
+}
+
+impl BandIndex {
+    fn near<'py>(py: Python<'py>, found: sameish::BandSearch) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        found.hits.into_iter().map(|hit| NEAR.make(py, (hit.doc.0, hit.estimate))).collect()
+    }
+}
+
+fn check_threshold(threshold: f64) -> PyResult<f64> {
+    if (0.0..=1.0).contains(&threshold) {
+        return Ok(threshold);
+    }
+    Err(setting(format!("`threshold` is {threshold}: must be 0 to 1")))
+}
+
+#[pymethods]
+impl BandIndex {
+    #[new]
+    #[pyo3(signature = (rows=128, *, bands=None, threshold=0.8, recall=0.99))]
+    fn new(rows: u32, bands: Option<(u32, u32)>, threshold: f64, recall: f64) -> PyResult<BandIndex> {
+        let bands = match bands {
+            Some((count, rows)) => Bands { count, rows },
+            None => Bands::for_target(rows, threshold, recall).map_err(refused)?,
+        };
+        let index = sameish::BandIndex::new(rows, bands).map_err(refused)?;
+        Ok(BandIndex { inner: RwLock::new(Banded { index, scheme: None }), rows })
+    }
+
+    /// How many bands, and how many rows each.
+    #[getter]
+    fn bands(&self, py: Python<'_>) -> (u32, u32) {
+        let bands = py.detach(|| self.inner.read().unwrap_or_else(PoisonError::into_inner).index.bands());
+        (bands.count, bands.rows)
+    }
+
+    /// How many rows its signatures have.
+    #[getter]
+    fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// How likely a pair of this similarity shares a band.
+    fn probability(&self, py: Python<'_>, similarity: f64) -> PyResult<f64> {
+        let (count, rows) = self.bands(py);
+        Ok(Bands { count, rows }.probability(check_threshold(similarity)?))
+    }
+
+    /// Adds a document, in place of the one that had its number. Numbers should be dense: room is kept up to the largest.
+    fn insert(&self, doc: &Bound<'_, PyAny>, signature: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, doc, given) = (doc.py(), document(doc)?, Given::read(signature)?);
+        py.detach(|| {
+            let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+            inner.check(&given)?;
+            inner.check_room(u64::from(doc.0) + 1, self.rows)?;
+            inner.index.insert(doc, &given.signature).map_err(refused)?;
+            inner.scheme = inner.scheme.or(given.scheme);
+            Ok(())
+        })
+    }
+
+    /// Adds a document for each row of an array of uint32, numbered from `first`. Rows that are no signature are left out;
+    /// gives how many were added.
+    #[pyo3(signature = (signatures, first=0))]
+    fn insert_bulk(&self, py: Python<'_>, signatures: &Bound<'_, PyAny>, first: u32) -> PyResult<usize> {
+        let (values, rows) = numbers::rows(signatures, "signatures")?;
+        let expected = self.rows as usize;
+        if rows != expected {
+            let what = "signature rows";
+            return Err(refused(sameish::Error::SizeMismatch { what, expected, found: rows }));
+        }
+        let more = values.len() / rows;
+        py.detach(|| {
+            let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+            inner.check_room(u64::from(first), self.rows)?;
+            inner.check_numbers(u64::from(first) + more as u64)
+        })?;
+        let progress = Progress { callback: None, total: values.len() / rows };
+        attended(py, &progress, |watch| {
+            let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+            let mut added = 0;
+            for (at, block) in values.chunks(rows * 4096).enumerate().take_while(|_| watch.goes_on()) {
+                let numbered = (first + (at * 4096) as u32..).zip(block.chunks_exact(rows));
+                let signed: Vec<(DocNumber, sameish::Signature)> = numbered
+                    .filter_map(|(doc, row)| Some((DocNumber(doc), sameish::Signature::from_rows(row).ok()?)))
+                    .collect();
+                inner.index.insert_all(signed.iter().map(|(doc, signature)| (*doc, signature)))?;
+                added += signed.len();
+            }
+            Ok(added)
+        })?
+        .map_err(refused)
+    }
+
+    /// Takes a document out; tells whether it was there.
+    fn remove(&self, py: Python<'_>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let doc = document(doc)?;
+        Ok(py.detach(|| self.inner.write().unwrap_or_else(PoisonError::into_inner).index.remove(doc)))
+    }
+
+    /// All documents that share a band with the signature and whose estimated similarity is at least the threshold, the
+    /// most similar first.
+    #[pyo3(signature = (signature, threshold=0.8))]
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        signature: &Bound<'_, PyAny>,
+        threshold: f64,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (given, threshold) = (Given::read(signature)?, check_threshold(threshold)?);
+        let found = py.detach(|| {
+            let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+            inner.check(&given)?;
+            inner.index.search(&given.signature, threshold).map_err(refused)
+        });
+        BandIndex::near(py, found?)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.inner.read().unwrap_or_else(PoisonError::into_inner).index.len())
+    }
+
+    fn __contains__(&self, py: Python<'_>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let doc = document(doc)?;
+        let inner =
+            || self.inner.read().unwrap_or_else(PoisonError::into_inner).index.signature(doc).is_some();
+        Ok(py.detach(inner))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (count, rows) = self.bands(py);
+        format!("<BandIndex of {} documents, {count} bands of {rows} rows>", self.__len__(py))
+    }
+}

@@ -1,0 +1,102 @@
+//! What is given back?
+//!
+//! Named tuples of `sameish/_types.py`: they compare, pickle and become rows of a frame.
+
+use crate::ids;
+use pyo3::BoundObject;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyList, PyTuple, PyType};
+use sameish::{Group, Inserted, Match, MatchedPair, Spread};
+
+/// A class of `_types.py`, imported once.
+pub(crate) struct Class {
+    name: &'static str,
+    class: PyOnceLock<Py<PyType>>,
+}
+
+impl Class {
+    pub(crate) const fn new(name: &'static str) -> Class {
+        Class { name, class: PyOnceLock::new() }
+    }
+
+    /// One of them with these fields.
+    pub(crate) fn make<'py>(
+        &self,
+        py: Python<'py>,
+        fields: impl IntoPyObject<'py, Target = PyTuple, Error: Into<PyErr>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let fields = fields.into_pyobject(py).map_err(Into::into)?.into_bound();
+        self.class.import(py, "sameish._types", self.name)?.call1(fields)
+    }
+}
+
+static INSERTED: Class = Class::new("Inserted");
+static MATCH: Class = Class::new("Match");
+static PAIR: Class = Class::new("Pair");
+static CLUSTER: Class = Class::new("Cluster");
+
+pub(crate) fn inserted<'py>(py: Python<'py>, inserted: &Inserted) -> PyResult<Bound<'py, PyAny>> {
+    let cluster = inserted.cluster.map(|cluster| cluster.0);
+    INSERTED.make(py, (inserted.status.name(), inserted.replaced, cluster))
+}
+
+pub(crate) fn matched<'py>(py: Python<'py>, found: &Match) -> PyResult<Bound<'py, PyAny>> {
+    let Match { id, similarity, kind, verified, distance, facts, template } = found;
+    let id = ids::to_python(py, id)?;
+    MATCH.make(py, (id, *similarity, kind.name(), *verified, *distance, *facts, *template))
+}
+
+/// A pair that outlives the engine it was found in.
+pub(crate) struct OwnedPair {
+    pub(crate) a: sameish::DocId,
+    pub(crate) b: sameish::DocId,
+    similarity: f64,
+    kind: sameish::MatchKind,
+    verified: bool,
+    distance: Option<u32>,
+    facts: Option<f64>,
+    template: bool,
+}
+
+impl From<MatchedPair<'_>> for OwnedPair {
+    fn from(pair: MatchedPair<'_>) -> OwnedPair {
+        let MatchedPair { a, b, similarity, kind, verified, distance, facts, template } = pair;
+        OwnedPair { a: a.clone(), b: b.clone(), similarity, kind, verified, distance, facts, template }
+    }
+}
+
+/// Pairs, with ids as `named` gives them.
+pub(crate) fn pairs<'py>(
+    py: Python<'py>,
+    pairs: &[OwnedPair],
+    named: impl Fn(&sameish::DocId) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for pair in pairs {
+        let OwnedPair { a, b, similarity, kind, verified, distance, facts, template } = pair;
+        let (a, b) = (named(a)?, named(b)?);
+        list.append(
+            PAIR.make(py, (a, b, *similarity, kind.name(), *verified, *distance, *facts, *template))?,
+        )?;
+    }
+    Ok(list)
+}
+
+/// Groups, with ids as `named` gives them.
+pub(crate) fn clusters<'py>(
+    py: Python<'py>,
+    groups: &[Group],
+    named: impl Fn(&sameish::DocId) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for group in groups {
+        let members = group.members.iter().map(&named).collect::<PyResult<Vec<_>>>()?;
+        let (similarity, distance) = match group.spread {
+            Spread::MeanSimilarity(mean) => (Some(mean), None),
+            Spread::AverageDistance(mean) => (None, Some(mean)),
+        };
+        list.append(CLUSTER.make(py, (named(&group.center)?, members, similarity, distance))?)?;
+    }
+    Ok(list)
+}

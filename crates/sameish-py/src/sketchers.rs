@@ -1,0 +1,378 @@
+//! How are fingerprints and signatures made in Python?
+
+use crate::error::{refused, setting, wrong_type};
+use crate::numbers;
+use crate::settings;
+use crate::texts::{self, NotUtf8, Texts, utf8};
+use crate::work::{Progress, Watch, attended, spread, threads};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use sameish::{Engine, Fingerprint, SchemeId, Scratch};
+use std::sync::{Mutex, PoisonError};
+
+/// Texts that a thread takes at a time.
+const BLOCK: usize = 64;
+
+/// The 64-bit SimHash of a text under a preset that makes one: `wire` (the default), `articles` or `web`.
+///
+/// >>> import sameish
+/// >>> f"{sameish.simhash('Breaking news: Major earthquake hits city'):016x}"
+/// 'f10893b1083a30a2'
+#[pyfunction]
+#[pyo3(signature = (text, preset="wire"))]
+pub(crate) fn simhash(py: Python<'_>, text: &Bound<'_, PyAny>, preset: &str) -> PyResult<u64> {
+    let content = texts::content(text, "text")?;
+    let engine = settings::engine(Some(preset), None, None)?;
+    let print = py.detach(|| engine.sketch(&content, &mut Scratch::default()).simhash);
+    let print = print.ok_or_else(|| {
+        setting(format!("preset `{preset}` makes no fingerprints: choose `wire`, `articles` or `web`"))
+    })?;
+    Ok(print.as_u64())
+}
+
+/// In how many bits two fingerprints differ. Each is an integer or 16 hex digits.
+///
+/// >>> import sameish
+/// >>> sameish.hamming("a1b2c3d4e5f6a7b8", 0xa1b2c3d4e5f6a7b9)
+/// 1
+#[pyfunction]
+pub(crate) fn hamming(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<u32> {
+    Ok(numbers::fingerprint(a)?.distance(numbers::fingerprint(b)?))
+}
+
+/// Makes 64-bit fingerprints of texts, or of features that were hashed elsewhere.
+///
+/// >>> from sameish import SimHasher
+/// >>> hasher = SimHasher()
+/// >>> a, b = hasher.sketch("storm hits the coast"), hasher.sketch("STORM hits the coast")
+/// >>> a == b
+/// True
+/// >>> hasher.sketch_many(["storm hits the coast", ""]).tolist() == [a, 0]
+/// True
+#[pyclass(frozen, module = "sameish")]
+pub(crate) struct SimHasher {
+    engine: Engine,
+}
+
+#[pymethods]
+impl SimHasher {
+    #[new]
+    #[pyo3(signature = (*, shingle="words:1", tokenizer="unicode", hash="xxh3", weighting="frequency", stop_words=None))]
+    fn new(
+        py: Python<'_>,
+        shingle: &str,
+        tokenizer: &str,
+        hash: &str,
+        weighting: &str,
+        stop_words: Option<&str>,
+    ) -> PyResult<SimHasher> {
+        let simhash = PyDict::new(py);
+        simhash.set_item("shingle", shingle)?;
+        simhash.set_item("hash", hash)?;
+        simhash.set_item("weighting", weighting)?;
+        let keywords = text_settings(py, tokenizer, stop_words, 1)?;
+        keywords.set_item("simhash", simhash)?;
+        Ok(SimHasher { engine: settings::engine(Some("wire"), None, Some(&keywords))? })
+    }
+
+    /// The fingerprint of a text, or of tokens; 0 where there are no words.
+    fn sketch(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let content = texts::content(text, "text")?;
+        let sketches = py.detach(|| self.engine.sketch(&content, &mut Scratch::default()));
+        Ok(sketches.simhash.unwrap_or_default().as_u64())
+    }
+
+    /// The fingerprints of many texts, as an array of uint64; 0 for a null.
+    #[pyo3(signature = (texts, *, threads=None, progress=None))]
+    fn sketch_many<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let job = Job { engine: &self.engine, threads, progress };
+        let prints = job.fill(texts, 1, 0, |sketches, row: &mut [u64]| {
+            row[0] = sketches.simhash.unwrap_or_default().as_u64();
+        })?;
+        Ok(PyArray1::from_vec(py, prints))
+    }
+
+    /// The fingerprint of features that were hashed elsewhere, each as loud as its weight says.
+    #[staticmethod]
+    #[pyo3(signature = (features, weights=None))]
+    fn sketch_features(
+        py: Python<'_>,
+        features: &Bound<'_, PyAny>,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let features = numbers::many::<u64>(features, "features")?.items;
+        let Some(weights) = weights else {
+            return Ok(py.detach(|| sameish::SimHasher.sketch(&features)).as_u64());
+        };
+        let weights: Vec<f64> =
+            weights.extract().map_err(|_| wrong_type("weights must be a list or an array of numbers"))?;
+        numbers::same_length(("features", features.len()), ("weights", weights.len()))?;
+        let votes = features.into_iter().zip(weights);
+        py.detach(|| sameish::SimHasher.sketch_weighted(votes)).map(Fingerprint::as_u64).map_err(refused)
+    }
+
+    fn __repr__(&self) -> String {
+        let shingle = self.engine.config().simhash.as_ref().map(|simhash| simhash.shingle.to_string());
+        format!("<SimHasher of {}>", shingle.unwrap_or_default())
+    }
+}
+
+/// Makes MinHash signatures of texts, or of features that were hashed elsewhere.
+///
+/// >>> from sameish import MinHasher
+/// >>> hasher = MinHasher(rows=256)
+/// >>> a = hasher.sketch("the quick brown fox jumps over the lazy dog near the bank of the river")
+/// >>> b = hasher.sketch("the quick brown fox jumps over the lazy dog near the bank of the canal")
+/// >>> round(a.estimate(b), 1)
+/// 0.9
+/// >>> hasher.sketch_many(["one two three four", ""]).shape
+/// (2, 256)
+#[pyclass(frozen, module = "sameish")]
+pub(crate) struct MinHasher {
+    engine: Engine,
+}
+
+impl MinHasher {
+    fn rows(&self) -> usize {
+        self.engine.config().minhash.as_ref().map_or(0, |minhash| minhash.rows as usize)
+    }
+
+    fn scheme(&self) -> SchemeId {
+        self.engine.schemes().minhash.unwrap_or(SchemeId::from_u64(0))
+    }
+}
+
+#[pymethods]
+impl MinHasher {
+    #[new]
+    #[pyo3(signature = (rows=128, *, shingle="words:3", tokenizer="unicode", counting="set", stop_words=None, min_words=1))]
+    fn new(
+        py: Python<'_>,
+        rows: i64,
+        shingle: &str,
+        tokenizer: &str,
+        counting: &str,
+        stop_words: Option<&str>,
+        min_words: u32,
+    ) -> PyResult<MinHasher> {
+        let minhash = PyDict::new(py);
+        minhash.set_item("rows", rows)?;
+        minhash.set_item("shingle", shingle)?;
+        minhash.set_item("counting", counting)?;
+        // One band of one row fits every signature; nothing is looked up here.
+        let bands = PyDict::new(py);
+        bands.set_item("count", 1)?;
+        bands.set_item("rows", 1)?;
+        minhash.set_item("bands", bands)?;
+        let keywords = text_settings(py, tokenizer, stop_words, min_words)?;
+        keywords.set_item("minhash", minhash)?;
+        Ok(MinHasher { engine: settings::engine(Some("copies"), None, Some(&keywords))? })
+    }
+
+    /// How many rows a signature has.
+    #[getter(rows)]
+    fn rows_of(&self) -> usize {
+        self.rows()
+    }
+
+    /// The signature of a text, or of tokens; None where there are too few words.
+    fn sketch(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Option<Signature>> {
+        let content = texts::content(text, "text")?;
+        let sketches = py.detach(|| self.engine.sketch(&content, &mut Scratch::default()));
+        Ok(sketches.minhash.map(|inner| Signature { inner, scheme: self.scheme() }))
+    }
+
+    /// The signatures of many texts, as an array of uint32 with a row for each. A text with too few words, or a null, has
+    /// a row of nothing but 2**32 - 1, which is no signature and is refused wherever one is meant.
+    #[pyo3(signature = (texts, *, threads=None, progress=None))]
+    fn sketch_many<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        let rows = self.rows();
+        let job = Job { engine: &self.engine, threads, progress };
+        let all = job.fill(texts, rows, u32::MAX, |sketches, row: &mut [u32]| {
+            if let Some(signature) = &sketches.minhash {
+                row.copy_from_slice(signature.rows());
+            }
+        })?;
+        let texts = all.len() / rows;
+        PyArray1::from_vec(py, all).reshape([texts, rows])
+    }
+
+    /// The signature of features that were hashed well elsewhere; None where there are none.
+    fn sketch_features(&self, py: Python<'_>, features: &Bound<'_, PyAny>) -> PyResult<Option<Signature>> {
+        let features = numbers::many::<u64>(features, "features")?.items;
+        let hasher = sameish::MinHasher::new(self.rows() as u32).map_err(refused)?;
+        // Whoever hashed the features made another scheme.
+        let scheme = SchemeId::of(&format!("minhash 1 of given features, {} rows", self.rows()));
+        Ok(py.detach(|| hasher.sketch(&features)).map(|inner| Signature { inner, scheme }))
+    }
+
+    fn __repr__(&self) -> String {
+        let shingle = self.engine.config().minhash.as_ref().map(|minhash| minhash.shingle.to_string());
+        format!("<MinHasher of {} rows, {}>", self.rows(), shingle.unwrap_or_default())
+    }
+}
+
+/// A MinHash signature with the scheme that it was made under.
+#[pyclass(frozen, eq, hash, module = "sameish")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Signature {
+    pub(crate) inner: sameish::Signature,
+    pub(crate) scheme: SchemeId,
+}
+
+#[pymethods]
+impl Signature {
+    /// The rows, as an array of uint32.
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.inner.rows())
+    }
+
+    /// Names what determines the signature, in 16 hex digits.
+    #[getter]
+    fn scheme(&self) -> String {
+        self.scheme.to_string()
+    }
+
+    /// The share of equal rows: an estimate of the Jaccard similarity. Refused for signatures of different schemes.
+    fn estimate(&self, other: &Signature) -> PyResult<f64> {
+        if self.scheme != other.scheme {
+            let (expected, found) = (self.scheme, other.scheme);
+            return Err(refused(sameish::Error::SchemeMismatch { expected, found }));
+        }
+        self.inner.estimate(&other.inner).map_err(refused)
+    }
+
+    /// The stored form: four bytes a row, the lowest first.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.to_bytes())
+    }
+
+    /// The stored form in hex.
+    fn to_hex(&self) -> String {
+        self.inner.to_hex()
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.rows().len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Signature of {} rows, scheme {}>", self.inner.rows().len(), self.scheme)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Signature>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let Signature { inner, scheme } = slf.get();
+        let fields = (PyBytes::new(slf.py(), &inner.to_bytes()), scheme.as_u64()).into_pyobject(slf.py())?;
+        Ok((slf.get_type().getattr("_restore")?, fields))
+    }
+
+    /// What a pickle has.
+    #[staticmethod]
+    fn _restore(bytes: &[u8], scheme: u64) -> PyResult<Signature> {
+        let inner = sameish::Signature::from_bytes(bytes).map_err(refused)?;
+        Ok(Signature { inner, scheme: SchemeId::from_u64(scheme) })
+    }
+}
+
+fn text_settings<'py>(
+    py: Python<'py>,
+    tokenizer: &str,
+    stop_words: Option<&str>,
+    min_words: u32,
+) -> PyResult<Bound<'py, PyDict>> {
+    let keywords = PyDict::new(py);
+    keywords.set_item("tokenizer", tokenizer)?;
+    keywords.set_item("stop_words", stop_words)?;
+    keywords.set_item("min_words", min_words)?;
+    Ok(keywords)
+}
+
+/// Sketches of many texts.
+struct Job<'a, 'py> {
+    engine: &'a Engine,
+    threads: Option<usize>,
+    progress: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Job<'_, '_> {
+    /// A row of numbers for each text; `blank` where nothing was made.
+    fn fill<T: Copy + Default + Send + Sync>(
+        &self,
+        given: &Bound<'_, PyAny>,
+        columns: usize,
+        blank: T,
+        write: impl Fn(&sameish::Sketches, &mut [T]) + Sync + Send,
+    ) -> PyResult<Vec<T>> {
+        let hands = threads(self.threads)?;
+        let texts = Texts::read(given, "texts")?;
+        let raw = texts.raw("texts")?;
+        let progress = Progress { callback: self.progress, total: raw.len() };
+        let (rows, fault) = attended(given.py(), &progress, |watch| {
+            // Zeros cost nothing until they are written: many gigabytes must not hold up a signal.
+            let mut rows = vec![T::default(); raw.len() * columns];
+            let fault = Mutex::new(None);
+            let blocks = raw.chunks(BLOCK).zip(rows.chunks_mut(BLOCK * columns)).enumerate();
+            spread(hands, blocks, watch, |(i, (texts, rows)), scratch| {
+                let block = Block { engine: self.engine, first: i * BLOCK, texts };
+                rows.fill(blank);
+                if let Err(wrong) = block.sketch(scratch, watch, |at, sketches| {
+                    write(sketches, &mut rows[at * columns..][..columns]);
+                }) {
+                    keep_first(&fault, wrong);
+                }
+            });
+            (rows, fault.into_inner().unwrap_or_else(PoisonError::into_inner))
+        })?;
+        fault.map_or(Ok(rows), |(at, why): (usize, NotUtf8)| {
+            Err(why.raised(&format!("texts: item at position {at}")))
+        })
+    }
+}
+
+/// Of several faults the first is told, whatever the number of threads.
+pub(crate) fn keep_first<T>(slot: &Mutex<Option<(usize, T)>>, fault: (usize, T)) {
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if slot.as_ref().is_none_or(|(first, _)| fault.0 < *first) {
+        *slot = Some(fault);
+    }
+}
+
+struct Block<'a> {
+    engine: &'a Engine,
+    first: usize,
+    texts: &'a [texts::Raw<'a>],
+}
+
+impl Block<'_> {
+    fn sketch(
+        &self,
+        scratch: &mut Scratch,
+        watch: &Watch,
+        mut take: impl FnMut(usize, &sameish::Sketches),
+    ) -> Result<(), (usize, NotUtf8)> {
+        for (at, text) in self.texts.iter().enumerate() {
+            if !watch.goes_on() {
+                break;
+            }
+            let Some(text) = text else { continue };
+            let text = utf8(text).map_err(|why| (self.first + at, why))?;
+            take(at, &self.engine.sketch(text, scratch));
+        }
+        watch.add(self.texts.len());
+        Ok(())
+    }
+}

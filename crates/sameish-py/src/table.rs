@@ -1,0 +1,166 @@
+//! What may a corpus be?
+//!
+//! A list of texts, a column, or a table with a column of texts and perhaps ids and dates: of Arrow, pandas, Polars or a
+//! Parquet file.
+
+use crate::arrow;
+use crate::error::{setting, type_name, wrong_type};
+use crate::ids;
+use crate::numbers::same_length;
+use crate::texts::Texts;
+use arrow_array::ArrayRef;
+use pyo3::exceptions::PyImportError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use sameish::{DocId, Timestamp};
+
+/// Which columns have what. Ids and dates may also come as lists or columns of their own.
+pub(crate) struct Columns<'a, 'py> {
+    pub(crate) text: &'a str,
+    pub(crate) id: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) date: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Columns<'_, '_> {
+    /// Those that are known by name.
+    fn names(&self) -> Vec<String> {
+        let named = [self.id, self.date].into_iter().flatten();
+        let named = named.filter_map(|column| column.extract::<String>().ok());
+        std::iter::once(self.text.to_owned()).chain(named).collect()
+    }
+}
+
+/// A corpus, kept alive.
+pub(crate) struct Table<'py> {
+    pub(crate) texts: Texts<'py>,
+    /// Row numbers are the ids where there are none.
+    pub(crate) ids: Option<Vec<DocId>>,
+    pub(crate) dates: Option<Vec<Option<Timestamp>>>,
+}
+
+impl<'py> Table<'py> {
+    pub(crate) fn read(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
+        let data = &parquet(data, columns)?.unwrap_or_else(|| data.clone());
+        let chunks = match arrow::chunks(&narrowed(data, columns)?) {
+            // A frame of pandas where pyarrow is not installed: its columns are lists all the same.
+            Err(error) if error.is_instance_of::<PyImportError>(data.py()) => {
+                return Table::of_frame(data, columns);
+            }
+            chunks => chunks?,
+        };
+        match chunks {
+            Some(chunks) if arrow::is_table(&chunks) => Table::of_rows(&chunks, columns),
+            Some(chunks) => Table::of_column(Texts::columns(&chunks)?, columns),
+            None => Table::of_column(Texts::read(data, "texts")?, columns),
+        }
+    }
+
+    fn of_rows(chunks: &[ArrayRef], columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
+        let texts = Texts::columns(&arrow::column(chunks, columns.text)?)?;
+        let ids = columns.id.map(|id| match id.cast::<PyString>() {
+            Ok(name) => arrow::ids(&arrow::column(chunks, name.to_str()?)?),
+            Err(_) => ids::many(id),
+        });
+        let dates = columns.date.map(|date| match date.cast::<PyString>() {
+            Ok(name) => arrow::dates(&arrow::column(chunks, name.to_str()?)?),
+            Err(_) => ids::dates(date),
+        });
+        Ok(Table { texts, ids: ids.transpose()?, dates: dates.transpose()? })
+    }
+
+    fn of_frame(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
+        let column = |name: &Bound<'py, PyAny>| match name.is_instance_of::<PyString>() {
+            true => data.get_item(name),
+            false => Ok(name.clone()),
+        };
+        let texts = Texts::read(&data.get_item(columns.text)?, "texts")?;
+        let ids = columns.id.map(|id| ids::many(&column(id)?)).transpose()?;
+        let dates = columns.date.map(|date| ids::dates(&column(date)?)).transpose()?;
+        Ok(Table { texts, ids, dates })
+    }
+
+    fn of_column(texts: Texts<'py>, columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
+        for (what, given) in [("id", columns.id), ("date", columns.date)] {
+            if given.is_some_and(|given| given.is_instance_of::<PyString>()) {
+                return Err(wrong_type(format!(
+                    "`{what}` names a column, but the texts are no table: give a list or a column of them"
+                )));
+            }
+        }
+        let ids = columns.id.map(ids::many).transpose()?;
+        let dates = columns.date.map(ids::dates).transpose()?;
+        Ok(Table { texts, ids, dates })
+    }
+
+    /// Refuses ids and dates that are not as many as texts, and ids that repeat.
+    pub(crate) fn check(&self, texts: usize) -> PyResult<()> {
+        if let Some(ids) = &self.ids {
+            same_length(("texts", texts), ("ids", ids.len()))?;
+            ids::distinct(ids)?;
+        }
+        self.dates.as_ref().map_or(Ok(()), |dates| same_length(("texts", texts), ("dates", dates.len())))
+    }
+
+    /// The id of a row, as the engine has it, in Python.
+    pub(crate) fn named(&self, py: Python<'py>, id: &DocId) -> PyResult<Bound<'py, PyAny>> {
+        match (id, &self.ids) {
+            (DocId::Number(row), Some(ids)) => {
+                let id = ids.get(*row as usize).ok_or_else(|| setting("a row that is not there"))?;
+                ids::to_python(py, id)
+            }
+            _ => ids::to_python(py, id),
+        }
+    }
+}
+
+/// The table in a Parquet file, if the data is the path of one: a path object, or a str that ends as such paths do.
+fn parquet<'py>(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let named =
+        |path: &str| [".parquet", ".pq"].iter().any(|suffix| path.to_ascii_lowercase().ends_with(suffix));
+    let is_path = match data.cast::<PyString>() {
+        Ok(path) => path.to_str().is_ok_and(named),
+        Err(_) => data.hasattr("__fspath__")?,
+    };
+    if !is_path {
+        return Ok(None);
+    }
+    data.py().import("sameish._parquet")?.getattr("read")?.call1((data, columns.names())).map(Some)
+}
+
+/// Only the columns that are read, so that no other has to be made into Arrow's form.
+fn narrowed<'py>(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    let has = |name: &str| data.hasattr(name).unwrap_or(false);
+    if !has("columns") || !(has("__arrow_c_stream__") || has("__arrow_c_array__")) {
+        return Ok(data.clone());
+    }
+    let names = columns.names();
+    let there = data.getattr("column_names").or_else(|_| data.getattr("columns"))?;
+    let there = there.try_iter()?.map(|name| Ok(name?.str()?.to_string())).collect::<PyResult<Vec<_>>>()?;
+    if let Some(missing) = names.iter().find(|name| !there.contains(name)) {
+        return Err(arrow::no_column(missing, &there));
+    }
+    match has("select") {
+        true => data.call_method1("select", (names,)),
+        false => data.get_item(names),
+    }
+}
+
+/// The rows of some data, of the same kind.
+pub(crate) fn take<'py>(data: &Bound<'py, PyAny>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let has = |name: &str| data.hasattr(name).unwrap_or(false);
+    if has("iloc") {
+        return data.getattr("iloc")?.get_item(rows);
+    }
+    if has("take") && has("schema") || has("take") && has("chunks") || has("take") && has("buffers") {
+        return data.call_method1("take", (rows,));
+    }
+    if has("__arrow_c_stream__") || has("__array__") {
+        return data.get_item(rows);
+    }
+    let rows: Vec<usize> = rows.extract()?;
+    let items = rows.into_iter().map(|row| data.get_item(row));
+    let items = items
+        .collect::<PyResult<Vec<_>>>()
+        .map_err(|error| wrong_type(format!("rows can not be taken from {}: {error}", type_name(data))))?;
+    Ok(pyo3::types::PyList::new(data.py(), items)?.into_any())
+}

@@ -1,0 +1,297 @@
+"""The engine: documents in, matches out, and back from a file."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sameish
+
+TEXT = "The council voted on Monday to close the old bridge over the river for repairs until next spring, said the mayor."
+ALIKE = TEXT.replace("Monday", "Tuesday")
+OTHER = "Markets were calm on Friday while traders waited for figures about jobs in the north of the country."
+
+
+@pytest.fixture
+def engine():
+    engine = sameish.Engine("copies", threshold=0.6)
+    engine.add_many(["a", "b", 3], [TEXT, OTHER, ALIKE])
+    return engine
+
+
+def test_finds_by_text_and_by_id(engine):
+    found = engine.search(TEXT)
+    assert [match.id for match in found] == ["a", 3]
+    assert found[0] == sameish.Match("a", 1.0, "exact", True, None, 1.0, False)
+    assert [match.id for match in engine.search_id("a")] == [3]
+    assert engine.search(TEXT, limit=1) == found[:1]
+    assert engine.search(TEXT, min_similarity=0.9) == found[:1]
+
+
+def test_holds_documents_by_typed_ids(engine):
+    assert len(engine) == 3 and "a" in engine and 3 in engine and "3" not in engine
+    assert engine.remove(3) is True and engine.remove(3) is False
+    assert engine.add("a", OTHER).replaced is True
+    engine.add(2**64 - 1, TEXT)
+    engine.add(-(2**63), TEXT)
+    assert {match.id for match in engine.search(TEXT)} == {2**64 - 1, -(2**63)}
+
+
+def test_pairs_and_clusters(engine):
+    assert [(p.a, p.b) for p in engine.pairs()] == [("a", 3)]
+    assert engine.pairs(limit=0) == []
+    # Another day is another fact: a form that was filled in again, which the preset does not group.
+    assert engine.pairs()[0].template is True
+    assert [c.members for c in engine.clusters()] == [["a"], ["b"], [3]]
+    merging = sameish.Engine("copies", threshold=0.6, templates="merge")
+    merging.add_many(["a", "b", 3], [TEXT, OTHER, ALIKE])
+    clusters = merging.clusters()
+    assert [c.members for c in clusters] == [["a", 3], ["b"]]
+    assert clusters[1].mean_similarity == 1.0
+
+
+def test_tokens_instead_of_text(engine):
+    engine.add("tokens", TEXT.lower().replace(",", "").replace(".", "").split())
+    assert "tokens" in [match.id for match in engine.search(TEXT)]
+
+
+def test_settings_by_keyword_section_text_and_mapping():
+    by_keyword = sameish.Engine("copies", threshold=0.7, stop_words=None, minhash={"rows": 64})
+    by_text = sameish.Engine(config='[matching]\nthreshold = 0.7\n[minhash]\nrows = 64')
+    by_mapping = sameish.Engine(config={"matching": {"threshold": 0.7}, "minhash": {"rows": 64}})
+    assert by_keyword.config == by_text.config == by_mapping.config
+    assert "threshold = 0.7" in by_keyword.config and "rows = 64" in by_keyword.config
+    assert sameish.Engine("wire").expected_recall is None
+    assert by_keyword.expected_recall >= 0.99
+    assert "bands" not in sameish.Engine("headlines", minhash={"bands": None}).config
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: sameish.Engine("nonsense"), "no preset is named `nonsense`: choose one of"),
+        (lambda: sameish.Engine(threshold=float("nan")), "must be"),
+        (lambda: sameish.Engine(threshold=1.1), "`matching.threshold` is 1.1"),
+        (lambda: sameish.Engine(minhash={"rows": 0}), "`minhash.rows` is 0"),
+        (lambda: sameish.Engine(minhash={"rows": 10**9}), "`minhash.rows` is 1000000000"),
+        (lambda: sameish.Engine(minhash={"bands": {"count": 0, "rows": 5}}), "must be"),
+        (lambda: sameish.Engine(config="threshold = "), "config: "),
+        (lambda: sameish.Engine(matching={"treshold": 1}), "unknown field `treshold`"),
+        (lambda: sameish.Corpus(3, 3), "must be less than the 3 blocks"),
+        (lambda: sameish.Corpus(65, 3), "`blocks.total` is 65: must be 1 to 64"),
+        (lambda: sameish.HammingIndex(65), "`radius` is 65: must be 0 to 64"),
+        (lambda: sameish.MinHasher(0), "`minhash.rows` is 0"),
+        (lambda: sameish.MinHasher(shingle="words:0"), "words:0"),
+        (lambda: sameish.BandIndex(128, bands=(0, 4)), "must be"),
+        (lambda: sameish.BandIndex(128, bands=(100, 4)), "must be"),
+        (lambda: sameish.BandIndex(128, threshold=float("inf")), "must be"),
+        (lambda: sameish.SdrEncoder(100, 5, 0.1), "must be"),
+        (lambda: sameish.SdrEncoder(100, 101), "must be"),
+        (lambda: sameish.SimHasher.sketch_features([1], [float("nan")]), "weight NaN"),
+        (lambda: sameish.SimHasher.sketch_features([1], [-1.0]), "weight -1"),
+        (lambda: sameish.SimHasher.sketch_features([1, 2], [1.0]), "must be as many"),
+        (lambda: sameish.Engine("copies").search(TEXT, limit=0), "`limit` is 0"),
+        (lambda: sameish.Engine("copies").search(TEXT, min_similarity=2), "`min_similarity` is 2"),
+        (lambda: sameish.compare(TEXT, OTHER, min_tokens=0), "`min_tokens` is 0"),
+        (lambda: sameish.dedup([], keep="best"), "must be `first`, `longest` or `newest`"),
+        (lambda: sameish.MinHasher().sketch_many([], threads=0), "`threads` is 0"),
+    ],
+)
+def test_senseless_settings_are_refused(make, message):
+    with pytest.raises(sameish.SettingError) as caught:
+        make()
+    assert message in str(caught.value)
+    assert isinstance(caught.value, sameish.Error) and isinstance(caught.value, ValueError)
+
+
+def test_unknown_keywords_and_ids(engine):
+    with pytest.raises(TypeError, match="no setting is named `treshold`: there are `threshold`"):
+        sameish.Engine(treshold=0.7)
+    with pytest.raises(KeyError) as caught:
+        engine.search_id("nobody")
+    assert isinstance(caught.value, sameish.UnknownId) and "nobody" in str(caught.value)
+
+
+def test_compare_gives_places_for_slices():
+    a = "Große Brücke 東京: the council voted on Monday to close the bridge."
+    b = "Ja — the council voted on Monday to close the bridge, 東京"
+    comparison = sameish.compare(a, b)
+    assert [a[p.a_start : p.a_end] for p in comparison.passages] == ["the council voted on Monday to close the bridge"]
+    assert [b[p.b_start : p.b_end] for p in comparison.passages] == ["the council voted on Monday to close the bridge"]
+    assert sameish.compare(TEXT, TEXT).match_type == "exact"
+    assert sameish.compare(TEXT, "").too_short is True
+    assert sameish.Engine("copies").compare(a, b) == comparison
+
+
+@pytest.mark.parametrize("preset", ["wire", "articles", "sdr", "headlines", "web", "copies"])
+def test_saves_and_loads(preset, tmp_path, texts):
+    engine = sameish.Engine(preset)
+    engine.add_many(list(texts), list(texts.values()))
+    path = tmp_path / "engine.sameish"
+    engine.save(path)
+    again = sameish.Engine.load(str(path))
+    assert again.config == engine.config and len(again) == len(texts)
+    for other in (again, pickle.loads(pickle.dumps(engine)), sameish.Engine.from_bytes(engine.to_bytes())):
+        assert other.pairs() == engine.pairs()
+        assert other.clusters() == engine.clusters()
+        for text in texts.values():
+            assert other.search(text) == engine.search(text)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["engine.sameish"]
+
+
+def test_damaged_files_are_refused_and_old_ones_stay(tmp_path, engine):
+    whole = engine.to_bytes()
+    path = tmp_path / "engine.sameish"
+    for wrong in [b"", b"PAR1", whole[:-1], whole[: len(whole) // 2], whole[:9], whole + b"\0"]:
+        path.write_bytes(wrong)
+        with pytest.raises(sameish.CorruptFile, match="at byte"):
+            sameish.Engine.load(path)
+    for at in range(12, len(whole), max(1, len(whole) // 97)):
+        with pytest.raises(sameish.CorruptFile):
+            sameish.Engine.from_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    with pytest.raises(sameish.VersionError, match="format version 9"):
+        sameish.Engine.from_bytes(whole[:8] + b"\x09" + whole[9:])
+    with pytest.raises(FileNotFoundError):
+        sameish.Engine.load(tmp_path / "nowhere")
+    with pytest.raises(OSError):
+        engine.save(tmp_path / "no" / "folder")
+    path.write_bytes(b"old")
+    with pytest.raises(OSError):
+        engine.save(tmp_path)  # a folder
+    assert path.read_bytes() == b"old"
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, engine):
+    """A limit on the size of files stands for a full disk."""
+    import subprocess
+    import sys
+
+    path = tmp_path / "engine.sameish"
+    engine.save(path)
+    old = path.read_bytes()
+    code = (
+        "import resource, signal, sameish, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "engine = sameish.Engine.load(sys.argv[1]); engine.add('more', 'word ' * 50)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))\n"
+        "try: engine.save(sys.argv[1])\n"
+        "except OSError: sys.exit(7)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(path)]).returncode == 7
+    assert path.read_bytes() == old and len(list(tmp_path.iterdir())) == 1
+
+
+DOCS = st.lists(
+    st.tuples(st.integers(0, 6), st.lists(st.sampled_from("storm hits coast bridge closed market 42".split()), max_size=9)),
+    max_size=15,
+)
+
+
+@given(DOCS, st.sampled_from(["wire", "headlines", "copies", "articles"]))
+@settings(max_examples=150)
+def test_one_by_one_as_many_at_once(docs, preset):
+    one, many = sameish.Engine(preset), sameish.Engine(preset)
+    latest = {id_: " ".join(words) for id_, words in docs}
+    for id_, text in latest.items():
+        one.add(id_, text)
+    short = many.add_many(list(latest), list(latest.values()), threads=2)
+    assert short == sum(one.sketch(text).status == "too_short" for text in latest.values())
+    assert one.pairs() == many.pairs() and one.clusters() == many.clusters()
+    again = sameish.Engine.from_bytes(many.to_bytes())
+    assert again.pairs() == one.pairs() and again.clusters() == one.clusters()
+
+
+def test_sdr_encoder():
+    encoder = sameish.SdrEncoder(400, active_bits=21)
+    sky, sun = encoder.encode("The sky is beautiful today"), encoder.encode("The sun is beautiful today")
+    assert sky.sparse.dtype == np.uint32 and len(sky.sparse) == 21 and sky.dense.dtype == np.bool_
+    assert np.flatnonzero(sky.dense).tolist() == sky.sparse.tolist()
+    assert sky.overlap(sun) == len(set(sky.sparse.tolist()) & set(sun.sparse.tolist())) > 5
+    assert encoder.encode("the sky is beautiful today".split()) == sky != sun
+    assert sameish.Sdr(400, sky.sparse) == sky and hash(sameish.Sdr(400, sky.sparse)) == hash(sky)
+    with pytest.raises(sameish.SchemeMismatch):
+        sky.overlap(sameish.Sdr(401, [1]))
+    with pytest.raises(sameish.SettingError, match="must be at most"):
+        sameish.Sdr(2**32 - 1, [])
+    weighted = sameish.SdrEncoder(
+        400, sparsity=0.05, case_sensitivity=True, token_similarity=True, vocabulary={"sky": 3}, encode_orphans=True,
+        excludes=["is"], frequency_floor=0, frequency_ceiling=9,
+    )
+    assert weighted.active_bits == 20 and weighted.encode("Sky is sky") != sky
+
+
+def test_signatures_of_other_schemes_are_refused():
+    text = "one two three four five six"
+    words, chars = sameish.MinHasher(64), sameish.MinHasher(64, shingle="chars:5")
+    for other in (chars.sketch(text), sameish.MinHasher(65).sketch(text), words.sketch_features([1, 2, 3])):
+        with pytest.raises(sameish.SchemeMismatch):
+            words.sketch(text).estimate(other)
+    index = sameish.BandIndex(64)
+    index.insert(0, words.sketch(text))
+    with pytest.raises(sameish.SchemeMismatch):
+        index.insert(1, chars.sketch(text))
+    with pytest.raises(sameish.Error):
+        index.search(np.full(64, 2**32 - 1, dtype=np.uint32))
+    with pytest.raises(sameish.Error):
+        index.search(np.array([], dtype=np.uint32))
+    assert words.sketch("") is None
+
+
+def test_band_index():
+    hasher = sameish.MinHasher(128)
+    texts = [TEXT, OTHER, "", ALIKE]
+    index = sameish.BandIndex(128, threshold=0.5, recall=0.999)
+    assert index.insert_bulk(hasher.sketch_many(texts)) == 3
+    assert len(index) == 3 and 2 not in index and 3 in index
+    assert [near.doc for near in index.search(hasher.sketch(TEXT), 0.4)] == [0, 3]
+    assert index.search(hasher.sketch(TEXT), 0.99) == [sameish.Near(0, 1.0)]
+    assert index.remove(0) and not index.remove(0)
+    assert index.probability(0.5) >= 0.999
+    # Room is kept for all numbers below, so far beyond what is there is refused rather than tried.
+    for far in (2**32 - 1, 2**28):
+        with pytest.raises(sameish.NumberError, match="densely"):
+            index.insert(far, hasher.sketch(TEXT))
+        with pytest.raises(sameish.NumberError, match="densely"):
+            index.insert_bulk(hasher.sketch_many([TEXT]), first=far)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sameish.SdrEncoder(400, 21).encode("The sky is beautiful"),
+        lambda: sameish.MinHasher(16).sketch("one two three four"),
+        lambda: sameish.compare(TEXT, ALIKE),
+        lambda: sameish.Engine("copies").add("a", TEXT),
+    ],
+)
+def test_pickles_come_back_equal(make):
+    thing = make()
+    assert pickle.loads(pickle.dumps(thing)) == thing
+
+
+def test_pickled_indexes_answer_alike():
+    corpus = sameish.Corpus(6, 3)
+    corpus.insert_bulk([1, 2, 2**64 - 1])
+    again = pickle.loads(pickle.dumps(corpus))
+    assert again.to_array().tolist() == corpus.to_array().tolist() and again.diff_bits == 3
+    index = sameish.HammingIndex(2)
+    index.insert(5, 1)
+    assert pickle.loads(pickle.dumps(index)).find_all(4) == index.find_all(4)
+
+
+@given(st.binary(max_size=60))
+@settings(max_examples=300)
+def test_hostile_pickles_are_refused(data):
+    for restore in (
+        lambda: sameish.Sdr._restore(100, data),
+        lambda: sameish.Signature._restore(data, 0),
+        lambda: sameish.Corpus._restore(6, 3, data),
+        lambda: sameish.HammingIndex.from_bytes(data),
+        lambda: sameish.Engine.from_bytes(data),
+    ):
+        try:
+            restore()
+        except sameish.Error:
+            pass

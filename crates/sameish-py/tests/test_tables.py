@@ -1,0 +1,206 @@
+"""A corpus may be a list, a column or a table: the answer is the same."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sameish
+
+TEXTS = [
+    "The council voted on Monday to close the old bridge over the river for repairs until next spring.",
+    "Markets were calm on Friday while traders waited for figures about jobs in the north.",
+    "The council voted on Monday to close the old bridge over the river for repairs until next spring!",
+    "Größe und 東京 sind Wörter, die nicht in ASCII stehen, und das ist gut so für alle.",
+    "",
+    "The council voted on Monday to close the old bridge over the river for repairs until next summer.",
+]
+IDS = ["a", "b", "c", "d", "e", "f"]
+DATES = ["2024-01-01", "2024-01-02", "2024-03-01", None, "2024-01-05", "2024-02-01T12:00:00Z"]
+OPTIONS = {"threshold": 0.7}
+
+
+def tables():
+    table = pa.table({"body": TEXTS, "key": IDS, "when": DATES, "other": [[i] for i in range(6)]})
+    yield "pyarrow", table
+    yield "large", table.set_column(0, "body", pa.array(TEXTS, pa.large_utf8()))
+    yield "views", table.set_column(0, "body", pa.array(TEXTS, pa.string_view()))
+    yield "chunks", pa.concat_tables([table.slice(0, 2), table.slice(2, 1), table.slice(3)])
+    yield "batch", table.to_batches()[0]
+    yield "reader", pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=2))
+    yield "pandas", pd.DataFrame({"body": TEXTS, "key": IDS, "when": DATES, "other": [object()] * 6})
+    yield "polars", pl.DataFrame({"body": TEXTS, "key": IDS, "when": DATES, "other": [[1]] * 6})
+
+
+@pytest.mark.parametrize("name", [name for name, _ in tables()])
+def test_tables(name):
+    def table():
+        return dict(tables())[name]
+
+    found = sameish.dedup(table(), text="body", id="key", **OPTIONS)
+    assert found.kept.tolist() == [0, 1, 3, 4] and found.removed.tolist() == [2, 5]
+    assert found.centers.tolist() == [0, 1, 0, 3, 4, 0]
+    assert [cluster.members for cluster in found.clusters] == [["a", "c", "f"]]
+    assert [(p.a, p.b) for p in sameish.pairs(table(), text="body", id="key", **OPTIONS)] == [
+        ("a", "c"), ("a", "f"), ("c", "f"),
+    ]
+    newest = sameish.dedup(table(), text="body", id="key", date="when", keep="newest", **OPTIONS)
+    assert newest.removed.tolist() == [0, 5]
+    with pytest.raises(sameish.SettingError, match="no column is named `nope`: there are"):
+        sameish.dedup(table(), text="nope")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        TEXTS,
+        tuple(TEXTS),
+        (text for text in TEXTS),
+        pa.array(TEXTS),
+        pa.array(TEXTS, pa.large_utf8()),
+        pa.array(TEXTS, pa.string_view()),
+        pa.chunked_array([TEXTS[:2], TEXTS[2:]]),
+        pa.array(["x", *TEXTS, "y"]).slice(1, 6),
+        pd.Series(TEXTS),
+        pd.Series(TEXTS, dtype=object),
+        pl.Series(TEXTS),
+        np.array(TEXTS, dtype=object),
+    ],
+    ids=lambda column: type(column).__module__.split(".")[0] + "." + type(column).__name__,
+)
+def test_columns(column):
+    found = sameish.dedup(column, **OPTIONS)
+    assert found.kept.tolist() == [0, 1, 3, 4]
+    # A generator is spent, and pyarrow itself can not take rows of views.
+    if not hasattr(column, "__next__") and getattr(column, "type", None) != pa.string_view():
+        assert list(found.take(column)) == [TEXTS[i] for i in (0, 1, 3, 4)] or [
+            str(value) for value in found.take(column)
+        ] == [TEXTS[i] for i in (0, 1, 3, 4)]
+        assert (sameish.MinHasher().sketch_many(column) == sameish.MinHasher().sketch_many(TEXTS)).all()
+
+
+def test_rows_that_stay_are_of_the_kind_that_came():
+    for name, table in tables():
+        if name in ("reader", "views"):
+            continue
+        found = sameish.dedup(table, text="body", **OPTIONS)
+        taken = found.take(table)
+        assert type(taken) is type(table) and len(taken) == 4
+    with pytest.raises(sameish.SettingError, match="must be the 6"):
+        found.take(["too", "few"])
+
+
+def test_nulls_are_texts_without_words():
+    column = pa.array([TEXTS[0], None, TEXTS[2], None])
+    assert sameish.dedup(column, **OPTIONS).kept.tolist() == [0, 1, 3]
+    assert sameish.SimHasher().sketch_many(column)[1] == 0
+    rows = sameish.MinHasher().sketch_many(column)
+    assert (rows[1] == 2**32 - 1).all() and not (rows[0] == 2**32 - 1).all()
+    assert sameish.dedup(pa.array([None, None], pa.null())).kept.tolist() == [0, 1]
+
+
+def test_nothing_at_all():
+    empty = pa.table({"text": pa.array([], pa.utf8())})
+    for data in ([], pa.array([], pa.utf8()), empty, pd.DataFrame({"text": []}, dtype=str), pl.DataFrame({"text": []}, schema={"text": pl.String})):
+        found = sameish.dedup(data)
+        assert len(found) == 0 and found.kept.tolist() == [] and found.summary["largest_cluster"] == 0
+        assert sameish.pairs(data) == [] and sameish.cluster(data) == []
+    assert sameish.MinHasher(16).sketch_many([]).shape == (0, 16)
+
+
+def test_columns_of_other_types_are_refused():
+    for column in (pa.array([1, 2]), pa.array([b"x"]), pa.array(["x"]).dictionary_encode()):
+        with pytest.raises(sameish.WrongType, match="must be of strings"):
+            sameish.MinHasher().sketch_many(column)
+    with pytest.raises(sameish.WrongType, match="is a table"):
+        sameish.MinHasher().sketch_many(pa.table({"text": TEXTS}))
+    with pytest.raises(sameish.WrongType, match="names a column, but"):
+        sameish.dedup(TEXTS, id="key")
+    with pytest.raises(sameish.SettingError, match="must be as many"):
+        sameish.dedup(TEXTS, id=[1, 2])
+    with pytest.raises(sameish.SettingError, match="occurs at positions 0 and 1"):
+        sameish.dedup(["a", "b"], id=[1, 1])
+
+
+def test_ids_and_dates_of_every_type():
+    for ids in ([1, -5, "x"], pa.array([3, 4, 5], pa.int8()), pa.array([2**64 - 1, 0, 1], pa.uint64()), pl.Series(["p", "q", "r"])):
+        clusters = sameish.cluster(["one two three four"] * 3, id=ids)
+        expected = ids if isinstance(ids, list) else ids.to_pylist() if hasattr(ids, "to_pylist") else ids.to_list()
+        assert clusters[0].members == expected
+    moments = [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-03"), pd.Timestamp("2024-01-02")]
+    for dates in (
+        ["2024-01-01", "2024-01-03", "2024-01-02"],
+        pa.array(moments, pa.timestamp("s")), pa.array(moments, pa.timestamp("ms")), pa.array(moments, pa.timestamp("us")),
+        pa.array(moments, pa.timestamp("ns", "UTC")), pa.array(moments, pa.date32()), pl.Series(moments),
+    ):
+        found = sameish.dedup(["one two three four"] * 3, date=dates, keep="newest")
+        assert found.kept.tolist() == [1]
+        assert sameish.cluster(["one two three four"] * 3, preset="wire", date=dates)[0].members == [1, 2, 0]
+    with pytest.raises(sameish.SettingError, match="date at position 0"):
+        sameish.dedup(["a"], date=["yesterday"])
+    with pytest.raises(sameish.SettingError, match="pass `date` too"):
+        sameish.dedup(["a"], keep="newest")
+
+
+def test_the_longest_stays():
+    texts = [TEXTS[0], TEXTS[0] + " More was said later that day.", TEXTS[1]]
+    assert sameish.dedup(texts, keep="longest", **OPTIONS).kept.tolist() == [1, 2]
+
+
+WORD = st.sampled_from("storm hits the coast bridge closed market opened 42 now".split())
+
+
+@given(st.lists(st.lists(WORD, max_size=10).map(" ".join), max_size=20), st.sampled_from(["wire", "headlines", "copies", "articles", "web"]))
+@settings(max_examples=200)
+def test_as_an_engine_for_every_number_of_threads(texts, preset):
+    engine = sameish.Engine(preset)
+    engine.add_many(range(len(texts)), texts)
+    for threads in (1, 3):
+        assert sameish.pairs(texts, preset=preset, threads=threads) == engine.pairs()
+        assert sameish.cluster(texts, preset=preset, threads=threads) == engine.clusters()
+        found = sameish.dedup(texts, preset=preset, threads=threads)
+        rows = set(range(len(texts)))
+        assert set(found.kept.tolist()) | set(found.removed.tolist()) == rows and found.mask.sum() == len(found.kept)
+        # Whoever goes matches the one that stays for it.
+        matched = {(p.a, p.b) for p in engine.pairs()}
+        for row in found.removed.tolist():
+            center = int(found.centers[row])
+            assert center in found.kept.tolist() and (center, row) in matched
+
+
+def test_text_is_not_copied():
+    """A column of 64 MB is looked at within a few more."""
+    import resource
+
+    column = pa.array(["word " * 200_000] * 64)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert before * 1024 > 64_000_000
+    sameish.MinHasher(16).sketch_many(column, threads=1)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 32_000, f"{grown} kB"
+
+
+def test_parquet_files_and_folders(tmp_path):
+    import pyarrow.parquet as pq
+
+    table = dict(tables())["pyarrow"]
+    one, folder = tmp_path / "one.parquet", tmp_path / "many"
+    pq.write_table(table, one)
+    folder.mkdir()
+    pq.write_table(table.slice(0, 4), folder / "0.parquet")
+    pq.write_table(table.slice(4), folder / "1.parquet")
+    for path in (one, str(one), folder):
+        found = sameish.dedup(path, text="body", id="key", date="when", **OPTIONS)
+        assert found.kept.tolist() == [0, 1, 3, 4] and found.clusters[0].members == ["a", "c", "f"]
+    with pytest.raises(sameish.SettingError, match="no column is named `text`: there are `body`"):
+        sameish.dedup(one)
+    with pytest.raises(FileNotFoundError):
+        sameish.dedup(tmp_path / "nowhere.parquet")
+    one.write_bytes(one.read_bytes()[:-20])
+    with pytest.raises(sameish.ParquetError, match="not a Parquet file that can be read"):
+        sameish.dedup(one)
+    with pytest.raises(sameish.WrongType, match="single str"):
+        sameish.dedup("just a text")

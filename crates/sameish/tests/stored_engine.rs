@@ -1,0 +1,113 @@
+//! An engine that was stored answers as before, and what was damaged is refused.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use sameish::{Document, Engine, Error, Linkage, Preset, Scratch, SearchOptions};
+use std::ops::ControlFlow;
+
+const WORDS: [&str; 12] = [
+    "harbor", "bridge", "storm", "council", "market", "closed", "opened", "three", "spring", "river", "2024",
+    "Vael",
+];
+
+fn document(id: usize, words: &[usize]) -> Document {
+    let text: Vec<&str> = words.iter().map(|&word| WORDS[word % WORDS.len()]).collect();
+    let mut document = Document::new(id as u64, text.join(" "));
+    if id % 3 == 1 {
+        document.id = format!("text {id}").as_str().into();
+    }
+    document.published_at = Some(format!("2024-01-{:02}T00:00:00.000000001Z", id % 28 + 1));
+    document
+}
+
+/// Everything that can be asked.
+fn answers(engine: &Engine, documents: &[Document]) -> String {
+    let mut scratch = Scratch::default();
+    let mut pairs = Vec::new();
+    engine.pairs(|pair| {
+        pairs.push(format!("{pair:?}"));
+        ControlFlow::Continue(())
+    });
+    let found: Vec<_> = documents
+        .iter()
+        .map(|document| {
+            (
+                engine.search(&document.content, SearchOptions::default(), &mut scratch),
+                engine.search_id(&document.id, SearchOptions::default()),
+            )
+        })
+        .collect();
+    format!("{:?} {} {pairs:?} {found:?} {:?}", engine.digest(), engine.len(), engine.groups())
+}
+
+fn filled(preset: Preset, linkage: Option<Linkage>, documents: &[Document]) -> Engine {
+    let mut config = preset.config();
+    config.matching.linkage = linkage.unwrap_or(config.matching.linkage);
+    let mut engine = Engine::new(config).unwrap();
+    let mut scratch = Scratch::default();
+    documents.iter().for_each(|document| _ = engine.insert(document, &mut scratch).unwrap());
+    for document in documents.iter().step_by(5) {
+        engine.remove(&document.id);
+    }
+    engine
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_stored_engine_answers_as_before(
+        texts in prop::collection::vec(prop::collection::vec(0usize..12, 0..12), 0..30),
+        preset in prop::sample::select(Preset::ALL.to_vec()),
+        linkage in prop::sample::select(vec![
+            None, Some(Linkage::Greedy), Some(Linkage::Components), Some(Linkage::Cohesive), Some(Linkage::Online),
+        ]),
+        next in prop::collection::vec(0usize..12, 0..12),
+    ) {
+        let documents: Vec<Document> = texts.iter().enumerate().map(|(id, words)| document(id, words)).collect();
+        let mut engine = filled(preset, linkage, &documents);
+        let mut again = Engine::from_bytes(&engine.to_bytes().unwrap()).unwrap();
+        prop_assert_eq!(again.config(), engine.config());
+        prop_assert_eq!(answers(&again, &documents), answers(&engine, &documents));
+        // What comes later finds its place as before.
+        let mut scratch = Scratch::default();
+        let newcomer = document(1000, &next);
+        prop_assert_eq!(again.insert(&newcomer, &mut scratch), engine.insert(&newcomer, &mut scratch));
+        prop_assert_eq!(answers(&again, &documents), answers(&engine, &documents));
+    }
+
+    #[test]
+    fn whatever_the_bytes_are_the_answer_is_an_engine_or_an_error(
+        flips in prop::collection::vec((0usize..100_000, any::<u8>()), 1..6),
+        cut in 0usize..100_000,
+    ) {
+        let documents: Vec<Document> = (0..8).map(|id| document(id, &[id, 1, 2, 3, 4, 5])).collect();
+        let whole = filled(Preset::Headlines, None, &documents).to_bytes().unwrap();
+        let mut bytes = whole.clone();
+        for (at, byte) in flips {
+            let at = at % (bytes.len() - 8);
+            bytes[at] = byte;
+        }
+        bytes.truncate(bytes.len().min(bytes.len() / 2 + cut % bytes.len()));
+        if bytes != whole {
+            prop_assert!(Engine::from_bytes(&bytes).is_err());
+        }
+        // One who makes the sum fit gets no further than an error either, or an engine that works.
+        let end = bytes.len() - 8;
+        let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
+        bytes[end..].copy_from_slice(&sum.to_le_bytes());
+        if let Ok(engine) = Engine::from_bytes(&bytes) {
+            answers(&engine, &documents);
+        }
+    }
+}
+
+#[test]
+fn another_version_is_refused_by_number() {
+    let mut bytes = Engine::new(Preset::Copies.config()).unwrap().to_bytes().unwrap();
+    bytes[8] = 9;
+    assert_eq!(Engine::from_bytes(&bytes).unwrap_err(), Error::EngineVersion { found: 9, supported: 1 });
+    let message = Engine::from_bytes(b"PAR1").unwrap_err().to_string();
+    assert_eq!(message, "not a stored engine: another beginning at byte 0");
+}
