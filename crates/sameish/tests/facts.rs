@@ -69,6 +69,13 @@ proptest! {
     }
 }
 
+/// These have a word each whose keys, 22 bits of a hash, are equal.
+#[test]
+fn words_that_meet_by_chance_weigh_the_same_from_both_sides() {
+    let (a, b) = (facts("aaAA“NASSvBT "), facts("一砉\n"));
+    assert_eq!(facts_agreement(&a, &b, None), facts_agreement(&b, &a, None));
+}
+
 #[test]
 fn one_document_costs_what_its_words_cost() {
     let long: String = (0..100_000).map(|i| format!("{i} w{i} ")).collect();

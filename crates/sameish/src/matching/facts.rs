@@ -29,11 +29,14 @@ pub fn facts_agreement(a: &Facts, b: &Facts, frequencies: Option<&WordFrequencie
     let (mut numbers, mut words) = (Tally::default(), Tally::default());
     for_each_pair(a.as_slice(), b.as_slice(), |x, y| {
         let Some(fact) = x.or(y) else { return };
-        let capital = [x, y].into_iter().flatten().any(Fact::is_capital);
+        let both = || [x, y].into_iter().flatten();
+        let capital = both().any(Fact::is_capital);
         let (tally, weight) = if fact.is_number() {
             (&mut numbers, UNIT)
         } else {
-            let rarity = frequencies.map_or(fact.length() << 8, |frequencies| frequencies.rarity(fact));
+            // Two words may have one key: then the longer counts, whichever text has it.
+            let length = both().map(Fact::length).max().unwrap_or(0);
+            let rarity = frequencies.map_or(length << 8, |frequencies| frequencies.rarity(fact));
             (&mut words, u64::from(rarity) * if capital { CAPITAL } else { 1 })
         };
         let [in_a, in_b] = [x, y].map(|fact| fact.map_or(0, |fact| u64::from(fact.count())) * weight);
