@@ -54,13 +54,12 @@ pub struct SharedPassage {
 /// Compares, and counts places anew.
 pub(crate) fn compare(engine: &Engine, a: &Content, b: &Content, min_tokens: usize) -> Comparison {
     let found = engine.compare(a, b, min_tokens);
-    let in_a = Units::new(a, found.passages.iter().flat_map(|p| [p.a_start, p.a_end]));
-    let in_b = Units::new(b, found.passages.iter().flat_map(|p| [p.b_start, p.b_end]));
+    let passages = found.passages_in(a, b, |piece| piece.encode_utf16().count());
     let passage = |p: &Passage| SharedPassage {
-        a_start: in_a.at(p.a_start),
-        a_end: in_a.at(p.a_end),
-        b_start: in_b.at(p.b_start),
-        b_end: in_b.at(p.b_end),
+        a_start: p.a_start as f64,
+        a_end: p.a_end as f64,
+        b_start: p.b_start as f64,
+        b_end: p.b_end as f64,
         tokens: p.tokens as f64,
     };
     Comparison {
@@ -76,38 +75,6 @@ pub(crate) fn compare(engine: &Engine, a: &Content, b: &Content, min_tokens: usi
         words_b: found.words_b as f64,
         coverage_a: found.coverage_a,
         coverage_b: found.coverage_b,
-        passages: found.passages.iter().map(passage).collect(),
-    }
-}
-
-/// Places of a text in both countings, ascending.
-struct Units(Vec<(usize, usize)>);
-
-impl Units {
-    /// Counts once through the text, whatever the order of the places.
-    fn new(content: &Content, bytes: impl Iterator<Item = usize>) -> Units {
-        let joined;
-        let text = match content {
-            Content::Text(text) => text,
-            Content::Tokens(tokens) => {
-                joined = tokens.join(" ");
-                &joined
-            }
-        };
-        let mut bytes: Vec<usize> = bytes.collect();
-        bytes.sort_unstable();
-        bytes.dedup();
-        let (mut from, mut units) = (0, 0);
-        let counted = bytes.into_iter().map(|byte| {
-            units += text.get(from..byte).map_or(byte - from, |piece| piece.encode_utf16().count());
-            from = byte;
-            (byte, units)
-        });
-        Units(counted.collect())
-    }
-
-    fn at(&self, byte: usize) -> f64 {
-        let found = self.0.binary_search_by_key(&byte, |&(byte, _)| byte);
-        found.map_or(byte, |at| self.0[at].1) as f64
+        passages: passages.iter().map(passage).collect(),
     }
 }

@@ -39,6 +39,69 @@ pub struct Comparison {
     pub coverage_b: f64,
 }
 
+impl Comparison {
+    /// The passages with places in other units than bytes, for languages that cut strings elsewhere. `units` tells how
+    /// many a piece of text has: `|piece| piece.chars().count()`, say. Takes one pass through each text.
+    ///
+    /// ```
+    /// use sameish::{Engine, Preset};
+    ///
+    /// let engine = Engine::new(Preset::Copies.config())?;
+    /// let (a, b) = ("Größe über alles hier im Land", "über alles hier im Land");
+    /// let passages = engine.compare(a, b, 5).passages_in(a, b, |piece| piece.chars().count());
+    /// assert_eq!((passages[0].a_start, passages[0].a_end), (6, 29));
+    /// # Ok::<(), sameish::Error>(())
+    /// ```
+    pub fn passages_in<'a>(
+        &self,
+        a: impl Into<ContentRef<'a>>,
+        b: impl Into<ContentRef<'a>>,
+        units: impl Fn(&str) -> usize,
+    ) -> Vec<Passage> {
+        let in_a = Places::new(a.into(), self.passages.iter().flat_map(|p| [p.a_start, p.a_end]), &units);
+        let in_b = Places::new(b.into(), self.passages.iter().flat_map(|p| [p.b_start, p.b_end]), &units);
+        let counted = self.passages.iter().map(|p| Passage {
+            a_start: in_a.of_byte(p.a_start),
+            a_end: in_a.of_byte(p.a_end),
+            b_start: in_b.of_byte(p.b_start),
+            b_end: in_b.of_byte(p.b_end),
+            tokens: p.tokens,
+        });
+        counted.collect()
+    }
+}
+
+/// Places of a text in bytes and in another counting, ascending.
+struct Places(Vec<(usize, usize)>);
+
+impl Places {
+    fn new(
+        content: ContentRef<'_>,
+        bytes: impl Iterator<Item = usize>,
+        units: impl Fn(&str) -> usize,
+    ) -> Places {
+        let text = match content {
+            ContentRef::Text(text) => text,
+            ContentRef::Tokens(tokens) => &tokens.join(" "),
+        };
+        let mut bytes: Vec<usize> = bytes.collect();
+        bytes.sort_unstable();
+        bytes.dedup();
+        let (mut from, mut count) = (0, 0);
+        let counted = bytes.into_iter().map(|byte| {
+            // Passages begin and end with words, so with characters.
+            count += text.get(from..byte).map_or(byte - from, &units);
+            from = byte;
+            (byte, count)
+        });
+        Places(counted.collect())
+    }
+
+    fn of_byte(&self, byte: usize) -> usize {
+        self.0.binary_search_by_key(&byte, |&(byte, _)| byte).map_or(byte, |at| self.0[at].1)
+    }
+}
+
 /// What is known of one of the two.
 struct Side {
     sketches: Sketches,
