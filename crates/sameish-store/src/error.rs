@@ -184,8 +184,13 @@ impl Error {
                 Error::Database { path: path.clone(), reason: reason.clone() }
             }
             Error::Damaged { what, reason } => Error::Damaged { what: what.clone(), reason: reason.clone() },
-            // The others end no write: whoever gets this learns that his was not done.
-            other => Error::Database { path: PathBuf::from("write"), reason: other.to_string() },
+            Error::Engine(error) => Error::Engine(error.clone()),
+            Error::Io { path, source } => Error::Io {
+                path: path.clone(),
+                source: std::io::Error::new(source.kind(), source.to_string()),
+            },
+            // The others are no answers to a write.
+            other => Error::Failed { reason: other.to_string() },
         }
     }
 }
