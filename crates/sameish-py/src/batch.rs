@@ -1,7 +1,8 @@
 //! A whole corpus at once: who matches whom, who belongs together, who stays.
 
-use crate::engine::{Preparing, all_groups, all_pairs, insert_all};
+use crate::engine::{all_groups, all_pairs, insert_all};
 use crate::error::{refused, setting};
+use crate::many::{Many, too_short};
 use crate::results;
 use crate::settings;
 use crate::table::{Columns, Table, take};
@@ -9,9 +10,8 @@ use crate::work::{Progress, Watch, apart};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use sameish::{DocId, Engine, Groups, Linkage, Prepared, Status, Timestamp};
+use sameish::{DocId, Engine, Groups, Linkage, Prepared, Timestamp};
 use std::cmp::Reverse;
-use std::sync::{PoisonError, RwLock};
 
 /// Every pair that matches, in the order of the later document, then of the earlier.
 ///
@@ -154,8 +154,17 @@ pub(crate) struct Dedup {
 }
 
 impl Dedup {
+    /// Whether each row stays.
+    fn stays(&self) -> impl Iterator<Item = bool> {
+        (0i64..).zip(&self.centers).map(|(row, center)| row == *center)
+    }
+
+    fn count(&self) -> usize {
+        self.stays().filter(|stays| *stays).count()
+    }
+
     fn rows<'py>(&self, py: Python<'py>, kept: bool) -> Bound<'py, PyArray1<i64>> {
-        let rows = (0i64..).zip(&self.centers).filter(|(row, center)| (row == *center) == kept);
+        let rows = (0i64..).zip(self.stays()).filter(|(_, stays)| *stays == kept);
         PyArray1::from_vec(py, rows.map(|(row, _)| row).collect())
     }
 }
@@ -177,7 +186,7 @@ impl Dedup {
     /// Whether each row stays, as an array of bool.
     #[getter]
     fn mask<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_vec(py, (0i64..).zip(&self.centers).map(|(row, center)| row == *center).collect())
+        PyArray1::from_vec(py, self.stays().collect())
     }
 
     /// For each row the one that stays for it; its own where it stays.
@@ -195,7 +204,7 @@ impl Dedup {
     /// Figures of the run.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let kept = (0i64..).zip(&self.centers).filter(|(row, center)| row == *center).count();
+        let kept = self.count();
         let clusters = self.clusters.bind(py);
         let sizes = clusters.iter().map(|cluster| cluster.getattr("members")?.len());
         let largest = sizes.collect::<PyResult<Vec<_>>>()?.into_iter().max().unwrap_or(kept.min(1));
@@ -229,7 +238,7 @@ impl Dedup {
     }
 
     fn __repr__(&self) -> String {
-        let kept = (0i64..).zip(&self.centers).filter(|(row, center)| row == *center).count();
+        let kept = self.count();
         format!(
             "<Dedup of {} documents: {kept} kept, {} removed>",
             self.centers.len(),
@@ -274,16 +283,14 @@ impl<'a, 'py> Corpus<'a, 'py> {
             _ => {}
         }
         let texts: Vec<_> = rows.iter().map(|&row| raw[row]).collect();
-        let engine = RwLock::new(engine);
-        let prepared = Preparing { engine: &engine, texts: &texts, threads }.run(py, progress)?;
-        let too_short =
-            prepared.iter().filter(|prepared| prepared.sketches.status == Status::TooShort).count();
+        let many = Many { texts: &texts, threads, progress };
+        let prepared = many.prepared(py, |text, scratch| engine.prepare(text, scratch))?;
         Ok(Corpus {
-            engine: engine.into_inner().unwrap_or_else(PoisonError::into_inner),
+            engine,
             dates: table.dates.as_ref().map(|dates| rows.iter().map(|&row| dates[row]).collect()),
             rows: rows.into_iter().map(|row| DocId::Number(row as u64)).collect(),
+            too_short: too_short(&prepared),
             prepared,
-            too_short,
             progress,
         })
     }

@@ -1,13 +1,13 @@
 //! Seed 004's corpus.
 
 use crate::error::refused;
+use crate::guard::Guarded;
 use crate::numbers::{self, Numbers};
 use crate::work::{Progress, apart, attended};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sameish::{Blocks, Fingerprint};
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// Queries or changes between two looks whether the answer is still wanted.
 const BLOCK: usize = 1 << 15;
@@ -31,18 +31,10 @@ const AT_ONCE: usize = 1 << 16;
 /// (True, 2, True)
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct Corpus {
-    inner: Arc<RwLock<sameish::Corpus>>,
+    inner: Guarded<sameish::Corpus>,
 }
 
 impl Corpus {
-    fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&sameish::Corpus) -> T + Send) -> T {
-        py.detach(|| question(&self.inner.read().unwrap_or_else(PoisonError::into_inner)))
-    }
-
-    fn change<T: Send>(&self, py: Python<'_>, change: impl FnOnce(&mut sameish::Corpus) -> T + Send) -> T {
-        py.detach(|| change(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner)))
-    }
-
     /// Changes a block at a time, as long as it is wanted.
     fn change_bulk(
         &self,
@@ -52,7 +44,7 @@ impl Corpus {
         change: impl Fn(&mut sameish::Corpus, &[Fingerprint]) -> usize + Send + Sync,
     ) -> PyResult<usize> {
         attended(py, progress, |watch| {
-            let mut corpus = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+            let mut corpus = self.inner.write();
             let mut changed = 0;
             for block in prints.chunks(BLOCK).take_while(|_| watch.goes_on()) {
                 changed += change(&mut corpus, block);
@@ -68,43 +60,43 @@ impl Corpus {
     #[new]
     fn new(num_blocks: u32, diff_bits: u32) -> PyResult<Corpus> {
         let corpus = sameish::Corpus::new(Blocks { total: num_blocks, differing: diff_bits });
-        Ok(Corpus { inner: Arc::new(RwLock::new(corpus.map_err(refused)?)) })
+        Ok(Corpus { inner: Guarded::new(corpus.map_err(refused)?) })
     }
 
     /// Into how many blocks the 64 bits are cut.
     #[getter]
     fn num_blocks(&self, py: Python<'_>) -> u32 {
-        self.ask(py, |corpus| corpus.blocks().total)
+        self.inner.ask(py, |corpus| corpus.blocks().total)
     }
 
     /// In how many bits a match may differ.
     #[getter]
     fn diff_bits(&self, py: Python<'_>) -> u32 {
-        self.ask(py, |corpus| corpus.blocks().differing)
+        self.inner.ask(py, |corpus| corpus.blocks().differing)
     }
 
     /// Adds a fingerprint; tells whether it was new.
     fn insert(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
         let print = numbers::fingerprint(hash)?;
-        Ok(self.change(py, |corpus| corpus.insert(print)))
+        Ok(self.inner.change(py, |corpus| corpus.insert(print)))
     }
 
     /// Takes a fingerprint out; tells whether it was there.
     fn remove(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
         let print = numbers::fingerprint(hash)?;
-        Ok(self.change(py, |corpus| corpus.remove(print)))
+        Ok(self.inner.change(py, |corpus| corpus.remove(print)))
     }
 
     /// Some fingerprint near the query, or None.
     fn find_first(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let query = numbers::fingerprint(query)?;
-        Ok(self.ask(py, |corpus| corpus.find_first(query)).map(Fingerprint::as_u64))
+        Ok(self.inner.ask(py, |corpus| corpus.find_first(query)).map(Fingerprint::as_u64))
     }
 
     /// All fingerprints near the query, the nearest first, then the smallest.
     fn find_all(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         let query = numbers::fingerprint(query)?;
-        Ok(self.ask(py, |corpus| {
+        Ok(self.inner.ask(py, |corpus| {
             let mut found = Vec::new();
             corpus.find_all(query, &mut found);
             found.into_iter().map(Fingerprint::as_u64).collect()
@@ -122,7 +114,7 @@ impl Corpus {
     ) -> PyResult<usize> {
         let prints = numbers::fingerprints(hashes, "hashes")?.items;
         let progress = Progress { callback: progress, total: prints.len() };
-        let fresh = self.ask(py, |corpus| {
+        let fresh = self.inner.ask(py, |corpus| {
             corpus.is_empty().then(|| sameish::Corpus::new(corpus.blocks())).and_then(Result::ok)
         });
         let Some(mut fresh) = fresh.filter(|_| prints.len() > AT_ONCE) else {
@@ -132,7 +124,7 @@ impl Corpus {
             fresh.insert_bulk(&prints);
             (fresh, prints)
         })?;
-        Ok(self.change(py, |corpus| {
+        Ok(self.inner.change(py, |corpus| {
             // Another thread may have been faster.
             if !corpus.is_empty() {
                 return corpus.insert_bulk(&prints);
@@ -167,7 +159,7 @@ impl Corpus {
         let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
         let progress = Progress { callback: progress, total: queries.len() };
         let (values, mask) = attended(py, &progress, |watch| {
-            let corpus = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+            let corpus = self.inner.read();
             let room = queries.len();
             let (mut values, mut mask) = (Vec::<u64>::with_capacity(room), Vec::<bool>::with_capacity(room));
             for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
@@ -199,7 +191,7 @@ impl Corpus {
         let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
         let progress = Progress { callback: progress, total: queries.len() };
         let (values, offsets) = attended(py, &progress, |watch| {
-            let corpus = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+            let corpus = self.inner.read();
             let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(queries.len() + 1));
             offsets.push(0i64);
             for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
@@ -223,28 +215,28 @@ impl Corpus {
 
     /// All fingerprints in rising order, as an array of uint64.
     fn to_array<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        let all = self.ask(py, |corpus| corpus.to_vec().into_iter().map(Fingerprint::as_u64).collect());
+        let all = self.inner.ask(py, |corpus| corpus.to_vec().into_iter().map(Fingerprint::as_u64).collect());
         PyArray1::from_vec(py, all)
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        self.ask(py, sameish::Corpus::len)
+        self.inner.ask(py, sameish::Corpus::len)
     }
 
     fn __contains__(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
         let print = numbers::fingerprint(hash)?;
-        Ok(self.ask(py, |corpus| corpus.contains(print)))
+        Ok(self.inner.ask(py, |corpus| corpus.contains(print)))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let (Blocks { total, differing }, len) = self.ask(py, |corpus| (corpus.blocks(), corpus.len()));
+        let (Blocks { total, differing }, len) = self.inner.ask(py, |corpus| (corpus.blocks(), corpus.len()));
         format!("<Corpus of {len} fingerprints, {total} blocks, {differing} bits>")
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Corpus>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
         let (Blocks { total, differing }, all) =
-            slf.get().ask(py, |corpus| (corpus.blocks(), corpus.to_vec()));
+            slf.get().inner.ask(py, |corpus| (corpus.blocks(), corpus.to_vec()));
         let bytes: Vec<u8> = all.into_iter().flat_map(Fingerprint::to_bytes).collect();
         let fields = (total, differing, PyBytes::new(py, &bytes)).into_pyobject(py)?;
         Ok((slf.get_type().getattr("_restore")?, fields))
@@ -256,7 +248,7 @@ impl Corpus {
         let corpus = Corpus::new(num_blocks, diff_bits)?;
         let prints: Result<Vec<Fingerprint>, _> = prints.chunks(8).map(Fingerprint::from_bytes).collect();
         let prints = prints.map_err(refused)?;
-        corpus.change(py, |corpus| corpus.insert_bulk(&prints));
+        corpus.inner.change(py, |corpus| corpus.insert_bulk(&prints));
         Ok(corpus)
     }
 }

@@ -1,28 +1,23 @@
 //! The engine as Python has it.
-//!
-//! A lock guards it, taken only while the interpreter lock is released, so the two never wait for each other. Searches go
-//! on side by side.
 
 use crate::compare;
 use crate::error::{refused, setting, unknown_id};
+use crate::guard::Guarded;
 use crate::ids;
+use crate::many::{Many, too_short};
 use crate::numbers::same_length;
 use crate::results::{self, Class, OwnedPair};
 use crate::sdr::Sdr;
 use crate::settings;
-use crate::sketchers::{Signature, keep_first};
+use crate::sketchers::Signature;
 use crate::store;
-use crate::texts::{self, NotUtf8, Raw, Texts, utf8};
-use crate::work::{Progress, Watch, apart, attended, spread, threads};
+use crate::texts::{self, Texts};
+use crate::work::{Progress, Watch, apart, attended};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sameish::{DocId, Prepared, Scratch, Search, SearchOptions, Timestamp};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-
-/// Texts that a thread prepares at a time.
-const BLOCK: usize = 32;
 
 static SKETCHES: Class = Class::new("Sketches");
 
@@ -42,20 +37,12 @@ static SKETCHES: Class = Class::new("Sketches");
 /// (1, True, True)
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct Engine {
-    inner: Arc<RwLock<sameish::Engine>>,
+    inner: Guarded<sameish::Engine>,
 }
 
 impl Engine {
     fn of(engine: sameish::Engine) -> Engine {
-        Engine { inner: Arc::new(RwLock::new(engine)) }
-    }
-
-    fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&sameish::Engine) -> T + Send) -> T {
-        py.detach(|| question(&self.inner.read().unwrap_or_else(PoisonError::into_inner)))
-    }
-
-    fn change<T: Send>(&self, py: Python<'_>, change: impl FnOnce(&mut sameish::Engine) -> T + Send) -> T {
-        py.detach(|| change(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner)))
+        Engine { inner: Guarded::new(engine) }
     }
 }
 
@@ -84,13 +71,13 @@ impl Engine {
     /// The settings, as the text of a config file.
     #[getter]
     fn config(&self, py: Python<'_>) -> String {
-        self.ask(py, |engine| engine.config().to_toml())
+        self.inner.ask(py, |engine| engine.config().to_toml())
     }
 
     /// How likely a pair right at the threshold is found; None where fingerprints alone decide, which miss nothing.
     #[getter]
     fn expected_recall(&self, py: Python<'_>) -> Option<f64> {
-        self.ask(py, sameish::Engine::expected_recall)
+        self.inner.ask(py, sameish::Engine::expected_recall)
     }
 
     /// Adds a document, in place of the one that has its id. The text is a str, or a list of tokens.
@@ -103,8 +90,8 @@ impl Engine {
         published_at: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (id, content) = (ids::one(id, "id")?, texts::content(text, "text")?);
-        let prepared = self.ask(py, |engine| engine.prepare(&content, &mut Scratch::default()));
-        let inserted = self.change(py, |engine| engine.insert_prepared(&id, published_at, prepared));
+        let prepared = self.inner.ask(py, |engine| engine.prepare(&content, &mut Scratch::default()));
+        let inserted = self.inner.change(py, |engine| engine.insert_prepared(&id, published_at, prepared));
         results::inserted(py, &inserted.map_err(refused)?)
     }
 
@@ -131,13 +118,12 @@ impl Engine {
         if let Some(dates) = &dates {
             same_length(("ids", ids.len()), ("published_at", dates.len()))?;
         }
-        let prepare = Preparing { engine: &self.inner, texts: &raw, threads };
-        let prepared = prepare.run(py, progress)?;
-        let short =
-            prepared.iter().filter(|prepared| prepared.sketches.status == sameish::Status::TooShort).count();
+        let many = Many { texts: &raw, threads, progress };
+        let prepared = many.prepared(py, |text, scratch| self.inner.read().prepare(text, scratch))?;
+        let short = too_short(&prepared);
         let progress = Progress { callback: None, total: ids.len() };
         let added = attended(py, &progress, |watch| {
-            let mut engine = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+            let mut engine = self.inner.write();
             insert_all(&mut engine, &ids, dates.as_deref(), prepared, watch)
         })?;
         added.map_err(refused)?;
@@ -147,7 +133,7 @@ impl Engine {
     /// Takes a document out; tells whether it was there.
     fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let id = ids::one(id, "id")?;
-        Ok(self.change(py, |engine| engine.remove(&id)))
+        Ok(self.inner.change(py, |engine| engine.remove(&id)))
     }
 
     /// The documents that match a text, the most similar first.
@@ -160,7 +146,7 @@ impl Engine {
         min_similarity: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
         let (content, options) = (texts::content(text, "text")?, options(limit, min_similarity)?);
-        let found = self.ask(py, |engine| engine.search(&content, options, &mut Scratch::default()));
+        let found = self.inner.ask(py, |engine| engine.search(&content, options, &mut Scratch::default()));
         listed(py, &found.map_err(refused)?)
     }
 
@@ -174,7 +160,7 @@ impl Engine {
         min_similarity: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
         let (id, options) = (ids::one(id, "id")?, options(limit, min_similarity)?);
-        let found = self.ask(py, |engine| engine.search_id(&id, options));
+        let found = self.inner.ask(py, |engine| engine.search_id(&id, options));
         listed(py, &found.ok_or_else(|| unknown_id(&id))?.map_err(refused)?)
     }
 
@@ -188,9 +174,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let progress = Progress { callback: progress, total: self.__len__(py) };
         let inner = self.inner.clone();
-        let pairs = apart(py, &progress, move |watch| {
-            all_pairs(&inner.read().unwrap_or_else(PoisonError::into_inner), limit, watch)
-        })?;
+        let pairs = apart(py, &progress, move |watch| all_pairs(&inner.read(), limit, watch))?;
         results::pairs(py, &pairs, |id| ids::to_python(py, id))
     }
 
@@ -203,9 +187,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let progress = Progress { callback: progress, total: self.__len__(py) };
         let inner = self.inner.clone();
-        let groups = apart(py, &progress, move |watch| {
-            all_groups(&inner.read().unwrap_or_else(PoisonError::into_inner), watch)
-        })?;
+        let groups = apart(py, &progress, move |watch| all_groups(&inner.read(), watch))?;
         results::clusters(py, &groups.groups, |id| ids::to_python(py, id))
     }
 
@@ -213,7 +195,7 @@ impl Engine {
     fn sketch<'py>(&self, py: Python<'py>, text: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let content = texts::content(text, "text")?;
         let (sketches, schemes) =
-            self.ask(py, |engine| (engine.sketch(&content, &mut Scratch::default()), engine.schemes()));
+            self.inner.ask(py, |engine| (engine.sketch(&content, &mut Scratch::default()), engine.schemes()));
         let minhash = sketches.minhash.zip(schemes.minhash);
         let minhash =
             minhash.map(|(inner, scheme)| Bound::new(py, Signature { inner, scheme })).transpose()?;
@@ -231,13 +213,13 @@ impl Engine {
         b: &Bound<'_, PyAny>,
         min_tokens: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let config = self.ask(py, |engine| engine.config().clone());
+        let config = self.inner.ask(py, |engine| engine.config().clone());
         compare::by(py, sameish::Engine::new(config).map_err(refused)?, a, b, min_tokens)
     }
 
     /// Writes everything to one file, which takes the place of an old one only when it is whole.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        self.ask(py, |engine| store::save(engine, &path))
+        self.inner.ask(py, |engine| store::save(engine, &path))
     }
 
     /// Reads what `save` wrote. A file that is damaged, cut off or of another version is refused.
@@ -249,7 +231,7 @@ impl Engine {
 
     /// The bytes that `save` writes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.ask(py, sameish::Engine::to_bytes).map_err(refused)?))
+        Ok(PyBytes::new(py, &self.inner.ask(py, sameish::Engine::to_bytes).map_err(refused)?))
     }
 
     /// Reads what `to_bytes` gave. Everything is checked.
@@ -259,12 +241,12 @@ impl Engine {
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        self.ask(py, sameish::Engine::len)
+        self.inner.ask(py, sameish::Engine::len)
     }
 
     fn __contains__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let id = ids::one(id, "id")?;
-        Ok(self.ask(py, |engine| engine.contains(&id)))
+        Ok(self.inner.ask(py, |engine| engine.contains(&id)))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -280,44 +262,6 @@ impl Engine {
 fn listed<'py>(py: Python<'py>, found: &Search) -> PyResult<Bound<'py, PyList>> {
     let matches = found.matches.iter().map(|found| results::matched(py, found));
     PyList::new(py, matches.collect::<PyResult<Vec<_>>>()?)
-}
-
-/// Texts on their way into an engine.
-pub(crate) struct Preparing<'a> {
-    pub(crate) engine: &'a RwLock<sameish::Engine>,
-    pub(crate) texts: &'a [Raw<'a>],
-    pub(crate) threads: Option<usize>,
-}
-
-impl Preparing<'_> {
-    /// All that the engine needs of each, in order. A null is a text without words.
-    pub(crate) fn run(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Prepared>> {
-        let hands = threads(self.threads)?;
-        let progress = Progress { callback: progress, total: self.texts.len() };
-        let (prepared, fault) = attended(py, &progress, |watch| {
-            let engine = self.engine.read().unwrap_or_else(PoisonError::into_inner);
-            let mut prepared: Vec<Option<Prepared>> = vec![None; self.texts.len()];
-            let fault = Mutex::new(None);
-            let blocks = self.texts.chunks(BLOCK).zip(prepared.chunks_mut(BLOCK)).enumerate();
-            spread(hands, blocks, watch, |(i, (texts, prepared)), scratch| {
-                for (at, (text, slot)) in
-                    texts.iter().zip(prepared).enumerate().take_while(|_| watch.goes_on())
-                {
-                    match text.map_or(Ok(""), utf8) {
-                        Ok(text) => *slot = Some(engine.prepare(text, scratch)),
-                        Err(why) => keep_first(&fault, (i * BLOCK + at, why)),
-                    }
-                }
-                watch.add(texts.len());
-            });
-            (prepared, fault.into_inner().unwrap_or_else(PoisonError::into_inner))
-        })?;
-        if let Some((at, why)) = fault {
-            let why: NotUtf8 = why;
-            return Err(why.raised(&format!("texts: item at position {at}")));
-        }
-        Ok(prepared.into_iter().flatten().collect())
-    }
 }
 
 /// Adds documents as long as it is wanted.

@@ -1,6 +1,7 @@
 //! Indexes over documents by number: fingerprints within a radius, signatures that share a band.
 
 use crate::error::{number, refused, setting};
+use crate::guard::Guarded;
 use crate::numbers::{self, Numbers};
 use crate::results::Class;
 use crate::sketchers::Signature;
@@ -9,7 +10,6 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use sameish::{Bands, Blocks, DocNumber, Fingerprint, SchemeId};
-use std::sync::{PoisonError, RwLock};
 
 /// Queries or changes between two looks whether the answer is still wanted.
 const BLOCK: usize = 1 << 15;
@@ -38,24 +38,12 @@ fn document(doc: &Bound<'_, PyAny>) -> PyResult<DocNumber> {
 /// [Hit(doc=1, distance=1), Hit(doc=2, distance=1)]
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct HammingIndex {
-    inner: RwLock<sameish::HammingIndex>,
+    inner: Guarded<sameish::HammingIndex>,
 }
 
 impl HammingIndex {
     fn of(index: sameish::HammingIndex) -> HammingIndex {
-        HammingIndex { inner: RwLock::new(index) }
-    }
-
-    fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&sameish::HammingIndex) -> T + Send) -> T {
-        py.detach(|| question(&self.inner.read().unwrap_or_else(PoisonError::into_inner)))
-    }
-
-    fn change<T: Send>(
-        &self,
-        py: Python<'_>,
-        change: impl FnOnce(&mut sameish::HammingIndex) -> T + Send,
-    ) -> T {
-        py.detach(|| change(&mut self.inner.write().unwrap_or_else(PoisonError::into_inner)))
+        HammingIndex { inner: Guarded::new(index) }
     }
 
     fn change_bulk(
@@ -71,7 +59,7 @@ impl HammingIndex {
             prints.into_iter().zip(docs.into_iter().map(DocNumber)).collect();
         let progress = Progress { callback: None, total: entries.len() };
         attended(hashes.py(), &progress, |watch| {
-            let mut index = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+            let mut index = self.inner.write();
             let blocks = entries.chunks(BLOCK).take_while(|_| watch.goes_on());
             blocks.map(|block| change(&mut index, block)).sum()
         })
@@ -93,19 +81,19 @@ impl HammingIndex {
     /// The most bits in which a hit may differ.
     #[getter]
     fn radius(&self, py: Python<'_>) -> u32 {
-        self.ask(py, sameish::HammingIndex::radius)
+        self.inner.ask(py, sameish::HammingIndex::radius)
     }
 
     /// Adds a document; tells whether it was new. A fingerprint may have many documents.
     fn insert(&self, py: Python<'_>, hash: &Bound<'_, PyAny>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (print, doc) = (numbers::fingerprint(hash)?, document(doc)?);
-        Ok(self.change(py, |index| index.insert(print, doc)))
+        Ok(self.inner.change(py, |index| index.insert(print, doc)))
     }
 
     /// Takes a document out; tells whether it was there.
     fn remove(&self, py: Python<'_>, hash: &Bound<'_, PyAny>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (print, doc) = (numbers::fingerprint(hash)?, document(doc)?);
-        Ok(self.change(py, |index| index.remove(print, doc)))
+        Ok(self.inner.change(py, |index| index.remove(print, doc)))
     }
 
     /// Adds many documents; gives how many were new.
@@ -121,7 +109,7 @@ impl HammingIndex {
     /// Some document within the radius, or None.
     fn find_first<'py>(&self, query: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (py, print) = (query.py(), numbers::fingerprint(query)?);
-        self.ask(py, |index| index.find_first(print)).map(|found| hit(py, found)).transpose()
+        self.inner.ask(py, |index| index.find_first(print)).map(|found| hit(py, found)).transpose()
     }
 
     /// Every document within the radius, the nearest first, then by number.
@@ -132,7 +120,7 @@ impl HammingIndex {
         radius: Option<u32>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let (py, print) = (query.py(), numbers::fingerprint(query)?);
-        let hits = self.ask(py, |index| {
+        let hits = self.inner.ask(py, |index| {
             let mut hits = Vec::new();
             index.find_within(print, radius.unwrap_or(64), &mut hits);
             hits
@@ -146,7 +134,7 @@ impl HammingIndex {
         let Numbers { items: queries, .. } = numbers::fingerprints(queries, "queries")?;
         let progress = Progress { callback: None, total: queries.len() };
         let (docs, distances, offsets) = attended(py, &progress, |watch| {
-            let index = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+            let index = self.inner.read();
             let (mut docs, mut distances, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
             for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
                 index.find_all_bulk(block, |_, hits| {
@@ -163,7 +151,7 @@ impl HammingIndex {
 
     /// The index as bytes of one file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.ask(py, sameish::HammingIndex::to_bytes))
+        PyBytes::new(py, &self.inner.ask(py, sameish::HammingIndex::to_bytes))
     }
 
     /// Reads what `to_bytes` wrote. Everything is checked.
@@ -174,7 +162,7 @@ impl HammingIndex {
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        self.ask(py, sameish::HammingIndex::len)
+        self.inner.ask(py, sameish::HammingIndex::len)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -199,7 +187,7 @@ impl HammingIndex {
 /// [Near(doc=7, estimate=1.0)]
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct BandIndex {
-    inner: RwLock<Banded>,
+    inner: Guarded<Banded>,
     rows: u32,
 }
 
@@ -286,13 +274,13 @@ impl BandIndex {
             None => Bands::for_target(rows, threshold, recall).map_err(refused)?,
         };
         let index = sameish::BandIndex::new(rows, bands).map_err(refused)?;
-        Ok(BandIndex { inner: RwLock::new(Banded { index, scheme: None }), rows })
+        Ok(BandIndex { inner: Guarded::new(Banded { index, scheme: None }), rows })
     }
 
     /// How many bands, and how many rows each.
     #[getter]
     fn bands(&self, py: Python<'_>) -> (u32, u32) {
-        let bands = py.detach(|| self.inner.read().unwrap_or_else(PoisonError::into_inner).index.bands());
+        let bands = self.inner.ask(py, |inner| inner.index.bands());
         (bands.count, bands.rows)
     }
 
@@ -311,8 +299,7 @@ impl BandIndex {
     /// Adds a document, in place of the one that had its number. Numbers should be dense: room is kept up to the largest.
     fn insert(&self, doc: &Bound<'_, PyAny>, signature: &Bound<'_, PyAny>) -> PyResult<()> {
         let (py, doc, given) = (doc.py(), document(doc)?, Given::read(signature)?);
-        py.detach(|| {
-            let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        self.inner.change(py, |inner| {
             inner.check(&given)?;
             inner.check_room(u64::from(doc.0) + 1, self.rows)?;
             inner.index.insert(doc, &given.signature).map_err(refused)?;
@@ -332,14 +319,13 @@ impl BandIndex {
             return Err(refused(sameish::Error::SizeMismatch { what, expected, found: rows }));
         }
         let more = values.len() / rows;
-        py.detach(|| {
-            let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        self.inner.ask(py, |inner| {
             inner.check_room(u64::from(first), self.rows)?;
             inner.check_numbers(u64::from(first) + more as u64)
         })?;
         let progress = Progress { callback: None, total: values.len() / rows };
         attended(py, &progress, |watch| {
-            let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+            let mut inner = self.inner.write();
             let mut added = 0;
             for (at, block) in values.chunks(rows * 4096).enumerate().take_while(|_| watch.goes_on()) {
                 let numbered = (first + (at * 4096) as u32..).zip(block.chunks_exact(rows));
@@ -357,7 +343,7 @@ impl BandIndex {
     /// Takes a document out; tells whether it was there.
     fn remove(&self, py: Python<'_>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
         let doc = document(doc)?;
-        Ok(py.detach(|| self.inner.write().unwrap_or_else(PoisonError::into_inner).index.remove(doc)))
+        Ok(self.inner.change(py, |inner| inner.index.remove(doc)))
     }
 
     /// All documents that share a band with the signature and whose estimated similarity is at least the threshold, the
@@ -370,8 +356,7 @@ impl BandIndex {
         threshold: f64,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let (given, threshold) = (Given::read(signature)?, check_threshold(threshold)?);
-        let found = py.detach(|| {
-            let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let found = self.inner.ask(py, |inner| {
             inner.check(&given)?;
             inner.index.search(&given.signature, threshold).map_err(refused)
         });
@@ -379,14 +364,12 @@ impl BandIndex {
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.inner.read().unwrap_or_else(PoisonError::into_inner).index.len())
+        self.inner.ask(py, |inner| inner.index.len())
     }
 
     fn __contains__(&self, py: Python<'_>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
         let doc = document(doc)?;
-        let inner =
-            || self.inner.read().unwrap_or_else(PoisonError::into_inner).index.signature(doc).is_some();
-        Ok(py.detach(inner))
+        Ok(self.inner.ask(py, |inner| inner.index.signature(doc).is_some()))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

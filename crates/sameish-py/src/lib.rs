@@ -10,7 +10,8 @@
 //! texts.rs, arrow.rs, ids.rs, table.rs  how texts, columns, ids and tables come in
 //! numbers.rs, results.rs            how numbers come in, how results go out
 //! settings.rs, error.rs, store.rs   what is meant, what is refused, what is kept
-//! work.rs                           threads, signals, progress
+//! work.rs, many.rs                  threads, signals, progress; many texts at once
+//! guard.rs                          the lock around what Python holds
 //! ```
 
 mod arrow;
@@ -19,8 +20,10 @@ mod compare;
 mod corpus;
 mod engine;
 mod error;
+mod guard;
 mod ids;
 mod indexes;
+mod many;
 mod numbers;
 mod results;
 mod sdr;

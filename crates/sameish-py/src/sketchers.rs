@@ -1,18 +1,14 @@
 //! How are fingerprints and signatures made in Python?
 
 use crate::error::{refused, setting, wrong_type};
+use crate::many::Many;
 use crate::numbers;
 use crate::settings;
-use crate::texts::{self, NotUtf8, Texts, utf8};
-use crate::work::{Progress, Watch, attended, spread, threads};
+use crate::texts::{self, Texts};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use sameish::{Engine, Fingerprint, SchemeId, Scratch};
-use std::sync::{Mutex, PoisonError};
-
-/// Texts that a thread takes at a time.
-const BLOCK: usize = 64;
 
 /// The 64-bit SimHash of a text under a preset that makes one: `wire` (the default), `articles` or `web`.
 ///
@@ -92,9 +88,11 @@ impl SimHasher {
         threads: Option<usize>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let job = Job { engine: &self.engine, threads, progress };
-        let prints = job.fill(texts, 1, 0, |sketches, row: &mut [u64]| {
-            row[0] = sketches.simhash.unwrap_or_default().as_u64();
+        let texts = Texts::read(texts, "texts")?;
+        let many = Many { texts: &texts.raw("texts")?, threads, progress };
+        let prints = many.rows(py, 1, |text, row: &mut [u64], scratch| {
+            let print = text.and_then(|text| self.engine.sketch(text, scratch).simhash);
+            row[0] = print.unwrap_or_default().as_u64();
         })?;
         Ok(PyArray1::from_vec(py, prints))
     }
@@ -200,14 +198,15 @@ impl MinHasher {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<u32>>> {
         let rows = self.rows();
-        let job = Job { engine: &self.engine, threads, progress };
-        let all = job.fill(texts, rows, u32::MAX, |sketches, row: &mut [u32]| {
-            if let Some(signature) = &sketches.minhash {
-                row.copy_from_slice(signature.rows());
+        let texts = Texts::read(texts, "texts")?;
+        let many = Many { texts: &texts.raw("texts")?, threads, progress };
+        let all = many.rows(py, rows, |text, row: &mut [u32], scratch| {
+            match text.and_then(|text| self.engine.sketch(text, scratch).minhash) {
+                Some(signature) => row.copy_from_slice(signature.rows()),
+                None => row.fill(u32::MAX),
             }
         })?;
-        let texts = all.len() / rows;
-        PyArray1::from_vec(py, all).reshape([texts, rows])
+        PyArray1::from_vec(py, all).reshape([many.texts.len(), rows])
     }
 
     /// The signature of features that were hashed well elsewhere; None where there are none.
@@ -299,80 +298,4 @@ fn text_settings<'py>(
     keywords.set_item("stop_words", stop_words)?;
     keywords.set_item("min_words", min_words)?;
     Ok(keywords)
-}
-
-/// Sketches of many texts.
-struct Job<'a, 'py> {
-    engine: &'a Engine,
-    threads: Option<usize>,
-    progress: Option<&'a Bound<'py, PyAny>>,
-}
-
-impl Job<'_, '_> {
-    /// A row of numbers for each text; `blank` where nothing was made.
-    fn fill<T: Copy + Default + Send + Sync>(
-        &self,
-        given: &Bound<'_, PyAny>,
-        columns: usize,
-        blank: T,
-        write: impl Fn(&sameish::Sketches, &mut [T]) + Sync + Send,
-    ) -> PyResult<Vec<T>> {
-        let hands = threads(self.threads)?;
-        let texts = Texts::read(given, "texts")?;
-        let raw = texts.raw("texts")?;
-        let progress = Progress { callback: self.progress, total: raw.len() };
-        let (rows, fault) = attended(given.py(), &progress, |watch| {
-            // Zeros cost nothing until they are written: many gigabytes must not hold up a signal.
-            let mut rows = vec![T::default(); raw.len() * columns];
-            let fault = Mutex::new(None);
-            let blocks = raw.chunks(BLOCK).zip(rows.chunks_mut(BLOCK * columns)).enumerate();
-            spread(hands, blocks, watch, |(i, (texts, rows)), scratch| {
-                let block = Block { engine: self.engine, first: i * BLOCK, texts };
-                rows.fill(blank);
-                if let Err(wrong) = block.sketch(scratch, watch, |at, sketches| {
-                    write(sketches, &mut rows[at * columns..][..columns]);
-                }) {
-                    keep_first(&fault, wrong);
-                }
-            });
-            (rows, fault.into_inner().unwrap_or_else(PoisonError::into_inner))
-        })?;
-        fault.map_or(Ok(rows), |(at, why): (usize, NotUtf8)| {
-            Err(why.raised(&format!("texts: item at position {at}")))
-        })
-    }
-}
-
-/// Of several faults the first is told, whatever the number of threads.
-pub(crate) fn keep_first<T>(slot: &Mutex<Option<(usize, T)>>, fault: (usize, T)) {
-    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-    if slot.as_ref().is_none_or(|(first, _)| fault.0 < *first) {
-        *slot = Some(fault);
-    }
-}
-
-struct Block<'a> {
-    engine: &'a Engine,
-    first: usize,
-    texts: &'a [texts::Raw<'a>],
-}
-
-impl Block<'_> {
-    fn sketch(
-        &self,
-        scratch: &mut Scratch,
-        watch: &Watch,
-        mut take: impl FnMut(usize, &sameish::Sketches),
-    ) -> Result<(), (usize, NotUtf8)> {
-        for (at, text) in self.texts.iter().enumerate() {
-            if !watch.goes_on() {
-                break;
-            }
-            let Some(text) = text else { continue };
-            let text = utf8(text).map_err(|why| (self.first + at, why))?;
-            take(at, &self.engine.sketch(text, scratch));
-        }
-        watch.add(self.texts.len());
-        Ok(())
-    }
 }
