@@ -77,7 +77,7 @@ pub(crate) fn cluster<'py>(
     let corpus = Corpus::read(py, engine, &table, Order::Given, threads, progress)?;
     let mut found = corpus.apart(py, all_groups)?;
     found.groups.retain(|group| group.members.len() >= min_size);
-    results::clusters(py, &found.groups, |id| table.named(py, id))
+    results::clusters(py, &found, |id| table.named(py, id))
 }
 
 /// Which documents stay when one of each cluster does. Nothing is written: see `Dedup`.
@@ -131,7 +131,7 @@ pub(crate) fn dedup<'py>(
     let mut found = corpus.apart(py, all_groups)?;
     let centers = centers(documents, &found);
     found.groups.retain(|group| group.members.len() > 1);
-    let clusters = results::clusters(py, &found.groups, |id| table.named(py, id))?.unbind();
+    let clusters = results::clusters(py, &found, |id| table.named(py, id))?.unbind();
     Ok(Dedup {
         centers,
         clusters,

@@ -15,7 +15,7 @@ use crate::texts::{self, Texts};
 use crate::work::{Progress, Watch, apart, attended};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use sameish::{DocId, Prepared, Scratch, Search, SearchOptions, Timestamp};
+use sameish::{DocId, Effort, Prepared, Scratch, SearchOptions, Timestamp};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -147,7 +147,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let (content, options) = (texts::content(text, "text")?, options(limit, min_similarity)?);
         let found = self.inner.ask(py, |engine| engine.search(&content, options, &mut Scratch::default()));
-        listed(py, &found.map_err(refused)?)
+        results::matches(py, &found.map_err(refused)?)
     }
 
     /// The other documents that match one of the engine's, the most similar first.
@@ -161,7 +161,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let (id, options) = (ids::one(id, "id")?, options(limit, min_similarity)?);
         let found = self.inner.ask(py, |engine| engine.search_id(&id, options));
-        listed(py, &found.ok_or_else(|| unknown_id(&id))?.map_err(refused)?)
+        results::matches(py, &found.ok_or_else(|| unknown_id(&id))?.map_err(refused)?)
     }
 
     /// All pairs that match, in the order of the later document, then of the earlier; at most `limit` of them.
@@ -188,7 +188,7 @@ impl Engine {
         let progress = Progress { callback: progress, total: self.__len__(py) };
         let inner = self.inner.clone();
         let groups = apart(py, &progress, move |watch| all_groups(&inner.read(), watch))?;
-        results::clusters(py, &groups.groups, |id| ids::to_python(py, id))
+        results::clusters(py, &groups, |id| ids::to_python(py, id))
     }
 
     /// What the preset makes of a text: the same bytes as from every other door.
@@ -219,7 +219,8 @@ impl Engine {
 
     /// Writes everything to one file, which takes the place of an old one only when it is whole.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        self.inner.ask(py, |engine| store::save(engine, &path))
+        let progress = Progress { callback: None, total: 1 };
+        attended(py, &progress, |watch| store::save(&self.inner.read(), &path, watch))?
     }
 
     /// Reads what `save` wrote. A file that is damaged, cut off or of another version is refused.
@@ -259,11 +260,6 @@ impl Engine {
     }
 }
 
-fn listed<'py>(py: Python<'py>, found: &Search) -> PyResult<Bound<'py, PyList>> {
-    let matches = found.matches.iter().map(|found| results::matched(py, found));
-    PyList::new(py, matches.collect::<PyResult<Vec<_>>>()?)
-}
-
 /// Adds documents as long as it is wanted.
 pub(crate) fn insert_all(
     engine: &mut sameish::Engine,
@@ -279,19 +275,23 @@ pub(crate) fn insert_all(
     Ok(())
 }
 
-pub(crate) fn all_pairs(engine: &sameish::Engine, limit: Option<usize>, watch: &Watch) -> Vec<OwnedPair> {
+pub(crate) fn all_pairs(
+    engine: &sameish::Engine,
+    limit: Option<usize>,
+    watch: &Watch,
+) -> (Vec<OwnedPair>, Effort) {
     let most = limit.unwrap_or(usize::MAX);
     let mut pairs = Vec::new();
     let wanted = |_| {
         watch.add(1);
         watch.goes_on() && most > 0
     };
-    engine.pairs_while(wanted, |pair| {
+    let effort = engine.pairs_while(wanted, |pair| {
         pairs.push(OwnedPair::from(pair));
         let full = pairs.len() >= most || pairs.len() % 1024 == 0 && !watch.goes_on();
         if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    pairs
+    (pairs, effort)
 }
 
 pub(crate) fn all_groups(engine: &sameish::Engine, watch: &Watch) -> sameish::Groups {

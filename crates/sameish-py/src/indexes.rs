@@ -3,13 +3,13 @@
 use crate::error::{number, refused, setting};
 use crate::guard::Guarded;
 use crate::numbers::{self, Numbers};
-use crate::results::Class;
+use crate::results::{self, Class};
 use crate::sketchers::Signature;
 use crate::work::{Progress, attended};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
-use sameish::{Bands, Blocks, DocNumber, Fingerprint, SchemeId};
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use sameish::{BandSearch, Bands, Blocks, DocNumber, Fingerprint, SchemeId};
 
 /// Queries or changes between two looks whether the answer is still wanted.
 const BLOCK: usize = 1 << 15;
@@ -251,12 +251,6 @@ impl Banded {
     }
 }
 
-impl BandIndex {
-    fn near<'py>(py: Python<'py>, found: sameish::BandSearch) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        found.hits.into_iter().map(|hit| NEAR.make(py, (hit.doc.0, hit.estimate))).collect()
-    }
-}
-
 fn check_threshold(threshold: f64) -> PyResult<f64> {
     if (0.0..=1.0).contains(&threshold) {
         return Ok(threshold);
@@ -354,13 +348,15 @@ impl BandIndex {
         py: Python<'py>,
         signature: &Bound<'_, PyAny>,
         threshold: f64,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    ) -> PyResult<Bound<'py, PyList>> {
         let (given, threshold) = (Given::read(signature)?, check_threshold(threshold)?);
         let found = self.inner.ask(py, |inner| {
             inner.check(&given)?;
             inner.index.search(&given.signature, threshold).map_err(refused)
         });
-        BandIndex::near(py, found?)
+        let BandSearch { hits, candidates, capped } = found?;
+        let hits = hits.into_iter().map(|hit| NEAR.make(py, (hit.doc.0, hit.estimate)));
+        results::found(py, hits, candidates as u64, capped as u64)
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -375,5 +371,41 @@ impl BandIndex {
     fn __repr__(&self, py: Python<'_>) -> String {
         let (count, rows) = self.bands(py);
         format!("<BandIndex of {} documents, {count} bands of {rows} rows>", self.__len__(py))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, BandIndex>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, BandIndex { inner, rows }) = (slf.py(), slf.get());
+        let (docs, signatures, scheme) = inner.ask(py, |inner| {
+            let (mut docs, mut signatures) = (Vec::new(), Vec::new());
+            for (doc, signature) in inner.index.documents() {
+                docs.push(doc.0);
+                signatures.extend_from_slice(signature);
+            }
+            (docs, signatures, inner.scheme.map(SchemeId::as_u64))
+        });
+        let signatures = PyArray1::from_vec(py, signatures).reshape([docs.len(), *rows as usize])?;
+        let fields = (*rows, slf.get().bands(py), PyArray1::from_vec(py, docs), signatures, scheme);
+        Ok((slf.get_type().getattr("_restore")?, fields.into_pyobject(py)?))
+    }
+
+    /// What a pickle has.
+    #[staticmethod]
+    fn _restore(
+        rows: u32,
+        bands: (u32, u32),
+        docs: &Bound<'_, PyArray1<u32>>,
+        signatures: &Bound<'_, PyArray2<u32>>,
+        scheme: Option<u64>,
+    ) -> PyResult<BandIndex> {
+        let bands = Bands { count: bands.0, rows: bands.1 };
+        let mut index = sameish::BandIndex::new(rows, bands).map_err(refused)?;
+        let (docs, signatures) = (docs.readonly(), signatures.readonly());
+        let signatures = signatures.as_slice()?.chunks_exact(rows as usize);
+        let signed = signatures.map(|rows| sameish::Signature::from_rows(rows).map_err(refused));
+        let signed = signed.collect::<PyResult<Vec<_>>>()?;
+        let documents = docs.as_slice()?.iter().map(|doc| DocNumber(*doc)).zip(&signed);
+        index.insert_all(documents).map_err(refused)?;
+        let scheme = scheme.map(SchemeId::from_u64);
+        Ok(BandIndex { inner: Guarded::new(Banded { index, scheme }), rows })
     }
 }

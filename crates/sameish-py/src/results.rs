@@ -7,7 +7,7 @@ use pyo3::BoundObject;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple, PyType};
-use sameish::{Group, Inserted, Match, MatchedPair, Spread};
+use sameish::{Effort, Groups, Inserted, Match, MatchedPair, Search, Spread};
 
 /// A class of `_types.py`, imported once.
 pub(crate) struct Class {
@@ -31,6 +31,7 @@ impl Class {
     }
 }
 
+static FOUND: Class = Class::new("Found");
 static INSERTED: Class = Class::new("Inserted");
 static MATCH: Class = Class::new("Match");
 static PAIR: Class = Class::new("Pair");
@@ -41,7 +42,23 @@ pub(crate) fn inserted<'py>(py: Python<'py>, inserted: &Inserted) -> PyResult<Bo
     INSERTED.make(py, (inserted.status.name(), inserted.replaced, cluster))
 }
 
-pub(crate) fn matched<'py>(py: Python<'py>, found: &Match) -> PyResult<Bound<'py, PyAny>> {
+/// A list that knows how far one looked for it.
+pub(crate) fn found<'py>(
+    py: Python<'py>,
+    items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+    candidates: u64,
+    capped: u64,
+) -> PyResult<Bound<'py, PyList>> {
+    let items = items.collect::<PyResult<Vec<_>>>()?;
+    Ok(FOUND.make(py, (items, candidates, capped))?.cast_into()?)
+}
+
+pub(crate) fn matches<'py>(py: Python<'py>, search: &Search) -> PyResult<Bound<'py, PyList>> {
+    let Search { matches, candidates, capped } = search;
+    found(py, matches.iter().map(|found| matched(py, found)), *candidates as u64, *capped as u64)
+}
+
+fn matched<'py>(py: Python<'py>, found: &Match) -> PyResult<Bound<'py, PyAny>> {
     let Match { id, similarity, kind, verified, distance, facts, template } = found;
     let id = ids::to_python(py, id)?;
     MATCH.make(py, (id, *similarity, kind.name(), *verified, *distance, *facts, *template))
@@ -69,34 +86,30 @@ impl From<MatchedPair<'_>> for OwnedPair {
 /// Pairs, with ids as `named` gives them.
 pub(crate) fn pairs<'py>(
     py: Python<'py>,
-    pairs: &[OwnedPair],
+    (pairs, effort): &(Vec<OwnedPair>, Effort),
     named: impl Fn(&sameish::DocId) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    for pair in pairs {
+    let pairs = pairs.iter().map(|pair| {
         let OwnedPair { a, b, similarity, kind, verified, distance, facts, template } = pair;
         let (a, b) = (named(a)?, named(b)?);
-        list.append(
-            PAIR.make(py, (a, b, *similarity, kind.name(), *verified, *distance, *facts, *template))?,
-        )?;
-    }
-    Ok(list)
+        PAIR.make(py, (a, b, *similarity, kind.name(), *verified, *distance, *facts, *template))
+    });
+    found(py, pairs, effort.candidates, effort.capped)
 }
 
 /// Groups, with ids as `named` gives them.
 pub(crate) fn clusters<'py>(
     py: Python<'py>,
-    groups: &[Group],
+    Groups { groups, effort, .. }: &Groups,
     named: impl Fn(&sameish::DocId) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    for group in groups {
+    let clusters = groups.iter().map(|group| {
         let members = group.members.iter().map(&named).collect::<PyResult<Vec<_>>>()?;
         let (similarity, distance) = match group.spread {
             Spread::MeanSimilarity(mean) => (Some(mean), None),
             Spread::AverageDistance(mean) => (None, Some(mean)),
         };
-        list.append(CLUSTER.make(py, (named(&group.center)?, members, similarity, distance))?)?;
-    }
-    Ok(list)
+        CLUSTER.make(py, (named(&group.center)?, members, similarity, distance))
+    });
+    found(py, clusters, effort.candidates, effort.capped)
 }

@@ -1,16 +1,10 @@
 import json
 from pathlib import Path
 
+import cases  # noqa: F401 -- the profile, also for tests that ask for nothing else
 import pytest
-from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[3]
-
-# The same cases in every run, and no time limit for a single one: machines are slow when they like.
-settings.register_profile(
-    "sameish", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), print_blob=False
-)
-settings.load_profile("sameish")
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
 """Sketches and the corpus against their definitions."""
 
 import numpy as np
+from cases import cases
 from definitions import majority, minhash, near, wire
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sameish
@@ -17,27 +18,27 @@ WORDS = st.lists(st.sampled_from("storm hits the coast a 42 x_y Große 東京 é
 
 
 @given(st.one_of(TEXT, WORDS))
-@settings(max_examples=1500)
+@cases(1500)
 def test_simhash_of_wire(text):
     assert sameish.simhash(text) == wire(text)
 
 
 @given(st.lists(U64, max_size=40))
-@settings(max_examples=1000)
+@cases(1000)
 def test_simhash_of_features(features):
     assert sameish.SimHasher.sketch_features(features) == majority(features)
     assert sameish.SimHasher.sketch_features(np.array(features, dtype=np.uint64)) == majority(features)
 
 
 @given(st.lists(st.tuples(U64, st.integers(0, 64)), max_size=20))
-@settings(max_examples=500)
+@cases(500)
 def test_simhash_of_weighted_features(votes):
     features, weights = [f for f, _ in votes], [w / 4 for _, w in votes]
     assert sameish.SimHasher.sketch_features(features, weights) == (majority(features, weights) if votes else 0)
 
 
 @given(st.lists(U64, min_size=1, max_size=30), st.integers(1, 130))
-@settings(max_examples=500)
+@cases(500)
 def test_minhash_of_features(features, rows):
     signature = sameish.MinHasher(rows).sketch_features(features)
     assert signature is not None
@@ -53,7 +54,7 @@ CODE = st.one_of(U64, st.integers(0, 255), st.builds(lambda a, b: 1 << a | 1 << 
     st.sampled_from([(6, 3), (5, 3), (4, 0), (2, 1), (12, 6)]),
     st.booleans(),
 )
-@settings(max_examples=600)
+@cases(600)
 def test_corpus_is_a_scan(changes, queries, cut, arrays):
     corpus, model = sameish.Corpus(*cut), set()
     bits = cut[1]
@@ -85,7 +86,7 @@ def test_corpus_is_a_scan(changes, queries, cut, arrays):
 
 
 @given(st.lists(st.tuples(CODE, st.integers(0, 50)), max_size=30), st.lists(CODE, max_size=8), st.integers(0, 8))
-@settings(max_examples=300)
+@cases(300)
 def test_hamming_index_is_a_scan(entries, queries, radius):
     index = sameish.HammingIndex(radius)
     assert index.insert_bulk([code for code, _ in entries], [doc for _, doc in entries]) == len(set(entries))

@@ -4,7 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from cases import cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sameish
@@ -190,7 +191,7 @@ DOCS = st.lists(
 
 
 @given(DOCS, st.sampled_from(["wire", "headlines", "copies", "articles"]))
-@settings(max_examples=150)
+@cases(150)
 def test_one_by_one_as_many_at_once(docs, preset):
     one, many = sameish.Engine(preset), sameish.Engine(preset)
     latest = {id_: " ".join(words) for id_, words in docs}
@@ -279,10 +280,22 @@ def test_pickled_indexes_answer_alike():
     index = sameish.HammingIndex(2)
     index.insert(5, 1)
     assert pickle.loads(pickle.dumps(index)).find_all(4) == index.find_all(4)
+    hasher, bands = sameish.MinHasher(16), sameish.BandIndex(16, bands=(8, 2))
+    assert len(pickle.loads(pickle.dumps(bands))) == 0
+    signatures = [hasher.sketch(f"storm hits the coast of {place} on monday") for place in ("here", "there", "nowhere")]
+    for doc, signature in zip((7, 2, 3), signatures):
+        bands.insert(doc, signature)
+    bands.remove(3)
+    again = pickle.loads(pickle.dumps(bands))
+    assert (len(again), again.bands, again.rows, 3 in again) == (2, (8, 2), 16, False)
+    for signature in signatures:
+        assert again.search(signature, 0.1) == bands.search(signature, 0.1) != []
+    with pytest.raises(sameish.SchemeMismatch):
+        again.insert(1, sameish.MinHasher(16, shingle="words:2").sketch("storm hits the coast"))
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=300)
+@cases(300)
 def test_hostile_pickles_are_refused(data):
     for restore in (
         lambda: sameish.Sdr._restore(100, data),
@@ -295,3 +308,21 @@ def test_hostile_pickles_are_refused(data):
             restore()
         except sameish.Error:
             pass
+
+
+def test_what_is_found_says_how_far_one_looked():
+    engine = sameish.Engine("copies")
+    text = "the council voted on monday to close the old bridge over the river"
+    engine.add_many(range(3), [text, text + " today", "markets were calm on friday, traders said"])
+    found = engine.search(text)
+    assert isinstance(found, list) and isinstance(found, sameish.Found)
+    assert (len(found), found.candidates, found.capped) == (2, 2, 0)
+    for other in (engine.search_id(0), engine.pairs(), engine.clusters(), sameish.pairs([text, text + " today"])):
+        assert isinstance(other, sameish.Found) and other.candidates >= 1 and other.capped == 0
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found == list(found) and (type(again), again.candidates) == (sameish.Found, 2)
+    # A bucket that holds too many is not looked at as a whole, and that is said.
+    index, row = sameish.BandIndex(2, bands=(2, 1)), np.zeros((70_000, 2), dtype=np.uint32)
+    row[:, 1] = np.arange(70_000)
+    index.insert_bulk(row)
+    assert index.search([0, 1], 0.5).capped > 0

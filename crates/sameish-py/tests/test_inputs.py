@@ -3,7 +3,8 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from cases import cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sameish
@@ -199,7 +200,7 @@ DOCUMENTED = (sameish.Error, TypeError, ValueError, OverflowError, OSError)
 
 
 @given(ANYTHING, ANYTHING, st.integers(0, len(CALLS) - 1))
-@settings(max_examples=6000)
+@cases(6000)
 def test_only_documented_exceptions(a, b, call):
     try:
         CALLS[call](a, b)

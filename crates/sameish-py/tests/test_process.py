@@ -62,8 +62,30 @@ def test_ctrl_c_ends_a_long_call_soon(name):
     assert float(out.stdout) < 10, out
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_save_that_is_broken_off_leaves_the_old_file_alone(tmp_path):
+    code = """
+        import sameish, sys, threading, time, os, signal
+        from test_process import corpus_of
+        engine = sameish.Engine('copies')
+        engine.add_many(range(5000), corpus_of(5000))
+        threading.Thread(target=lambda: (time.sleep(0.3), os.kill(os.getpid(), signal.SIGINT))).start()
+        try:
+            while True:
+                engine.save(sys.argv[1])
+        except KeyboardInterrupt:
+            print(len(sameish.Engine.load(sys.argv[1])), len(engine))
+    """
+    path = tmp_path / "engine"
+    sameish.Engine("copies").save(path)
+    run = [sys.executable, "-c", textwrap.dedent(code), str(path)]
+    out = subprocess.run(run, capture_output=True, text=True, timeout=100, env={**os.environ, "PYTHONPATH": os.path.dirname(__file__)})
+    assert out.stdout in ("5000 5000\n", "0 5000\n"), out
+    assert [file.name for file in tmp_path.iterdir()] == ["engine"]
+
+
 def test_the_interpreter_lock_is_released():
-    """Another thread of Python counts on while a long call works."""
+    """Another thread of Python counts on while a long call works: in one of many, for a busy machine may run it late."""
     texts, ticks, done = corpus_of(3000), [], threading.Event()
 
     def tick():
@@ -71,14 +93,17 @@ def test_the_interpreter_lock_is_released():
             ticks.append(time.monotonic())
             time.sleep(0.001)
 
+    def counted():
+        begun = len(ticks)
+        sameish.MinHasher(512).sketch_many(texts, threads=1)
+        return len(ticks) - begun
+
     ticker = threading.Thread(target=tick)
     ticker.start()
-    begun = len(ticks)
-    sameish.MinHasher(512).sketch_many(texts, threads=1)
-    counted = len(ticks) - begun
+    released = any(counted() > 3 for _ in range(100))
     done.set()
     ticker.join()
-    assert counted > 3
+    assert released
 
 
 def test_many_threads_on_one_engine_and_one_corpus():

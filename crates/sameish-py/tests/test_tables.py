@@ -5,7 +5,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from cases import cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sameish
@@ -154,7 +155,7 @@ WORD = st.sampled_from("storm hits the coast bridge closed market opened 42 now"
 
 
 @given(st.lists(st.lists(WORD, max_size=10).map(" ".join), max_size=20), st.sampled_from(["wire", "headlines", "copies", "articles", "web"]))
-@settings(max_examples=200)
+@cases(200)
 def test_as_an_engine_for_every_number_of_threads(texts, preset):
     engine = sameish.Engine(preset)
     engine.add_many(range(len(texts)), texts)

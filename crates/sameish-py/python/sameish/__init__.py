@@ -43,7 +43,7 @@ from ._sameish import (
     pairs,
     simhash,
 )
-from ._types import Cluster, Comparison, Hit, Inserted, Match, Near, Pair, Passage, Sketches
+from ._types import Cluster, Comparison, Found, Hit, Inserted, Match, Near, Pair, Passage, Sketches
 
 __all__ = [
     "BandIndex",
@@ -54,6 +54,7 @@ __all__ = [
     "Dedup",
     "Engine",
     "Error",
+    "Found",
     "HammingIndex",
     "Hit",
     "Inserted",

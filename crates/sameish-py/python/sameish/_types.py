@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, Optional, Union
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, List, Literal, NamedTuple, Optional, TypeVar, Union
 
 if TYPE_CHECKING:
     from ._sameish import Sdr, Signature
 
-__all__ = ["Cluster", "Comparison", "Hit", "Inserted", "Match", "Near", "Pair", "Passage", "Sketches"]
+__all__ = ["Cluster", "Comparison", "Found", "Hit", "Inserted", "Match", "Near", "Pair", "Passage", "Sketches"]
 
 Id = Union[int, str]
+_Item = TypeVar("_Item")
+
+
+class Found(List[_Item]):
+    """A list of what was found, and how far one looked for it."""
+
+    __slots__ = ("candidates", "capped")
+
+    #: How many candidates were judged.
+    candidates: int
+    #: How many limits were hit: where it is not 0, something may be missing.
+    capped: int
+
+    def __init__(self, items: Iterable[_Item] = (), candidates: int = 0, capped: int = 0) -> None:
+        super().__init__(items)
+        self.candidates = candidates
+        self.capped = capped
 
 
 class Inserted(NamedTuple):

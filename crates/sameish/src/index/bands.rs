@@ -150,6 +150,12 @@ impl BandIndex {
             .then(|| &self.signatures[at * self.rows..][..self.rows])
     }
 
+    /// All documents with their signatures, by number.
+    pub fn documents(&self) -> impl Iterator<Item = (DocNumber, &[u32])> {
+        let numbers = (0..self.present.len() as u32).map(DocNumber);
+        numbers.filter_map(|doc| Some((doc, self.signature(doc)?)))
+    }
+
     /// Adds a document, in place of the one that had its number. Document numbers should be dense: room is kept for every
     /// number up to the largest.
     pub fn insert(&mut self, doc: DocNumber, signature: &Signature) -> Result<()> {
