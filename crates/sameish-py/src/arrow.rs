@@ -10,8 +10,12 @@ use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, make_array};
+use arrow_array::{
+    Array, ArrayReader as _, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, make_array,
+    new_empty_array,
+};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use sameish::{DocId, Timestamp};
@@ -20,12 +24,16 @@ use std::ptr::NonNull;
 
 /// The arrays of an object that speaks Arrow, or nothing if it does not.
 pub(crate) fn chunks(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ArrayRef>>> {
-    if let Ok(export) = value.getattr("__arrow_c_stream__") {
-        return stream(&export.call0()?).map(Some);
+    if let Some(export) = value.getattr_opt("__arrow_c_stream__")? {
+        return match export.call0() {
+            // What pandas speaks only where pyarrow is installed. Its columns can be iterated all the same.
+            Err(error) if error.is_instance_of::<PyImportError>(value.py()) => Ok(None),
+            exported => stream(&exported?).map(Some),
+        };
     }
-    match value.getattr("__arrow_c_array__") {
-        Ok(export) => single(&export.call0()?).map(|array| Some(vec![array])),
-        Err(_) => Ok(None),
+    match value.getattr_opt("__arrow_c_array__")? {
+        Some(export) => single(&export.call0()?).map(|array| Some(vec![array])),
+        None => Ok(None),
     }
 }
 
@@ -34,8 +42,15 @@ fn stream(capsule: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     // SAFETY: a capsule of this name holds a stream (Arrow's PyCapsule interface). It is moved out, and an empty one left
     // in its place, so that the capsule does not release it again; we have the interpreter lock, so nobody else does.
     let reader = unsafe { ArrayStreamReader::from_raw(raw.as_ptr()) };
-    let arrays: Result<Vec<ArrayRef>, ArrowError> = reader.and_then(Iterator::collect);
-    arrays.map_err(|error| foreign(&error))
+    chunks_of(reader).map_err(|error| foreign(&error))
+}
+
+/// All chunks; of a stream without any, an empty one that tells the type.
+fn chunks_of(reader: Result<ArrayStreamReader, ArrowError>) -> Result<Vec<ArrayRef>, ArrowError> {
+    let reader = reader?;
+    let kind = reader.field().data_type().clone();
+    let chunks: Vec<ArrayRef> = reader.collect::<Result<_, _>>()?;
+    Ok(if chunks.is_empty() { vec![new_empty_array(&kind)] } else { chunks })
 }
 
 fn single(exported: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
@@ -76,11 +91,16 @@ pub(crate) fn no_column(name: &str, there: &[String]) -> PyErr {
     setting(format!("no column is named `{}`: there are `{}`", shown(name), shown(&there.join("`, `"))))
 }
 
-/// A column of texts, as bytes: what is called UTF-8 is checked where it is read.
+/// A column of texts, as bytes: whether they are UTF-8 is checked where they are read.
 pub(crate) enum Column {
     Small(BinaryArray),
     Large(LargeBinaryArray),
     View(BinaryViewArray),
+    /// Texts that are written once, and which of them each row has.
+    Dictionary {
+        values: Box<Column>,
+        rows: Vec<Option<usize>>,
+    },
     /// So many nulls.
     Nulls(usize),
 }
@@ -93,9 +113,21 @@ impl Column {
                 Ok(Column::Large(LargeBinaryArray::from(array.as_string::<i64>().clone())))
             }
             DataType::Utf8View => Ok(Column::View(array.as_string_view().clone().to_binary_view())),
+            DataType::Binary => Ok(Column::Small(array.as_binary::<i32>().clone())),
+            DataType::LargeBinary => Ok(Column::Large(array.as_binary::<i64>().clone())),
+            DataType::BinaryView => Ok(Column::View(array.as_binary_view().clone())),
+            DataType::Dictionary(_, _) => {
+                let dictionary = array.as_any_dictionary();
+                if dictionary.values().is_empty() {
+                    return Ok(Column::Nulls(array.len()));
+                }
+                let rows = dictionary.normalized_keys().into_iter().enumerate();
+                let rows = rows.map(|(i, key)| dictionary.is_valid(i).then_some(key)).collect();
+                Ok(Column::Dictionary { values: Box::new(Column::new(dictionary.values())?), rows })
+            }
             DataType::Null => Ok(Column::Nulls(array.len())),
             other => Err(wrong_type(format!(
-                "texts are a column of {}: must be of strings (utf8, large_utf8 or string_view); cast it first",
+                "texts are a column of {}: must be of strings or of bytes; cast it first",
                 shown(&other.to_string())
             ))),
         }
@@ -106,6 +138,11 @@ impl Column {
             Column::Small(array) => texts.extend(array.iter()),
             Column::Large(array) => texts.extend(array.iter()),
             Column::View(array) => texts.extend(array.iter()),
+            Column::Dictionary { values, rows } => {
+                let mut entries = Vec::new();
+                values.push_into(&mut entries);
+                texts.extend(rows.iter().map(|entry| entry.and_then(|entry| entries[entry])));
+            }
             Column::Nulls(n) => texts.resize(texts.len() + n, None),
         }
     }
@@ -177,25 +214,32 @@ fn push_dates(chunk: &ArrayRef, dates: &mut Vec<Option<Timestamp>>) -> PyResult<
     use arrow_array::types as t;
     let mut push = |values: Vec<Option<i64>>, times: i64, over: i64| {
         let moment = |value: i64| Timestamp::from_milliseconds(value.checked_mul(times)?.div_euclid(over));
-        dates.extend(values.into_iter().map(|value| value.and_then(moment)));
+        for value in values {
+            let at = dates.len();
+            let out =
+                || setting(format!("date at position {at} is out of range: must be in the years 1 to 9999"));
+            dates.push(value.map(|value| moment(value).ok_or_else(out)).transpose()?);
+        }
+        Ok::<(), PyErr>(())
     };
     match chunk.data_type() {
         DataType::Timestamp(TimeUnit::Second, _) => {
-            push(chunk.as_primitive::<t::TimestampSecondType>().iter().collect(), 1000, 1);
+            push(chunk.as_primitive::<t::TimestampSecondType>().iter().collect(), 1000, 1)?;
         }
         DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            push(chunk.as_primitive::<t::TimestampMillisecondType>().iter().collect(), 1, 1);
+            push(chunk.as_primitive::<t::TimestampMillisecondType>().iter().collect(), 1, 1)?;
         }
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            push(chunk.as_primitive::<t::TimestampMicrosecondType>().iter().collect(), 1, 1000);
+            push(chunk.as_primitive::<t::TimestampMicrosecondType>().iter().collect(), 1, 1000)?;
         }
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            push(chunk.as_primitive::<t::TimestampNanosecondType>().iter().collect(), 1, 1_000_000);
+            push(chunk.as_primitive::<t::TimestampNanosecondType>().iter().collect(), 1, 1_000_000)?;
         }
         DataType::Date32 => {
             let days = chunk.as_primitive::<t::Date32Type>().iter().map(|day| day.map(i64::from));
-            push(days.collect(), 86_400_000, 1);
+            push(days.collect(), 86_400_000, 1)?;
         }
+        DataType::Date64 => push(chunk.as_primitive::<t::Date64Type>().iter().collect(), 1, 1)?,
         _ => {
             let column = Column::new(chunk).map_err(|_| {
                 let found = shown(&chunk.data_type().to_string());

@@ -1,15 +1,17 @@
 //! A whole corpus at once: who matches whom, who belongs together, who stays.
 
-use crate::engine::{all_groups, all_pairs, insert_all};
+use crate::engine::{SPOT, all_groups, all_pairs, insert_all};
 use crate::error::{refused, setting};
-use crate::many::{Many, too_short};
+use crate::maker::Maker;
+use crate::many::too_short;
+use crate::numbers::count;
 use crate::results;
 use crate::settings;
-use crate::table::{Columns, Table, take};
+use crate::table::{Columns, Table, take, there};
 use crate::work::{Progress, Watch, apart};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use sameish::{DocId, Engine, Groups, Linkage, Prepared, Timestamp};
 use std::cmp::Reverse;
 
@@ -36,14 +38,15 @@ pub(crate) fn pairs<'py>(
     date: Option<&Bound<'py, PyAny>>,
     preset: Option<&str>,
     config: Option<&Bound<'_, PyAny>>,
-    limit_pairs: Option<usize>,
-    threads: Option<usize>,
+    limit_pairs: Option<i64>,
+    threads: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let engine = settings::engine(preset, config, overrides)?;
-    let table = Table::read(data, &Columns { text, id, date })?;
-    let corpus = Corpus::read(py, engine, &table, Order::Given, threads, progress)?;
+    let limit_pairs = limit_pairs.map(|limit| count(limit, "limit_pairs", 0)).transpose()?;
+    let maker = Maker::new(settings::config(preset, config, overrides)?)?;
+    let table = Table::read(data, &Columns { text, id, date, lossy: maker.lossy() })?;
+    let corpus = Corpus::read(py, &maker, &table, Order::Given, threads, progress)?;
     let found = corpus.apart(py, move |engine, watch| all_pairs(engine, limit_pairs, watch))?;
     results::pairs(py, &found, |id| table.named(py, id))
 }
@@ -67,14 +70,15 @@ pub(crate) fn cluster<'py>(
     date: Option<&Bound<'py, PyAny>>,
     preset: Option<&str>,
     config: Option<&Bound<'_, PyAny>>,
-    min_size: usize,
-    threads: Option<usize>,
+    min_size: i64,
+    threads: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let engine = settings::engine(preset, config, overrides)?;
-    let table = Table::read(data, &Columns { text, id, date })?;
-    let corpus = Corpus::read(py, engine, &table, Order::Given, threads, progress)?;
+    let min_size = count(min_size, "min_size", 0)?;
+    let maker = Maker::new(settings::config(preset, config, overrides)?)?;
+    let table = Table::read(data, &Columns { text, id, date, lossy: maker.lossy() })?;
+    let corpus = Corpus::read(py, &maker, &table, Order::Given, threads, progress)?;
     let mut found = corpus.apart(py, all_groups)?;
     found.groups.retain(|group| group.members.len() >= min_size);
     results::clusters(py, &found, |id| table.named(py, id))
@@ -106,7 +110,7 @@ pub(crate) fn dedup<'py>(
     keep: &str,
     preset: Option<&str>,
     config: Option<&Bound<'_, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Dedup> {
@@ -120,12 +124,16 @@ pub(crate) fn dedup<'py>(
             return Err(setting(format!("`keep` is `{keep}`: must be `first`, `longest` or `newest`")));
         }
     };
-    let mut settings = settings::engine(preset, config, overrides)?.config().clone();
+    let presets = settings::config(preset, None, None)?.matching.linkage;
+    let mut config = settings::config(preset, config, overrides)?;
     // Every document that goes must have matched the one that stays, whatever the preset makes of its clusters.
-    settings.matching.linkage = Linkage::Cohesive;
-    let engine = Engine::new(settings).map_err(refused)?;
-    let table = Table::read(data, &Columns { text, id, date })?;
-    let corpus = Corpus::read(py, engine, &table, order, threads, progress)?;
+    if ![presets, Linkage::Cohesive].contains(&config.matching.linkage) {
+        return Err(setting("`linkage` is set: `dedup` has `cohesive` alone; leave it out"));
+    }
+    config.matching.linkage = Linkage::Cohesive;
+    let maker = Maker::new(config)?;
+    let table = Table::read(data, &Columns { text, id, date, lossy: maker.lossy() })?;
+    let corpus = Corpus::read(py, &maker, &table, order, threads, progress)?;
     let (documents, too_short) = (corpus.rows.len(), corpus.too_short);
     let expected_recall = corpus.engine.expected_recall();
     let mut found = corpus.apart(py, all_groups)?;
@@ -223,6 +231,7 @@ impl Dedup {
 
     /// The rows that stay, of the data that was given or of other columns of it, and of the same kind.
     fn take<'py>(&self, py: Python<'py>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let data = &there(data)?;
         let rows = data.len().unwrap_or(self.centers.len());
         if rows != self.centers.len() {
             let expected = self.centers.len();
@@ -245,6 +254,31 @@ impl Dedup {
             self.centers.len() - kept
         )
     }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Dedup>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, found) = (slf.py(), slf.get());
+        let Dedup { too_short, expected_recall, candidates, capped, .. } = found;
+        let centers = PyArray1::from_slice(py, &found.centers);
+        let fields = (centers, found.clusters(py), *too_short, *expected_recall, *candidates, *capped);
+        Ok((slf.get_type().getattr("_restore")?, fields.into_pyobject(py)?))
+    }
+
+    /// What a pickle has.
+    #[staticmethod]
+    fn _restore(
+        centers: &Bound<'_, PyArray1<i64>>,
+        clusters: Py<PyList>,
+        too_short: usize,
+        expected_recall: Option<f64>,
+        candidates: u64,
+        capped: u64,
+    ) -> PyResult<Dedup> {
+        let centers = centers.readonly().as_slice()?.to_vec();
+        if centers.iter().any(|&center| center < 0 || center as usize >= centers.len()) {
+            return Err(setting("`centers` must be rows that are there"));
+        }
+        Ok(Dedup { centers, clusters, too_short, expected_recall, candidates, capped })
+    }
 }
 
 /// In which order documents come, and so who is a center.
@@ -262,31 +296,39 @@ struct Corpus<'a, 'py> {
     dates: Option<Vec<Option<Timestamp>>>,
     prepared: Vec<Prepared>,
     too_short: usize,
-    progress: Option<&'a Bound<'py, PyAny>>,
+    progress: Progress<'a, 'py>,
 }
+
+/// Each document is prepared, added and asked for.
+const ROUNDS: usize = 3;
 
 impl<'a, 'py> Corpus<'a, 'py> {
     fn read(
         py: Python<'_>,
-        engine: Engine,
+        maker: &Maker,
         table: &Table<'_>,
         order: Order,
-        threads: Option<usize>,
+        threads: Option<i64>,
         progress: Option<&'a Bound<'py, PyAny>>,
     ) -> PyResult<Corpus<'a, 'py>> {
         let raw = table.texts.raw("texts")?;
         table.check(raw.len())?;
+        let progress = Progress::new(progress, raw.len());
+        let many = maker.many(&raw, threads, progress.first_of(ROUNDS));
+        let mut prepared: Vec<_> = many
+            .prepared(py, |text, scratch| maker.engine().prepare(text, scratch))?
+            .into_iter()
+            .map(Some)
+            .collect();
         let mut rows: Vec<usize> = (0..raw.len()).collect();
         match (order, &table.dates) {
             (Order::LongestFirst, _) => rows.sort_by_key(|&row| Reverse(raw[row].map_or(0, <[u8]>::len))),
             (Order::NewestFirst, Some(dates)) => rows.sort_by_key(|&row| Reverse(dates[row])),
             _ => {}
         }
-        let texts: Vec<_> = rows.iter().map(|&row| raw[row]).collect();
-        let many = Many { texts: &texts, threads, progress };
-        let prepared = many.prepared(py, |text, scratch| engine.prepare(text, scratch))?;
+        let prepared: Vec<Prepared> = rows.iter().filter_map(|&row| prepared[row].take()).collect();
         Ok(Corpus {
-            engine,
+            engine: Engine::new(maker.engine().config().clone()).map_err(refused)?,
             dates: table.dates.as_ref().map(|dates| rows.iter().map(|&row| dates[row]).collect()),
             rows: rows.into_iter().map(|row| DocId::Number(row as u64)).collect(),
             too_short: too_short(&prepared),
@@ -302,8 +344,8 @@ impl<'a, 'py> Corpus<'a, 'py> {
         question: impl FnOnce(&Engine, &Watch) -> T + Send + 'static,
     ) -> PyResult<T> {
         let Corpus { mut engine, rows, dates, prepared, progress, .. } = self;
-        let progress = Progress { callback: progress, total: rows.len() };
-        let found = apart(py, &progress, move |watch| {
+        let few = rows.len() <= SPOT;
+        let found = apart(py, progress.rest_of(ROUNDS).small_if(few), move |watch| {
             insert_all(&mut engine, &rows, dates.as_deref(), prepared, watch)?;
             Ok(question(&engine, watch))
         })?;

@@ -1,12 +1,14 @@
 //! Two texts side by side.
 
+use crate::maker::Maker;
+use crate::numbers::count;
 use crate::results::Class;
 use crate::settings;
 use crate::texts;
-use crate::work::{Progress, apart};
+use crate::work::{Progress, SHORT, apart};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sameish::{Engine, Passage};
+use sameish::Passage;
 
 static COMPARISON: Class = Class::new("Comparison");
 static PASSAGE: Class = Class::new("Passage");
@@ -28,29 +30,29 @@ pub(crate) fn compare<'py>(
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
     preset: Option<&str>,
-    min_tokens: usize,
+    min_tokens: i64,
     config: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let engine = settings::engine(preset, config, overrides)?;
-    by(py, engine, a, b, min_tokens)
+    let maker = Maker::new(settings::config(preset, config, overrides)?)?;
+    by(py, &maker, a, b, min_tokens)
 }
 
 /// The same under an engine's settings.
 pub(crate) fn by<'py>(
     py: Python<'py>,
-    engine: Engine,
+    maker: &Maker,
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
-    min_tokens: usize,
+    min_tokens: i64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if min_tokens == 0 {
-        return Err(crate::error::setting("`min_tokens` is 0: must be at least 1"));
-    }
-    let (a, b) = (texts::content(a, "`a`")?, texts::content(b, "`b`")?);
-    let (comparison, passages) = apart(py, &Progress { callback: None, total: 1 }, move |_| {
-        let comparison = engine.compare(&a, &b, min_tokens);
-        // Python's strings are cut by characters.
+    let min_tokens = count(min_tokens, "min_tokens", 1)?;
+    let (a, b) = (maker.content(a, "`a`")?, maker.content(b, "`b`")?);
+    let progress = Progress::silent().small_if(texts::size(&a) + texts::size(&b) <= SHORT);
+    let maker = maker.clone();
+    let (comparison, passages) = apart(py, progress, move |_| {
+        let comparison = maker.engine().compare(&a, &b, min_tokens);
+        // Python's strings are cut by characters, lists of tokens by tokens.
         let passages = comparison.passages_in(&a, &b, |piece| piece.chars().count());
         (comparison, passages)
     })?;

@@ -1,16 +1,15 @@
 //! Seed 004's corpus.
 
-use crate::error::refused;
+use crate::error::{refused, setting};
 use crate::guard::Guarded;
-use crate::numbers::{self, Numbers};
-use crate::work::{Progress, apart, attended};
+use crate::numbers::{self, Numbers, between};
+use crate::work::{BLOCK, FEW, Progress, apart, attended};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sameish::{Blocks, Fingerprint};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Queries or changes between two looks whether the answer is still wanted.
-const BLOCK: usize = 1 << 15;
 /// As many fingerprints are built into tables in less than the time in which a signal must be heard.
 const AT_ONCE: usize = 1 << 16;
 
@@ -40,12 +39,12 @@ impl Corpus {
         &self,
         py: Python<'_>,
         prints: &[Fingerprint],
-        progress: &Progress<'_, '_>,
+        progress: Progress<'_, '_>,
         change: impl Fn(&mut sameish::Corpus, &[Fingerprint]) -> usize + Send + Sync,
     ) -> PyResult<usize> {
         attended(py, progress, |watch| {
-            let mut corpus = self.inner.write();
             let mut changed = 0;
+            let Some(mut corpus) = self.inner.write(watch) else { return changed };
             for block in prints.chunks(BLOCK).take_while(|_| watch.goes_on()) {
                 changed += change(&mut corpus, block);
                 watch.add(block.len());
@@ -58,49 +57,51 @@ impl Corpus {
 #[pymethods]
 impl Corpus {
     #[new]
-    fn new(num_blocks: u32, diff_bits: u32) -> PyResult<Corpus> {
-        let corpus = sameish::Corpus::new(Blocks { total: num_blocks, differing: diff_bits });
+    fn new(num_blocks: i64, diff_bits: i64) -> PyResult<Corpus> {
+        let total = between(num_blocks, "num_blocks", 1..=64)?;
+        let corpus =
+            sameish::Corpus::new(Blocks { total, differing: between(diff_bits, "diff_bits", 0..=63)? });
         Ok(Corpus { inner: Guarded::new(corpus.map_err(refused)?) })
     }
 
     /// Into how many blocks the 64 bits are cut.
     #[getter]
-    fn num_blocks(&self, py: Python<'_>) -> u32 {
+    fn num_blocks(&self, py: Python<'_>) -> PyResult<u32> {
         self.inner.ask(py, |corpus| corpus.blocks().total)
     }
 
     /// In how many bits a match may differ.
     #[getter]
-    fn diff_bits(&self, py: Python<'_>) -> u32 {
+    fn diff_bits(&self, py: Python<'_>) -> PyResult<u32> {
         self.inner.ask(py, |corpus| corpus.blocks().differing)
     }
 
     /// Adds a fingerprint; tells whether it was new.
     fn insert(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
         let print = numbers::fingerprint(hash)?;
-        Ok(self.inner.change(py, |corpus| corpus.insert(print)))
+        self.inner.change(py, |corpus| corpus.insert(print))
     }
 
     /// Takes a fingerprint out; tells whether it was there.
     fn remove(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
         let print = numbers::fingerprint(hash)?;
-        Ok(self.inner.change(py, |corpus| corpus.remove(print)))
+        self.inner.change(py, |corpus| corpus.remove(print))
     }
 
     /// Some fingerprint near the query, or None.
     fn find_first(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let query = numbers::fingerprint(query)?;
-        Ok(self.inner.ask(py, |corpus| corpus.find_first(query)).map(Fingerprint::as_u64))
+        Ok(self.inner.ask(py, |corpus| corpus.find_first(query))?.map(Fingerprint::as_u64))
     }
 
     /// All fingerprints near the query, the nearest first, then the smallest.
     fn find_all(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         let query = numbers::fingerprint(query)?;
-        Ok(self.inner.ask(py, |corpus| {
+        self.inner.ask(py, |corpus| {
             let mut found = Vec::new();
             corpus.find_all(query, &mut found);
             found.into_iter().map(Fingerprint::as_u64).collect()
-        }))
+        })
     }
 
     /// Adds many, from a list or an array of uint64; gives how many were new. An interrupted call leaves what it has added
@@ -113,25 +114,25 @@ impl Corpus {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let prints = numbers::fingerprints(hashes, "hashes")?.items;
-        let progress = Progress { callback: progress, total: prints.len() };
+        let progress = Progress::new(progress, prints.len()).small_if(prints.len() <= FEW);
         let fresh = self.inner.ask(py, |corpus| {
             corpus.is_empty().then(|| sameish::Corpus::new(corpus.blocks())).and_then(Result::ok)
-        });
+        })?;
         let Some(mut fresh) = fresh.filter(|_| prints.len() > AT_ONCE) else {
-            return self.change_bulk(py, &prints, &progress, sameish::Corpus::insert_bulk);
+            return self.change_bulk(py, &prints, progress, sameish::Corpus::insert_bulk);
         };
-        let (built, prints) = apart(py, &progress, move |_| {
+        let (built, prints) = apart(py, progress, move |_| {
             fresh.insert_bulk(&prints);
             (fresh, prints)
         })?;
-        Ok(self.inner.change(py, |corpus| {
+        self.inner.change(py, |corpus| {
             // Another thread may have been faster.
             if !corpus.is_empty() {
                 return corpus.insert_bulk(&prints);
             }
             *corpus = built;
             corpus.len()
-        }))
+        })
     }
 
     /// Takes many out; gives how many were there.
@@ -143,8 +144,8 @@ impl Corpus {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let prints = numbers::fingerprints(hashes, "hashes")?.items;
-        let progress = Progress { callback: progress, total: prints.len() };
-        self.change_bulk(py, &prints, &progress, sameish::Corpus::remove_bulk)
+        let progress = Progress::new(progress, prints.len()).small_if(prints.len() <= FEW);
+        self.change_bulk(py, &prints, progress, sameish::Corpus::remove_bulk)
     }
 
     /// For each query some fingerprint near it. A list gives a list with None where there is none; an array gives a masked
@@ -157,11 +158,11 @@ impl Corpus {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
-        let progress = Progress { callback: progress, total: queries.len() };
-        let (values, mask) = attended(py, &progress, |watch| {
-            let corpus = self.inner.read();
+        let progress = Progress::new(progress, queries.len()).small_if(queries.len() <= FEW);
+        let (values, mask) = attended(py, progress, |watch| {
             let room = queries.len();
             let (mut values, mut mask) = (Vec::<u64>::with_capacity(room), Vec::<bool>::with_capacity(room));
+            let Some(corpus) = self.inner.read(watch) else { return (values, mask) };
             for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
                 let found = corpus.find_first_bulk(block);
                 mask.extend(found.iter().map(Option::is_none));
@@ -189,11 +190,11 @@ impl Corpus {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
-        let progress = Progress { callback: progress, total: queries.len() };
-        let (values, offsets) = attended(py, &progress, |watch| {
-            let corpus = self.inner.read();
+        let progress = Progress::new(progress, queries.len()).small_if(queries.len() <= FEW);
+        let (values, offsets) = attended(py, progress, |watch| {
             let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(queries.len() + 1));
             offsets.push(0i64);
+            let Some(corpus) = self.inner.read(watch) else { return (values, offsets) };
             for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
                 corpus.find_all_bulk(block, |_, found| {
                     values.extend(found.iter().map(|print| print.as_u64()));
@@ -214,29 +215,31 @@ impl Corpus {
     }
 
     /// All fingerprints in rising order, as an array of uint64.
-    fn to_array<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        let all = self.inner.ask(py, |corpus| corpus.to_vec().into_iter().map(Fingerprint::as_u64).collect());
-        PyArray1::from_vec(py, all)
+    fn to_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let all =
+            self.inner.ask(py, |corpus| corpus.to_vec().into_iter().map(Fingerprint::as_u64).collect())?;
+        Ok(PyArray1::from_vec(py, all))
     }
 
-    fn __len__(&self, py: Python<'_>) -> usize {
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.inner.ask(py, sameish::Corpus::len)
     }
 
     fn __contains__(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
         let print = numbers::fingerprint(hash)?;
-        Ok(self.inner.ask(py, |corpus| corpus.contains(print)))
+        self.inner.ask(py, |corpus| corpus.contains(print))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        let (Blocks { total, differing }, len) = self.inner.ask(py, |corpus| (corpus.blocks(), corpus.len()));
-        format!("<Corpus of {len} fingerprints, {total} blocks, {differing} bits>")
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (Blocks { total, differing }, len) =
+            self.inner.ask(py, |corpus| (corpus.blocks(), corpus.len()))?;
+        Ok(format!("<Corpus of {len} fingerprints, {total} blocks, {differing} bits>"))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Corpus>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
         let (Blocks { total, differing }, all) =
-            slf.get().inner.ask(py, |corpus| (corpus.blocks(), corpus.to_vec()));
+            slf.get().inner.ask(py, |corpus| (corpus.blocks(), corpus.to_vec()))?;
         let bytes: Vec<u8> = all.into_iter().flat_map(Fingerprint::to_bytes).collect();
         let fields = (total, differing, PyBytes::new(py, &bytes)).into_pyobject(py)?;
         Ok((slf.get_type().getattr("_restore")?, fields))
@@ -244,11 +247,11 @@ impl Corpus {
 
     /// What a pickle has.
     #[staticmethod]
-    fn _restore(py: Python<'_>, num_blocks: u32, diff_bits: u32, prints: &[u8]) -> PyResult<Corpus> {
+    fn _restore(py: Python<'_>, num_blocks: i64, diff_bits: i64, prints: &[u8]) -> PyResult<Corpus> {
         let corpus = Corpus::new(num_blocks, diff_bits)?;
         let prints: Result<Vec<Fingerprint>, _> = prints.chunks(8).map(Fingerprint::from_bytes).collect();
         let prints = prints.map_err(refused)?;
-        corpus.inner.change(py, |corpus| corpus.insert_bulk(&prints));
+        corpus.inner.change(py, |corpus| corpus.insert_bulk(&prints))?;
         Ok(corpus)
     }
 }
@@ -292,8 +295,49 @@ impl Matches {
         self.values.bind(py).get_item(ends)
     }
 
+    fn __iter__(slf: Py<Matches>) -> EachMatch {
+        EachMatch { matches: slf, next: 0.into() }
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (queries, matches) = (self.__len__(py)?, self.values.bind(py).len()?);
         Ok(format!("<Matches of {queries} queries, {matches} in all>"))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Matches>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, matches) = (slf.py(), slf.get());
+        let fields = (matches.values(py), matches.offsets(py)).into_pyobject(py)?;
+        Ok((slf.get_type().getattr("_restore")?, fields))
+    }
+
+    /// What a pickle has.
+    #[staticmethod]
+    fn _restore(values: &Bound<'_, PyArray1<u64>>, offsets: &Bound<'_, PyArray1<i64>>) -> PyResult<Matches> {
+        let ends = offsets.readonly();
+        let ends = ends.as_slice()?;
+        let within = ends.last().is_some_and(|&last| last as usize == values.len().unwrap_or(0));
+        if ends.first() != Some(&0) || !ends.is_sorted() || !within {
+            return Err(setting("`offsets` must rise from 0 to the number of values"));
+        }
+        Ok(Matches { values: values.clone().unbind(), offsets: offsets.clone().unbind() })
+    }
+}
+
+/// One query after the other.
+#[pyclass(frozen)]
+struct EachMatch {
+    matches: Py<Matches>,
+    next: AtomicUsize,
+}
+
+#[pymethods]
+impl EachMatch {
+    fn __iter__(slf: Py<EachMatch>) -> Py<EachMatch> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (matches, next) = (self.matches.get(), self.next.fetch_add(1, Ordering::Relaxed));
+        (next < matches.__len__(py)?).then(|| matches.__getitem__(py, next as isize)).transpose()
     }
 }

@@ -4,20 +4,24 @@ use crate::compare;
 use crate::error::{refused, setting, unknown_id};
 use crate::guard::Guarded;
 use crate::ids;
-use crate::many::{Many, too_short};
-use crate::numbers::same_length;
+use crate::maker::Maker;
+use crate::many::too_short;
+use crate::numbers::{count, same_length, stored};
 use crate::results::{self, Class, OwnedPair};
 use crate::sdr::Sdr;
 use crate::settings;
 use crate::sketchers::Signature;
 use crate::store;
-use crate::texts::{self, Texts};
+use crate::texts::Texts;
 use crate::work::{Progress, Watch, apart, attended};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sameish::{DocId, Effort, Prepared, Scratch, SearchOptions, Timestamp};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+
+/// Documents that are added sooner than a thread starts.
+pub(crate) const SPOT: usize = 8;
 
 static SKETCHES: Class = Class::new("Sketches");
 
@@ -38,20 +42,27 @@ static SKETCHES: Class = Class::new("Sketches");
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct Engine {
     inner: Guarded<sameish::Engine>,
+    maker: Maker,
 }
 
 impl Engine {
-    fn of(engine: sameish::Engine) -> Engine {
-        Engine { inner: Guarded::new(engine) }
+    fn of(engine: sameish::Engine) -> PyResult<Engine> {
+        Ok(Engine { maker: Maker::new(engine.config().clone())?, inner: Guarded::new(engine) })
+    }
+
+    /// All that is needed of a text.
+    fn prepared(&self, text: &Bound<'_, PyAny>) -> PyResult<Prepared> {
+        let prepare = |engine: &sameish::Engine, text| engine.prepare(&text, &mut Scratch::default());
+        self.maker.make(text.py(), self.maker.content(text, "text")?, prepare)
     }
 }
 
-fn options(limit: Option<usize>, min_similarity: Option<f64>) -> PyResult<SearchOptions> {
+fn options(limit: Option<i64>, min_similarity: Option<f64>) -> PyResult<SearchOptions> {
+    let limit = limit.map(|limit| count(limit, "limit", 1)).transpose()?;
     match min_similarity {
         Some(least) if !(0.0..=1.0).contains(&least) => {
             Err(setting(format!("`min_similarity` is {least}: must be 0 to 1")))
         }
-        _ if limit == Some(0) => Err(setting("`limit` is 0: must be at least 1")),
         _ => Ok(SearchOptions { limit, min_similarity }),
     }
 }
@@ -65,19 +76,20 @@ impl Engine {
         config: Option<&Bound<'_, PyAny>>,
         overrides: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Engine> {
-        settings::engine(preset, config, overrides).map(Engine::of)
+        let config = settings::config(preset, config, overrides)?;
+        Engine::of(sameish::Engine::new(config).map_err(refused)?)
     }
 
     /// The settings, as the text of a config file.
     #[getter]
-    fn config(&self, py: Python<'_>) -> String {
-        self.inner.ask(py, |engine| engine.config().to_toml())
+    fn config(&self) -> String {
+        self.maker.engine().config().to_toml()
     }
 
     /// How likely a pair right at the threshold is found; None where fingerprints alone decide, which miss nothing.
     #[getter]
-    fn expected_recall(&self, py: Python<'_>) -> Option<f64> {
-        self.inner.ask(py, sameish::Engine::expected_recall)
+    fn expected_recall(&self) -> Option<f64> {
+        self.maker.engine().expected_recall()
     }
 
     /// Adds a document, in place of the one that has its id. The text is a str, or a list of tokens.
@@ -87,11 +99,13 @@ impl Engine {
         py: Python<'py>,
         id: &Bound<'_, PyAny>,
         text: &Bound<'_, PyAny>,
-        published_at: Option<&str>,
+        published_at: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (id, content) = (ids::one(id, "id")?, texts::content(text, "text")?);
-        let prepared = self.inner.ask(py, |engine| engine.prepare(&content, &mut Scratch::default()));
-        let inserted = self.inner.change(py, |engine| engine.insert_prepared(&id, published_at, prepared));
+        let id = ids::one(id, "id")?;
+        let date = published_at.map(|date| ids::date(date, "`published_at`")).transpose()?.flatten();
+        let (date, prepared) = (date.map(|date| date.to_string()), self.prepared(text)?);
+        let inserted =
+            self.inner.change(py, |engine| engine.insert_prepared(&id, date.as_deref(), prepared))?;
         results::inserted(py, &inserted.map_err(refused)?)
     }
 
@@ -106,24 +120,25 @@ impl Engine {
         ids: &Bound<'_, PyAny>,
         texts: &Bound<'_, PyAny>,
         published_at: Option<&Bound<'_, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let ids = ids::many(ids)?;
         ids::distinct(&ids)?;
         let dates = published_at.map(ids::dates).transpose()?;
-        let texts = Texts::read(texts, "texts")?;
+        let texts = Texts::read(texts, "texts", self.maker.lossy())?;
         let raw = texts.raw("texts")?;
         same_length(("ids", ids.len()), ("texts", raw.len()))?;
         if let Some(dates) = &dates {
             same_length(("ids", ids.len()), ("published_at", dates.len()))?;
         }
-        let many = Many { texts: &raw, threads, progress };
-        let prepared = many.prepared(py, |text, scratch| self.inner.read().prepare(text, scratch))?;
+        let progress = Progress::new(progress, ids.len());
+        let many = self.maker.many(&raw, threads, progress.first_of(2));
+        let prepared = many.prepared(py, |text, scratch| self.maker.engine().prepare(text, scratch))?;
         let short = too_short(&prepared);
-        let progress = Progress { callback: None, total: ids.len() };
-        let added = attended(py, &progress, |watch| {
-            let mut engine = self.inner.write();
+        let few = ids.len() <= SPOT;
+        let added = attended(py, progress.rest_of(2).small_if(few), |watch| {
+            let Some(mut engine) = self.inner.write(watch) else { return Ok(()) };
             insert_all(&mut engine, &ids, dates.as_deref(), prepared, watch)
         })?;
         added.map_err(refused)?;
@@ -133,7 +148,7 @@ impl Engine {
     /// Takes a document out; tells whether it was there.
     fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let id = ids::one(id, "id")?;
-        Ok(self.inner.change(py, |engine| engine.remove(&id)))
+        self.inner.change(py, |engine| engine.remove(&id))
     }
 
     /// The documents that match a text, the most similar first.
@@ -142,11 +157,12 @@ impl Engine {
         &self,
         py: Python<'py>,
         text: &Bound<'_, PyAny>,
-        limit: Option<usize>,
+        limit: Option<i64>,
         min_similarity: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (content, options) = (texts::content(text, "text")?, options(limit, min_similarity)?);
-        let found = self.inner.ask(py, |engine| engine.search(&content, options, &mut Scratch::default()));
+        let options = options(limit, min_similarity)?;
+        let prepared = self.prepared(text)?;
+        let found = self.inner.ask(py, |engine| engine.search_prepared(&prepared, options))?;
         results::matches(py, &found.map_err(refused)?)
     }
 
@@ -156,11 +172,11 @@ impl Engine {
         &self,
         py: Python<'py>,
         id: &Bound<'_, PyAny>,
-        limit: Option<usize>,
+        limit: Option<i64>,
         min_similarity: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
         let (id, options) = (ids::one(id, "id")?, options(limit, min_similarity)?);
-        let found = self.inner.ask(py, |engine| engine.search_id(&id, options));
+        let found = self.inner.ask(py, |engine| engine.search_id(&id, options))?;
         results::matches(py, &found.ok_or_else(|| unknown_id(&id))?.map_err(refused)?)
     }
 
@@ -169,12 +185,14 @@ impl Engine {
     fn pairs<'py>(
         &self,
         py: Python<'py>,
-        limit: Option<usize>,
+        limit: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let progress = Progress { callback: progress, total: self.__len__(py) };
-        let inner = self.inner.clone();
-        let pairs = apart(py, &progress, move |watch| all_pairs(&inner.read(), limit, watch))?;
+        let limit = limit.map(|limit| count(limit, "limit", 0)).transpose()?;
+        let progress = Progress::new(progress, self.__len__(py)?);
+        let pairs = attended(py, progress, |watch| {
+            self.inner.read(watch).map(|engine| all_pairs(&engine, limit, watch)).unwrap_or_default()
+        })?;
         results::pairs(py, &pairs, |id| ids::to_python(py, id))
     }
 
@@ -185,17 +203,18 @@ impl Engine {
         py: Python<'py>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let progress = Progress { callback: progress, total: self.__len__(py) };
-        let inner = self.inner.clone();
-        let groups = apart(py, &progress, move |watch| all_groups(&inner.read(), watch))?;
+        let progress = Progress::new(progress, self.__len__(py)?);
+        let groups = attended(py, progress, |watch| {
+            self.inner.read(watch).map(|engine| all_groups(&engine, watch)).unwrap_or_default()
+        })?;
         results::clusters(py, &groups, |id| ids::to_python(py, id))
     }
 
     /// What the preset makes of a text: the same bytes as from every other door.
     fn sketch<'py>(&self, py: Python<'py>, text: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let content = texts::content(text, "text")?;
-        let (sketches, schemes) =
-            self.inner.ask(py, |engine| (engine.sketch(&content, &mut Scratch::default()), engine.schemes()));
+        let sketch = |engine: &sameish::Engine, text| engine.sketch(&text, &mut Scratch::default());
+        let sketches = self.maker.make(py, self.maker.content(text, "text")?, sketch)?;
+        let schemes = self.maker.engine().schemes();
         let minhash = sketches.minhash.zip(schemes.minhash);
         let minhash =
             minhash.map(|(inner, scheme)| Bound::new(py, Signature { inner, scheme })).transpose()?;
@@ -211,47 +230,49 @@ impl Engine {
         py: Python<'py>,
         a: &Bound<'_, PyAny>,
         b: &Bound<'_, PyAny>,
-        min_tokens: usize,
+        min_tokens: i64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let config = self.inner.ask(py, |engine| engine.config().clone());
-        compare::by(py, sameish::Engine::new(config).map_err(refused)?, a, b, min_tokens)
+        compare::by(py, &self.maker, a, b, min_tokens)
     }
 
     /// Writes everything to one file, which takes the place of an old one only when it is whole.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let progress = Progress { callback: None, total: 1 };
-        attended(py, &progress, |watch| store::save(&self.inner.read(), &path, watch))?
+        attended(py, Progress::silent(), |watch| match self.inner.read(watch) {
+            Some(engine) => store::save(&engine, &path, watch),
+            None => Ok(()),
+        })?
     }
 
     /// Reads what `save` wrote. A file that is damaged, cut off or of another version is refused.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Engine> {
-        let engine = apart(py, &Progress { callback: None, total: 1 }, move |_| store::load(&path))?;
-        engine.map(Engine::of)
+        Engine::of(apart(py, Progress::silent(), move |_| store::load(&path))??)
     }
 
     /// The bytes that `save` writes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.inner.ask(py, sameish::Engine::to_bytes).map_err(refused)?))
+        Ok(PyBytes::new(py, &self.inner.ask(py, sameish::Engine::to_bytes)?.map_err(refused)?))
     }
 
     /// Reads what `to_bytes` gave. Everything is checked.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Engine> {
-        py.detach(|| sameish::Engine::from_bytes(bytes)).map(Engine::of).map_err(refused)
+    fn from_bytes(bytes: &Bound<'_, PyAny>) -> PyResult<Engine> {
+        let (py, bytes) = (bytes.py(), stored(bytes, "`bytes`")?);
+        let bytes = bytes.as_bytes();
+        Engine::of(py.detach(|| sameish::Engine::from_bytes(bytes)).map_err(refused)?)
     }
 
-    fn __len__(&self, py: Python<'_>) -> usize {
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.inner.ask(py, sameish::Engine::len)
     }
 
     fn __contains__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let id = ids::one(id, "id")?;
-        Ok(self.inner.ask(py, |engine| engine.contains(&id)))
+        self.inner.ask(py, |engine| engine.contains(&id))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<Engine of {} documents>", self.__len__(py))
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Engine of {} documents>", self.__len__(py)?))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Engine>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
@@ -271,6 +292,7 @@ pub(crate) fn insert_all(
     for (i, (id, prepared)) in ids.iter().zip(prepared).enumerate().take_while(|_| watch.goes_on()) {
         let date = dates.and_then(|dates| dates[i]).map(|date| date.to_string());
         engine.insert_prepared(id, date.as_deref(), prepared)?;
+        watch.add(1);
     }
     Ok(())
 }

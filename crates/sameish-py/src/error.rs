@@ -3,7 +3,10 @@
 //! The exceptions are classes of `sameish/_errors.py`, so that they have two parents, pickle, and are typed. Messages are
 //! the engine's.
 
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use std::io;
+use std::path::Path;
 
 mod raised {
     //! The classes by name.
@@ -23,8 +26,17 @@ const SHOWN: usize = 200;
 
 /// The exception for what the engine refused.
 pub(crate) fn refused(error: sameish::Error) -> PyErr {
-    use sameish::Error as E;
     let message = error.to_string();
+    raise(&error, message)
+}
+
+/// The same, of what was in a file.
+pub(crate) fn in_file(path: &Path, error: sameish::Error) -> PyErr {
+    raise(&error, format!("{}: {error}", shown(&path.display().to_string())))
+}
+
+fn raise(error: &sameish::Error, message: String) -> PyErr {
+    use sameish::Error as E;
     match error {
         E::SchemeMismatch { .. } | E::SizeMismatch { .. } => raised::SchemeMismatch::new_err(message),
         E::Corrupt { .. } | E::CorruptIndex { .. } | E::CorruptEngine { .. } => {
@@ -55,9 +67,32 @@ pub(crate) fn not_unicode(message: impl Into<String>) -> PyErr {
     raised::TextError::new_err(message.into())
 }
 
+/// A file can not be had, as Python tells it.
+pub(crate) fn no_file(error: &io::Error, path: &Path) -> PyErr {
+    let number = error.raw_os_error().or(match error.kind() {
+        // Whoever wrapped an error has lost its number; these two are the most common.
+        io::ErrorKind::NotFound => Some(2),
+        io::ErrorKind::PermissionDenied => Some(13),
+        _ => None,
+    });
+    match number {
+        Some(number) => {
+            let text = error.to_string();
+            // Rust adds the number, which Python shows too, and others the names they made up.
+            let text = text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text);
+            PyOSError::new_err((number, text.to_owned(), path.to_owned()))
+        }
+        None => PyOSError::new_err(format!("{}: {error}", shown(&path.display().to_string()))),
+    }
+}
+
 /// No document has that id.
 pub(crate) fn unknown_id(id: &sameish::DocId) -> PyErr {
-    raised::UnknownId::new_err(format!("no document has the id {}", shown(&format!("{id:?}"))))
+    let id = match id {
+        sameish::DocId::Text(id) => format!("\"{}\"", shown(id)),
+        id => id.to_string(),
+    };
+    raised::UnknownId::new_err(format!("no document has the id {id}"))
 }
 
 /// What a value looks like, cut off where it is long and without control characters.

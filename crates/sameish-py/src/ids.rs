@@ -4,6 +4,7 @@
 
 use crate::arrow;
 use crate::error::{number, refused, setting, shown, type_name, wrong_type};
+use crate::work::glance;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
@@ -44,28 +45,52 @@ pub(crate) fn many(value: &Bound<'_, PyAny>) -> PyResult<Vec<DocId>> {
     let items = value
         .try_iter()
         .map_err(|_| wrong_type(format!("ids are of type {found}: must be a list or a column")))?;
-    items.enumerate().map(|(i, item)| one(&item?, &format!("id at position {i}"))).collect()
+    let id = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| {
+        let item = item?;
+        glance(item.py(), i)?;
+        one(&item, &format!("id at position {i}"))
+    };
+    items.enumerate().map(id).collect()
 }
 
-/// Many dates: a list of strings, or a column.
+/// A date: a string, a `datetime`, a `date` or what NumPy and pandas have; nothing for None and "not a time".
+pub(crate) fn date(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Timestamp>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    let text = if value.is_instance_of::<PyString>() {
+        crate::texts::one(value, what)?
+    } else if let Some(isoformat) = value.getattr_opt("isoformat")? {
+        isoformat.call0()?.extract()?
+    } else if type_name(value) == "datetime64" {
+        value.str()?.extract()?
+    } else {
+        return Err(wrong_type(format!(
+            "{what} is of type {}: must be a str or a datetime",
+            type_name(value)
+        )));
+    };
+    if text == "NaT" {
+        return Ok(None);
+    }
+    Timestamp::parse(&text).map(Some).map_err(|error| setting(format!("{what}: {error}")))
+}
+
+/// Many dates: a list of them, or a column.
 pub(crate) fn dates(value: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Timestamp>>> {
     if let Some(chunks) = arrow::chunks(value)? {
         return arrow::dates(&chunks);
     }
-    let date = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| {
+    let read = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| {
         let item = item?;
-        if item.is_none() {
-            return Ok(None);
-        }
-        let text = crate::texts::one(&item, &format!("date at position {i}"))?;
-        let date = Timestamp::parse(&text);
-        date.map(Some).map_err(|error| setting(format!("date at position {i}: {error}")))
+        glance(item.py(), i)?;
+        date(&item, &format!("date at position {i}"))
     };
     let found = type_name(value);
     let items = value
         .try_iter()
         .map_err(|_| wrong_type(format!("dates are of type {found}: must be a list or a column")))?;
-    items.enumerate().map(date).collect()
+    items.enumerate().map(read).collect()
 }
 
 /// Refuses ids of which one occurs twice.

@@ -2,17 +2,14 @@
 
 use crate::error::{number, refused, setting};
 use crate::guard::Guarded;
-use crate::numbers::{self, Numbers};
+use crate::numbers::{self, Numbers, between, count, stored};
 use crate::results::{self, Class};
-use crate::sketchers::Signature;
-use crate::work::{Progress, attended};
+use crate::sketchers::{Signature, signature};
+use crate::work::{BLOCK, FEW, Progress, attended};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use sameish::{BandSearch, Bands, Blocks, DocNumber, Fingerprint, SchemeId};
-
-/// Queries or changes between two looks whether the answer is still wanted.
-const BLOCK: usize = 1 << 15;
 
 static HIT: Class = Class::new("Hit");
 static NEAR: Class = Class::new("Near");
@@ -57,9 +54,9 @@ impl HammingIndex {
         numbers::same_length(("hashes", prints.len()), ("docs", docs.len()))?;
         let entries: Vec<(Fingerprint, DocNumber)> =
             prints.into_iter().zip(docs.into_iter().map(DocNumber)).collect();
-        let progress = Progress { callback: None, total: entries.len() };
-        attended(hashes.py(), &progress, |watch| {
-            let mut index = self.inner.write();
+        let progress = Progress::silent().small_if(entries.len() <= FEW);
+        attended(hashes.py(), progress, |watch| {
+            let Some(mut index) = self.inner.write(watch) else { return 0 };
             let blocks = entries.chunks(BLOCK).take_while(|_| watch.goes_on());
             blocks.map(|block| change(&mut index, block)).sum()
         })
@@ -70,30 +67,34 @@ impl HammingIndex {
 impl HammingIndex {
     #[new]
     #[pyo3(signature = (radius=3, *, blocks=None, capacity=1_000_000))]
-    fn new(radius: u32, blocks: Option<u32>, capacity: usize) -> PyResult<HammingIndex> {
+    fn new(radius: i64, blocks: Option<i64>, capacity: i64) -> PyResult<HammingIndex> {
+        let radius = between(radius, "radius", 0..=64)?;
         let index = match blocks {
-            Some(total) => sameish::HammingIndex::with_blocks(Blocks { total, differing: radius }),
-            None => sameish::HammingIndex::with_capacity(radius, capacity),
+            Some(total) => {
+                let total = between(total, "blocks", 1..=64)?;
+                sameish::HammingIndex::with_blocks(Blocks { total, differing: radius })
+            }
+            None => sameish::HammingIndex::with_capacity(radius, count(capacity, "capacity", 0)?),
         };
         Ok(HammingIndex::of(index.map_err(refused)?))
     }
 
     /// The most bits in which a hit may differ.
     #[getter]
-    fn radius(&self, py: Python<'_>) -> u32 {
+    fn radius(&self, py: Python<'_>) -> PyResult<u32> {
         self.inner.ask(py, sameish::HammingIndex::radius)
     }
 
     /// Adds a document; tells whether it was new. A fingerprint may have many documents.
     fn insert(&self, py: Python<'_>, hash: &Bound<'_, PyAny>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (print, doc) = (numbers::fingerprint(hash)?, document(doc)?);
-        Ok(self.inner.change(py, |index| index.insert(print, doc)))
+        self.inner.change(py, |index| index.insert(print, doc))
     }
 
     /// Takes a document out; tells whether it was there.
     fn remove(&self, py: Python<'_>, hash: &Bound<'_, PyAny>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (print, doc) = (numbers::fingerprint(hash)?, document(doc)?);
-        Ok(self.inner.change(py, |index| index.remove(print, doc)))
+        self.inner.change(py, |index| index.remove(print, doc))
     }
 
     /// Adds many documents; gives how many were new.
@@ -109,22 +110,24 @@ impl HammingIndex {
     /// Some document within the radius, or None.
     fn find_first<'py>(&self, query: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (py, print) = (query.py(), numbers::fingerprint(query)?);
-        self.inner.ask(py, |index| index.find_first(print)).map(|found| hit(py, found)).transpose()
+        self.inner.ask(py, |index| index.find_first(print))?.map(|found| hit(py, found)).transpose()
     }
 
-    /// Every document within the radius, the nearest first, then by number.
+    /// Every document within the radius, or a smaller one, the nearest first, then by number.
     #[pyo3(signature = (query, radius=None))]
     fn find_all<'py>(
         &self,
         query: &Bound<'py, PyAny>,
-        radius: Option<u32>,
+        radius: Option<i64>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let (py, print) = (query.py(), numbers::fingerprint(query)?);
+        let most = self.radius(py)?;
+        let radius = radius.map_or(Ok(most), |radius| between(radius, "radius", 0..=most))?;
         let hits = self.inner.ask(py, |index| {
             let mut hits = Vec::new();
-            index.find_within(print, radius.unwrap_or(64), &mut hits);
+            index.find_within(print, radius, &mut hits);
             hits
-        });
+        })?;
         hits.into_iter().map(|found| hit(py, found)).collect()
     }
 
@@ -132,10 +135,10 @@ impl HammingIndex {
     fn find_all_bulk<'py>(&self, queries: &Bound<'py, PyAny>) -> PyResult<Hits<'py>> {
         let py = queries.py();
         let Numbers { items: queries, .. } = numbers::fingerprints(queries, "queries")?;
-        let progress = Progress { callback: None, total: queries.len() };
-        let (docs, distances, offsets) = attended(py, &progress, |watch| {
-            let index = self.inner.read();
+        let progress = Progress::silent().small_if(queries.len() <= FEW);
+        let (docs, distances, offsets) = attended(py, progress, |watch| {
             let (mut docs, mut distances, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
+            let Some(index) = self.inner.read(watch) else { return (docs, distances, offsets) };
             for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
                 index.find_all_bulk(block, |_, hits| {
                     docs.extend(hits.iter().map(|hit| hit.doc.0));
@@ -150,27 +153,29 @@ impl HammingIndex {
     }
 
     /// The index as bytes of one file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.inner.ask(py, sameish::HammingIndex::to_bytes))
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.inner.ask(py, sameish::HammingIndex::to_bytes)?))
     }
 
     /// Reads what `to_bytes` wrote. Everything is checked.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<HammingIndex> {
+    fn from_bytes(bytes: &Bound<'_, PyAny>) -> PyResult<HammingIndex> {
+        let (py, bytes) = (bytes.py(), stored(bytes, "`bytes`")?);
+        let bytes = bytes.as_bytes();
         let index = py.detach(|| sameish::HammingIndex::from_bytes(bytes));
         Ok(HammingIndex::of(index.map_err(refused)?))
     }
 
-    fn __len__(&self, py: Python<'_>) -> usize {
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.inner.ask(py, sameish::HammingIndex::len)
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<HammingIndex of {} documents, radius {}>", self.__len__(py), self.radius(py))
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<HammingIndex of {} documents, radius {}>", self.__len__(py)?, self.radius(py)?))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, HammingIndex>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let bytes = slf.get().to_bytes(slf.py());
+        let bytes = slf.get().to_bytes(slf.py())?;
         Ok((slf.get_type().getattr("from_bytes")?, (bytes,).into_pyobject(slf.py())?))
     }
 }
@@ -209,9 +214,7 @@ impl Given {
             let Signature { inner, scheme } = signature.get();
             return Ok(Given { signature: inner.clone(), scheme: Some(*scheme) });
         }
-        let rows = numbers::many::<u32>(value, "signature")?.items;
-        let signature = sameish::Signature::from_rows(rows).map_err(refused)?;
-        Ok(Given { signature, scheme: None })
+        Ok(Given { signature: signature(value)?, scheme: None })
     }
 }
 
@@ -262,9 +265,12 @@ fn check_threshold(threshold: f64) -> PyResult<f64> {
 impl BandIndex {
     #[new]
     #[pyo3(signature = (rows=128, *, bands=None, threshold=0.8, recall=0.99))]
-    fn new(rows: u32, bands: Option<(u32, u32)>, threshold: f64, recall: f64) -> PyResult<BandIndex> {
+    fn new(rows: i64, bands: Option<(i64, i64)>, threshold: f64, recall: f64) -> PyResult<BandIndex> {
+        let rows = between(rows, "rows", 1..=u32::MAX)?;
         let bands = match bands {
-            Some((count, rows)) => Bands { count, rows },
+            Some((count, height)) => {
+                Bands { count: between(count, "bands", 1..=rows)?, rows: between(height, "bands", 1..=rows)? }
+            }
             None => Bands::for_target(rows, threshold, recall).map_err(refused)?,
         };
         let index = sameish::BandIndex::new(rows, bands).map_err(refused)?;
@@ -273,9 +279,9 @@ impl BandIndex {
 
     /// How many bands, and how many rows each.
     #[getter]
-    fn bands(&self, py: Python<'_>) -> (u32, u32) {
-        let bands = self.inner.ask(py, |inner| inner.index.bands());
-        (bands.count, bands.rows)
+    fn bands(&self, py: Python<'_>) -> PyResult<(u32, u32)> {
+        let bands = self.inner.ask(py, |inner| inner.index.bands())?;
+        Ok((bands.count, bands.rows))
     }
 
     /// How many rows its signatures have.
@@ -286,7 +292,7 @@ impl BandIndex {
 
     /// How likely a pair of this similarity shares a band.
     fn probability(&self, py: Python<'_>, similarity: f64) -> PyResult<f64> {
-        let (count, rows) = self.bands(py);
+        let (count, rows) = self.bands(py)?;
         Ok(Bands { count, rows }.probability(check_threshold(similarity)?))
     }
 
@@ -299,13 +305,14 @@ impl BandIndex {
             inner.index.insert(doc, &given.signature).map_err(refused)?;
             inner.scheme = inner.scheme.or(given.scheme);
             Ok(())
-        })
+        })?
     }
 
     /// Adds a document for each row of an array of uint32, numbered from `first`. Rows that are no signature are left out;
     /// gives how many were added.
     #[pyo3(signature = (signatures, first=0))]
-    fn insert_bulk(&self, py: Python<'_>, signatures: &Bound<'_, PyAny>, first: u32) -> PyResult<usize> {
+    fn insert_bulk(&self, py: Python<'_>, signatures: &Bound<'_, PyAny>, first: i64) -> PyResult<usize> {
+        let first = between(first, "first", 0..=u32::MAX)?;
         let (values, rows) = numbers::rows(signatures, "signatures")?;
         let expected = self.rows as usize;
         if rows != expected {
@@ -316,11 +323,11 @@ impl BandIndex {
         self.inner.ask(py, |inner| {
             inner.check_room(u64::from(first), self.rows)?;
             inner.check_numbers(u64::from(first) + more as u64)
-        })?;
-        let progress = Progress { callback: None, total: values.len() / rows };
-        attended(py, &progress, |watch| {
-            let mut inner = self.inner.write();
+        })??;
+        let progress = Progress::silent().small_if(more <= FEW);
+        attended(py, progress, |watch| {
             let mut added = 0;
+            let Some(mut inner) = self.inner.write(watch) else { return Ok(added) };
             for (at, block) in values.chunks(rows * 4096).enumerate().take_while(|_| watch.goes_on()) {
                 let numbered = (first + (at * 4096) as u32..).zip(block.chunks_exact(rows));
                 let signed: Vec<(DocNumber, sameish::Signature)> = numbered
@@ -337,7 +344,7 @@ impl BandIndex {
     /// Takes a document out; tells whether it was there.
     fn remove(&self, py: Python<'_>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
         let doc = document(doc)?;
-        Ok(self.inner.change(py, |inner| inner.index.remove(doc)))
+        self.inner.change(py, |inner| inner.index.remove(doc))
     }
 
     /// All documents that share a band with the signature and whose estimated similarity is at least the threshold, the
@@ -353,24 +360,24 @@ impl BandIndex {
         let found = self.inner.ask(py, |inner| {
             inner.check(&given)?;
             inner.index.search(&given.signature, threshold).map_err(refused)
-        });
+        })?;
         let BandSearch { hits, candidates, capped } = found?;
         let hits = hits.into_iter().map(|hit| NEAR.make(py, (hit.doc.0, hit.estimate)));
         results::found(py, hits, candidates as u64, capped as u64)
     }
 
-    fn __len__(&self, py: Python<'_>) -> usize {
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.inner.ask(py, |inner| inner.index.len())
     }
 
     fn __contains__(&self, py: Python<'_>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
         let doc = document(doc)?;
-        Ok(self.inner.ask(py, |inner| inner.index.signature(doc).is_some()))
+        self.inner.ask(py, |inner| inner.index.signature(doc).is_some())
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        let (count, rows) = self.bands(py);
-        format!("<BandIndex of {} documents, {count} bands of {rows} rows>", self.__len__(py))
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (count, rows) = self.bands(py)?;
+        Ok(format!("<BandIndex of {} documents, {count} bands of {rows} rows>", self.__len__(py)?))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, BandIndex>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
@@ -382,9 +389,9 @@ impl BandIndex {
                 signatures.extend_from_slice(signature);
             }
             (docs, signatures, inner.scheme.map(SchemeId::as_u64))
-        });
+        })?;
         let signatures = PyArray1::from_vec(py, signatures).reshape([docs.len(), *rows as usize])?;
-        let fields = (*rows, slf.get().bands(py), PyArray1::from_vec(py, docs), signatures, scheme);
+        let fields = (*rows, slf.get().bands(py)?, PyArray1::from_vec(py, docs), signatures, scheme);
         Ok((slf.get_type().getattr("_restore")?, fields.into_pyobject(py)?))
     }
 

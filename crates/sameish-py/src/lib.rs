@@ -23,6 +23,7 @@ mod error;
 mod guard;
 mod ids;
 mod indexes;
+mod maker;
 mod many;
 mod numbers;
 mod results;

@@ -3,14 +3,13 @@
 //! Arrays are copied on their way in: another thread of Python may write to one while we read it without the lock.
 
 use crate::error::{number, setting, shown, type_name, wrong_type};
+use crate::work::glance;
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyMemoryView, PyString};
 use sameish::Fingerprint;
-
-/// Items after which a long loop over Python objects looks for signals.
-const GLANCE: usize = 1 << 16;
+use std::ops::RangeInclusive;
 
 /// Numbers, and whether they came as an array.
 pub(crate) struct Numbers<T> {
@@ -54,14 +53,13 @@ pub(crate) fn many<T: Number>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<
         let Ok(array) = value.cast::<PyArray1<T>>() else {
             return Err(wrong_array::<T>(array, what, 1));
         };
+        not_masked(value, what)?;
         return Ok(Numbers { items: copied(array.to_dyn()), array: true });
     }
     let iterator = value.try_iter().map_err(|_| not_many(value, what, T::DTYPE))?;
     let mut items = Vec::with_capacity(value.len().unwrap_or(0).min(1 << 24));
     for (i, item) in iterator.enumerate() {
-        if i % GLANCE == GLANCE - 1 {
-            value.py().check_signals()?;
-        }
+        glance(value.py(), i)?;
         items.push(extract(&item?, || format!("{what} at position {i}"))?);
     }
     Ok(Numbers { items, array: false })
@@ -82,7 +80,18 @@ pub(crate) fn rows(value: &Bound<'_, PyAny>, what: &str) -> PyResult<(Vec<u32>, 
         )));
     };
     let Ok(rows) = value.cast::<PyArray2<u32>>() else { return Err(wrong_array::<u32>(array, what, 2)) };
+    not_masked(value, what)?;
     Ok((copied(rows.to_dyn()), rows.shape()[1]))
+}
+
+/// Refuses an array with masked items: what lies under a mask is no number that was meant.
+fn not_masked(array: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
+    let Some(mask) = array.getattr_opt("mask")? else { return Ok(()) };
+    if !mask.call_method0("any")?.is_truthy()? {
+        return Ok(());
+    }
+    let at = mask.call_method0("argmax")?;
+    Err(wrong_type(format!("{what} at position {at} is masked: take the others with `.compressed()`")))
 }
 
 /// A copy in the order of rows, whatever the strides are.
@@ -112,17 +121,51 @@ fn extract<T: Number>(value: &Bound<'_, PyAny>, place: impl Fn() -> String) -> P
 }
 
 fn wrong_array<T: Number>(array: &Bound<'_, PyUntypedArray>, what: &str, dimensions: usize) -> PyErr {
-    let (ndim, dtype) = (array.ndim(), array.dtype());
+    let (ndim, dtype, wanted) = (array.ndim(), array.dtype().to_string(), T::DTYPE);
+    let plural = if ndim == 1 { "" } else { "s" };
+    let remedy = match dtype == wanted {
+        true => "reshape it".to_owned(),
+        false => format!("convert it with `.astype(\"{wanted}\")`"),
+    };
     wrong_type(format!(
-        "{what} is an array of {dtype} with {ndim} dimension{}: must be of {} with {dimensions}; convert it with `.astype(\"{}\")`",
-        if ndim == 1 { "" } else { "s" },
-        T::DTYPE,
-        T::DTYPE,
+        "{what} is an array of {dtype} with {ndim} dimension{plural}: must be of {wanted} with {dimensions}; {remedy}"
     ))
 }
 
 fn not_many(value: &Bound<'_, PyAny>, what: &str, dtype: &str) -> PyErr {
     wrong_type(format!("{what} is of type {}: must be a list or an array of {dtype}", type_name(value)))
+}
+
+/// A whole number within bounds.
+pub(crate) fn between(given: i64, what: &str, bounds: RangeInclusive<u32>) -> PyResult<u32> {
+    match u32::try_from(given) {
+        Ok(number) if bounds.contains(&number) => Ok(number),
+        _ => {
+            let (least, most) = bounds.into_inner();
+            let most = if most == u32::MAX { "2**32 - 1".to_owned() } else { most.to_string() };
+            Err(setting(format!("`{what}` is {given}: must be {least} to {most}")))
+        }
+    }
+}
+
+/// A count, which may be large.
+pub(crate) fn count(given: i64, what: &str, least: usize) -> PyResult<usize> {
+    match usize::try_from(given) {
+        Ok(number) if number >= least => Ok(number),
+        _ => Err(setting(format!("`{what}` is {given}: must be at least {least}"))),
+    }
+}
+
+/// Bytes that were stored: `bytes`, or what can be made into them.
+pub(crate) fn stored<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyBytes>> {
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(bytes.clone());
+    }
+    let is_bytes = value.is_instance_of::<PyByteArray>() || value.is_instance_of::<PyMemoryView>();
+    if !is_bytes {
+        return Err(wrong_type(format!("{what} is of type {}: must be bytes", type_name(value))));
+    }
+    Ok(value.py().get_type::<PyBytes>().call1((value,))?.cast_into()?)
 }
 
 /// Two lists of equal length.

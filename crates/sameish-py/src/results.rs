@@ -3,6 +3,7 @@
 //! Named tuples of `sameish/_types.py`: they compare, pickle and become rows of a frame.
 
 use crate::ids;
+use crate::work::glance;
 use pyo3::BoundObject;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -49,7 +50,8 @@ pub(crate) fn found<'py>(
     candidates: u64,
     capped: u64,
 ) -> PyResult<Bound<'py, PyList>> {
-    let items = items.collect::<PyResult<Vec<_>>>()?;
+    let attended = items.enumerate().map(|(i, item)| glance(py, i).and(item));
+    let items = attended.collect::<PyResult<Vec<_>>>()?;
     Ok(FOUND.make(py, (items, candidates, capped))?.cast_into()?)
 }
 

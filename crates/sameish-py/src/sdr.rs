@@ -1,17 +1,20 @@
 //! Sparse codes, with the parameters of seed 002's encoder.
 
 use crate::error::{refused, setting, wrong_type};
+use crate::numbers::between;
 use crate::texts;
+use crate::work::{Progress, SHORT, apart};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyMapping, PyTuple};
 use sameish::config::MAX_SDR_SIZE;
-use sameish::{Content, SdrConfig};
+use sameish::{Config, Content, Preset, SdrConfig};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Makes sparse codes of texts or tokens. Texts with common tokens have codes that overlap.
 ///
-/// Give `active_bits` or `sparsity`, not both; without either, 2 % of the bits are active.
+/// Give `active_bits` or `sparsity`, a share of the bits.
 ///
 /// >>> from sameish import SdrEncoder
 /// >>> encoder = SdrEncoder(400, active_bits=21)
@@ -21,7 +24,22 @@ use std::collections::BTreeMap;
 /// (21, (400,), True)
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct SdrEncoder {
-    inner: sameish::SdrEncoder,
+    inner: Arc<sameish::SdrEncoder>,
+}
+
+impl SdrEncoder {
+    fn of(config: SdrConfig) -> PyResult<SdrEncoder> {
+        Ok(SdrEncoder { inner: Arc::new(sameish::SdrEncoder::new(config).map_err(refused)?) })
+    }
+}
+
+/// Tokens and their weights.
+fn weights(words: &Bound<'_, PyAny>) -> PyResult<BTreeMap<String, u32>> {
+    let wrong = || {
+        wrong_type("`vocabulary` must be a mapping of tokens to their weights, which are integers from 0 on")
+    };
+    let words = words.cast::<PyMapping>().map_err(|_| wrong())?;
+    words.items()?.iter().map(|item| item.extract().map_err(|_| wrong())).collect()
 }
 
 #[pymethods]
@@ -33,44 +51,39 @@ impl SdrEncoder {
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
-        size: u32,
-        active_bits: Option<u32>,
+        size: i64,
+        active_bits: Option<i64>,
         sparsity: Option<f32>,
         case_sensitivity: bool,
         token_similarity: bool,
         vocabulary: Option<&Bound<'_, PyAny>>,
         encode_orphans: bool,
         excludes: Option<&Bound<'_, PyAny>>,
-        frequency_floor: u32,
-        frequency_ceiling: u32,
+        frequency_floor: i64,
+        frequency_ceiling: i64,
     ) -> PyResult<SdrEncoder> {
-        let vocabulary: Option<BTreeMap<String, u32>> =
-            vocabulary.map(|words| words.extract()).transpose().map_err(|_| {
-                wrong_type(
-                    "`vocabulary` must be a dict of tokens and their weights, which are integers from 0 on",
-                )
-            })?;
-        let excludes = match excludes.map(|tokens| texts::content(tokens, "`excludes`")).transpose()? {
+        let vocabulary = vocabulary.map(weights).transpose()?;
+        let excludes = match excludes.map(|tokens| texts::content(tokens, "`excludes`", false)).transpose()? {
             None => Vec::new(),
             Some(Content::Tokens(tokens)) => tokens,
             Some(Content::Text(_)) => {
                 return Err(wrong_type("`excludes` is a single str: must be a list of tokens"));
             }
         };
-        let sparsity = if active_bits.is_none() { sparsity.or(Some(0.02)) } else { sparsity };
+        let active_bits = active_bits.map(|bits| between(bits, "active_bits", 1..=MAX_SDR_SIZE));
         let config = SdrConfig {
-            size,
-            active_bits,
+            size: between(size, "size", 1..=MAX_SDR_SIZE)?,
+            active_bits: active_bits.transpose()?,
             sparsity,
             case_sensitivity,
             token_similarity,
             vocabulary,
             encode_orphans,
             excludes,
-            frequency_floor,
-            frequency_ceiling,
+            frequency_floor: between(frequency_floor, "frequency_floor", 0..=u32::MAX)?,
+            frequency_ceiling: between(frequency_ceiling, "frequency_ceiling", 0..=u32::MAX)?,
         };
-        Ok(SdrEncoder { inner: sameish::SdrEncoder::new(config).map_err(refused)? })
+        SdrEncoder::of(config)
     }
 
     /// Bits of a code.
@@ -87,16 +100,30 @@ impl SdrEncoder {
 
     /// The code of a text, split at white space, or of tokens, taken as they are.
     fn encode(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Sdr> {
-        let content = texts::content(text, "text")?;
-        let inner = py.detach(|| match &content {
-            Content::Text(text) => self.inner.encode(text),
-            Content::Tokens(tokens) => self.inner.encode_tokens(tokens),
-        });
+        let content = texts::content(text, "text", false)?;
+        let progress = Progress::silent().small_if(texts::size(&content) <= SHORT);
+        let encoder = Arc::clone(&self.inner);
+        let inner = apart(py, progress, move |_| match &content {
+            Content::Text(text) => encoder.encode(text),
+            Content::Tokens(tokens) => encoder.encode_tokens(tokens),
+        })?;
         Ok(Sdr { inner })
     }
 
     fn __repr__(&self) -> PyResult<String> {
         Ok(format!("<SdrEncoder of {} bits, {} active>", self.size(), self.active_bits()?))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, SdrEncoder>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let config = Config { sdr: Some(slf.get().inner.config().clone()), ..Preset::Sdr.config() };
+        Ok((slf.get_type().getattr("_restore")?, (config.to_toml(),).into_pyobject(slf.py())?))
+    }
+
+    /// What a pickle has.
+    #[staticmethod]
+    fn _restore(config: &str) -> PyResult<SdrEncoder> {
+        let config = Config::from_toml(config).map_err(refused)?.sdr;
+        SdrEncoder::of(config.ok_or_else(|| setting("`config` has no section `sdr`"))?)
     }
 }
 
@@ -109,18 +136,19 @@ pub(crate) struct Sdr {
 
 impl Sdr {
     /// A code of a size that an encoder may have, so that its dense form fits into memory.
-    fn checked(size: u32, active: Vec<u32>) -> PyResult<Sdr> {
-        if size > MAX_SDR_SIZE {
-            return Err(setting(format!("`size` is {size}: must be at most {MAX_SDR_SIZE}")));
-        }
-        Ok(Sdr { inner: sameish::Sdr::from_active(size, active).map_err(refused)? })
+    fn checked(size: i64, active: Vec<u32>) -> PyResult<Sdr> {
+        let size = between(size, "size", 1..=MAX_SDR_SIZE)?;
+        let inner = sameish::Sdr::from_active(size, active);
+        let inner =
+            inner.map_err(|_| setting(format!("`active` must be bits below {size} in rising order")))?;
+        Ok(Sdr { inner })
     }
 }
 
 #[pymethods]
 impl Sdr {
     #[new]
-    fn new(size: u32, active: &Bound<'_, PyAny>) -> PyResult<Sdr> {
+    fn new(size: i64, active: &Bound<'_, PyAny>) -> PyResult<Sdr> {
         let active = crate::numbers::many::<u32>(active, "active bits")?.items;
         Sdr::checked(size, active)
     }
@@ -161,7 +189,7 @@ impl Sdr {
 
     /// What a pickle has.
     #[staticmethod]
-    fn _restore(size: u32, active: &[u8]) -> PyResult<Sdr> {
+    fn _restore(size: i64, active: &[u8]) -> PyResult<Sdr> {
         let (bits, []) = active.as_chunks::<4>() else {
             return Err(refused(sameish::Error::Corrupt {
                 reason: "active bits cut off",

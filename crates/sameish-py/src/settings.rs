@@ -6,7 +6,7 @@
 use crate::error::{refused, setting, shown, type_name, wrong_type};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
-use sameish::{Config, Engine, Preset};
+use sameish::{Config, Preset};
 use toml::{Table, Value};
 
 /// Keywords, and the section of the config that has a key of that name.
@@ -26,16 +26,8 @@ const SECTIONS: [&str; 5] = ["text", "simhash", "minhash", "sdr", "matching"];
 /// Deepest nesting of a mapping.
 const DEPTH: usize = 8;
 
-/// The engine that is meant.
-pub(crate) fn engine(
-    preset: Option<&str>,
-    config: Option<&Bound<'_, PyAny>>,
-    keywords: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Engine> {
-    Engine::new(read(preset, config, keywords)?).map_err(refused)
-}
-
-fn read(
+/// The settings that are meant.
+pub(crate) fn config(
     preset: Option<&str>,
     config: Option<&Bound<'_, PyAny>>,
     keywords: Option<&Bound<'_, PyDict>>,
@@ -76,6 +68,9 @@ fn sections(keywords: &Bound<'_, PyDict>) -> PyResult<Table> {
             // A lane that is taken away.
             (None, Value::String(none)) if SECTIONS.contains(&name.as_str()) && none == "none" => {
                 all.insert(name, Value::String(none));
+            }
+            _ if SECTIONS.contains(&name.as_str()) => {
+                return Err(wrong_type(format!("`{name}` must be a mapping of its settings, or None")));
             }
             _ => {
                 let known = KEYWORDS.map(|(keyword, _)| keyword).join("`, `");
@@ -126,13 +121,14 @@ fn value(given: &Bound<'_, PyAny>, what: &str, depth: usize) -> PyResult<Value> 
     if given.is_instance_of::<PyString>() {
         return crate::texts::one(given, what).map(Value::String);
     }
-    if given.is_instance_of::<PyInt>() {
+    // Numbers of NumPy are neither, but say what they are.
+    if given.is_instance_of::<PyInt>() || given.hasattr("__index__")? && !given.hasattr("__len__")? {
         return given
             .extract()
             .map(Value::Integer)
             .map_err(|_| crate::error::number(format!("{what} is out of range: must fit 64 bits")));
     }
-    if given.is_instance_of::<PyFloat>() {
+    if given.is_instance_of::<PyFloat>() || given.hasattr("__float__")? && !given.hasattr("__len__")? {
         return given.extract().map(Value::Float);
     }
     if given.cast::<PyMapping>().is_ok() {

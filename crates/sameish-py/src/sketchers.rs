@@ -1,14 +1,15 @@
 //! How are fingerprints and signatures made in Python?
 
 use crate::error::{refused, setting, wrong_type};
-use crate::many::Many;
+use crate::maker::Maker;
 use crate::numbers;
 use crate::settings;
-use crate::texts::{self, Texts};
+use crate::texts::Texts;
+use crate::work::Progress;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use sameish::{Engine, Fingerprint, SchemeId, Scratch};
+use sameish::{Config, Fingerprint, SchemeId, Scratch};
 
 /// The 64-bit SimHash of a text under a preset that makes one: `wire` (the default), `articles` or `web`.
 ///
@@ -18,9 +19,10 @@ use sameish::{Engine, Fingerprint, SchemeId, Scratch};
 #[pyfunction]
 #[pyo3(signature = (text, preset="wire"))]
 pub(crate) fn simhash(py: Python<'_>, text: &Bound<'_, PyAny>, preset: &str) -> PyResult<u64> {
-    let content = texts::content(text, "text")?;
-    let engine = settings::engine(Some(preset), None, None)?;
-    let print = py.detach(|| engine.sketch(&content, &mut Scratch::default()).simhash);
+    let maker = Maker::new(settings::config(Some(preset), None, None)?)?;
+    let content = maker.content(text, "text")?;
+    let print =
+        maker.make(py, content, |engine, text| engine.sketch(&text, &mut Scratch::default()).simhash)?;
     let print = print.ok_or_else(|| {
         setting(format!("preset `{preset}` makes no fingerprints: choose `wire`, `articles` or `web`"))
     })?;
@@ -48,7 +50,7 @@ pub(crate) fn hamming(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<u3
 /// True
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct SimHasher {
-    engine: Engine,
+    maker: Maker,
 }
 
 #[pymethods]
@@ -69,14 +71,15 @@ impl SimHasher {
         simhash.set_item("weighting", weighting)?;
         let keywords = text_settings(py, tokenizer, stop_words, 1)?;
         keywords.set_item("simhash", simhash)?;
-        Ok(SimHasher { engine: settings::engine(Some("wire"), None, Some(&keywords))? })
+        let maker = Maker::new(settings::config(Some("wire"), None, Some(&keywords))?)?;
+        Ok(SimHasher { maker })
     }
 
     /// The fingerprint of a text, or of tokens; 0 where there are no words.
     fn sketch(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let content = texts::content(text, "text")?;
-        let sketches = py.detach(|| self.engine.sketch(&content, &mut Scratch::default()));
-        Ok(sketches.simhash.unwrap_or_default().as_u64())
+        let content = self.maker.content(text, "text")?;
+        let made = |engine: &sameish::Engine, text| engine.sketch(&text, &mut Scratch::default()).simhash;
+        Ok(self.maker.make(py, content, made)?.unwrap_or_default().as_u64())
     }
 
     /// The fingerprints of many texts, as an array of uint64; 0 for a null.
@@ -85,13 +88,14 @@ impl SimHasher {
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<usize>,
+        threads: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let texts = Texts::read(texts, "texts")?;
-        let many = Many { texts: &texts.raw("texts")?, threads, progress };
+        let texts = Texts::read(texts, "texts", self.maker.lossy())?;
+        let texts = texts.raw("texts")?;
+        let many = self.maker.many(&texts, threads, Progress::new(progress, texts.len()));
         let prints = many.rows(py, 1, |text, row: &mut [u64], scratch| {
-            let print = text.and_then(|text| self.engine.sketch(text, scratch).simhash);
+            let print = text.and_then(|text| self.maker.engine().sketch(text, scratch).simhash);
             row[0] = print.unwrap_or_default().as_u64();
         })?;
         Ok(PyArray1::from_vec(py, prints))
@@ -117,8 +121,20 @@ impl SimHasher {
     }
 
     fn __repr__(&self) -> String {
-        let shingle = self.engine.config().simhash.as_ref().map(|simhash| simhash.shingle.to_string());
+        let shingle =
+            self.maker.engine().config().simhash.as_ref().map(|simhash| simhash.shingle.to_string());
         format!("<SimHasher of {}>", shingle.unwrap_or_default())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, SimHasher>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let config = slf.get().maker.engine().config().to_toml();
+        Ok((slf.get_type().getattr("_restore")?, (config,).into_pyobject(slf.py())?))
+    }
+
+    /// What a pickle has.
+    #[staticmethod]
+    fn _restore(config: &str) -> PyResult<SimHasher> {
+        Ok(SimHasher { maker: Maker::new(Config::from_toml(config).map_err(refused)?)? })
     }
 }
 
@@ -134,16 +150,16 @@ impl SimHasher {
 /// (2, 256)
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct MinHasher {
-    engine: Engine,
+    maker: Maker,
 }
 
 impl MinHasher {
     fn rows(&self) -> usize {
-        self.engine.config().minhash.as_ref().map_or(0, |minhash| minhash.rows as usize)
+        self.maker.engine().config().minhash.as_ref().map_or(0, |minhash| minhash.rows as usize)
     }
 
     fn scheme(&self) -> SchemeId {
-        self.engine.schemes().minhash.unwrap_or(SchemeId::from_u64(0))
+        self.maker.engine().schemes().minhash.unwrap_or(SchemeId::from_u64(0))
     }
 }
 
@@ -158,7 +174,7 @@ impl MinHasher {
         tokenizer: &str,
         counting: &str,
         stop_words: Option<&str>,
-        min_words: u32,
+        min_words: i64,
     ) -> PyResult<MinHasher> {
         let minhash = PyDict::new(py);
         minhash.set_item("rows", rows)?;
@@ -171,7 +187,8 @@ impl MinHasher {
         minhash.set_item("bands", bands)?;
         let keywords = text_settings(py, tokenizer, stop_words, min_words)?;
         keywords.set_item("minhash", minhash)?;
-        Ok(MinHasher { engine: settings::engine(Some("copies"), None, Some(&keywords))? })
+        let maker = Maker::new(settings::config(Some("copies"), None, Some(&keywords))?)?;
+        Ok(MinHasher { maker })
     }
 
     /// How many rows a signature has.
@@ -182,9 +199,9 @@ impl MinHasher {
 
     /// The signature of a text, or of tokens; None where there are too few words.
     fn sketch(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Option<Signature>> {
-        let content = texts::content(text, "text")?;
-        let sketches = py.detach(|| self.engine.sketch(&content, &mut Scratch::default()));
-        Ok(sketches.minhash.map(|inner| Signature { inner, scheme: self.scheme() }))
+        let content = self.maker.content(text, "text")?;
+        let made = |engine: &sameish::Engine, text| engine.sketch(&text, &mut Scratch::default()).minhash;
+        Ok(self.maker.make(py, content, made)?.map(|inner| Signature { inner, scheme: self.scheme() }))
     }
 
     /// The signatures of many texts, as an array of uint32 with a row for each. A text with too few words, or a null, has
@@ -194,19 +211,33 @@ impl MinHasher {
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<usize>,
+        threads: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<u32>>> {
         let rows = self.rows();
-        let texts = Texts::read(texts, "texts")?;
-        let many = Many { texts: &texts.raw("texts")?, threads, progress };
+        let texts = Texts::read(texts, "texts", self.maker.lossy())?;
+        let texts = texts.raw("texts")?;
+        let many = self.maker.many(&texts, threads, Progress::new(progress, texts.len()));
         let all = many.rows(py, rows, |text, row: &mut [u32], scratch| {
-            match text.and_then(|text| self.engine.sketch(text, scratch).minhash) {
+            match text.and_then(|text| self.maker.engine().sketch(text, scratch).minhash) {
                 Some(signature) => row.copy_from_slice(signature.rows()),
                 None => row.fill(u32::MAX),
             }
         })?;
         PyArray1::from_vec(py, all).reshape([many.texts.len(), rows])
+    }
+
+    /// A signature that this hasher, or one like it, made: a row of `sketch_many`, or what `Signature.to_bytes` gave.
+    fn signature(&self, stored: &Bound<'_, PyAny>) -> PyResult<Signature> {
+        let inner = match stored.cast::<PyBytes>() {
+            Ok(bytes) => sameish::Signature::from_bytes(bytes.as_bytes()).map_err(refused)?,
+            Err(_) => signature(stored)?,
+        };
+        let (expected, found) = (self.rows(), inner.rows().len());
+        if expected != found {
+            return Err(refused(sameish::Error::SizeMismatch { what: "signature rows", expected, found }));
+        }
+        Ok(Signature { inner, scheme: self.scheme() })
     }
 
     /// The signature of features that were hashed well elsewhere; None where there are none.
@@ -219,8 +250,20 @@ impl MinHasher {
     }
 
     fn __repr__(&self) -> String {
-        let shingle = self.engine.config().minhash.as_ref().map(|minhash| minhash.shingle.to_string());
+        let shingle =
+            self.maker.engine().config().minhash.as_ref().map(|minhash| minhash.shingle.to_string());
         format!("<MinHasher of {} rows, {}>", self.rows(), shingle.unwrap_or_default())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, MinHasher>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let config = slf.get().maker.engine().config().to_toml();
+        Ok((slf.get_type().getattr("_restore")?, (config,).into_pyobject(slf.py())?))
+    }
+
+    /// What a pickle has.
+    #[staticmethod]
+    fn _restore(config: &str) -> PyResult<MinHasher> {
+        Ok(MinHasher { maker: Maker::new(Config::from_toml(config).map_err(refused)?)? })
     }
 }
 
@@ -287,11 +330,22 @@ impl Signature {
     }
 }
 
+/// A signature as rows.
+pub(crate) fn signature(value: &Bound<'_, PyAny>) -> PyResult<sameish::Signature> {
+    let rows = numbers::many::<u32>(value, "signature")?.items;
+    if !rows.is_empty() && rows.iter().all(|&row| row == u32::MAX) {
+        return Err(setting(
+            "the signature has nothing but 2**32 - 1: its text had too few words; leave it out",
+        ));
+    }
+    sameish::Signature::from_rows(rows).map_err(refused)
+}
+
 fn text_settings<'py>(
     py: Python<'py>,
     tokenizer: &str,
     stop_words: Option<&str>,
-    min_words: u32,
+    min_words: i64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let keywords = PyDict::new(py);
     keywords.set_item("tokenizer", tokenizer)?;

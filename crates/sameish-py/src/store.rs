@@ -2,7 +2,7 @@
 //!
 //! Written beside its place under another name, synced, then renamed: an old file stays as it is until the new one is whole.
 
-use crate::error::refused;
+use crate::error::{in_file, no_file, refused};
 use crate::work::Watch;
 use pyo3::prelude::*;
 use sameish::Engine;
@@ -12,20 +12,42 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 pub(crate) fn save(engine: &Engine, path: &Path, watch: &Watch) -> PyResult<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+    // A link stays, and what it points to is replaced.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    write(engine, path, watch)?.map_err(|error| no_file(&error, path))
+}
+
+fn write(engine: &Engine, path: &Path, watch: &Watch) -> PyResult<io::Result<()>> {
+    let whole = |out: &mut BufWriter<Wanted<'_>>| engine.write_into(out).map_err(refused);
+    let file = match place(path) {
+        Ok(file) => file,
+        Err(error) => return Ok(Err(error)),
     };
-    let mut file = BufWriter::new(Wanted { file: NamedTempFile::new_in(folder)?, watch });
-    engine.write_into(&mut file).map_err(refused)??;
-    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?.file;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    // So that the name survives a power cut; where a folder can not be opened there is nothing more to do.
-    if let Ok(folder) = File::open(folder) {
-        folder.sync_all()?;
+    let mut out = BufWriter::new(Wanted { file, watch });
+    let written = whole(&mut out)?;
+    Ok(written.and_then(|()| {
+        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?.file;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        // So that the name survives a power cut; where a folder can not be opened there is nothing more to do.
+        File::open(folder(path)).map_or(Ok(()), |folder| folder.sync_all())
+    }))
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A new file beside an old one, which whoever may read the old one may read too.
+fn place(path: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let file = builder.tempfile_in(folder(path))?;
+    if let Ok(old) = path.metadata() {
+        file.as_file().set_permissions(old.permissions())?;
     }
-    Ok(())
+    Ok(file)
 }
 
 /// A file that takes bytes as long as it is wanted.
@@ -48,6 +70,6 @@ impl Write for Wanted<'_> {
 }
 
 pub(crate) fn load(path: &Path) -> PyResult<Engine> {
-    let bytes = std::fs::read(path)?;
-    Engine::from_bytes(&bytes).map_err(refused)
+    let bytes = std::fs::read(path).map_err(|error| no_file(&error, path))?;
+    Engine::from_bytes(&bytes).map_err(|error| in_file(path, error))
 }

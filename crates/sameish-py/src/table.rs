@@ -9,9 +9,8 @@ use crate::ids;
 use crate::numbers::same_length;
 use crate::texts::Texts;
 use arrow_array::ArrayRef;
-use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString, PyTuple};
 use sameish::{DocId, Timestamp};
 
 /// Which columns have what. Ids and dates may also come as lists or columns of their own.
@@ -19,6 +18,8 @@ pub(crate) struct Columns<'a, 'py> {
     pub(crate) text: &'a str,
     pub(crate) id: Option<&'a Bound<'py, PyAny>>,
     pub(crate) date: Option<&'a Bound<'py, PyAny>>,
+    /// Whether texts may be any bytes.
+    pub(crate) lossy: bool,
 }
 
 impl Columns<'_, '_> {
@@ -40,18 +41,13 @@ pub(crate) struct Table<'py> {
 
 impl<'py> Table<'py> {
     pub(crate) fn read(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
-        let data = &parquet(data, columns)?.unwrap_or_else(|| data.clone());
-        let chunks = match arrow::chunks(&narrowed(data, columns)?) {
-            // A frame of pandas where pyarrow is not installed: its columns are lists all the same.
-            Err(error) if error.is_instance_of::<PyImportError>(data.py()) => {
-                return Table::of_frame(data, columns);
-            }
-            chunks => chunks?,
-        };
-        match chunks {
+        let data = &parquet(data, &columns.names())?.unwrap_or_else(|| data.clone());
+        match arrow::chunks(&narrowed(data, columns)?)? {
             Some(chunks) if arrow::is_table(&chunks) => Table::of_rows(&chunks, columns),
             Some(chunks) => Table::of_column(Texts::columns(&chunks)?, columns),
-            None => Table::of_column(Texts::read(data, "texts")?, columns),
+            // A frame of pandas where pyarrow is not installed: its columns can be iterated all the same.
+            None if data.hasattr("columns")? && data.hasattr("iloc")? => Table::of_frame(data, columns),
+            None => Table::of_column(Texts::read(data, "texts", columns.lossy)?, columns),
         }
     }
 
@@ -73,7 +69,7 @@ impl<'py> Table<'py> {
             true => data.get_item(name),
             false => Ok(name.clone()),
         };
-        let texts = Texts::read(&data.get_item(columns.text)?, "texts")?;
+        let texts = Texts::read(&data.get_item(columns.text)?, "texts", columns.lossy)?;
         let ids = columns.id.map(|id| ids::many(&column(id)?)).transpose()?;
         let dates = columns.date.map(|date| ids::dates(&column(date)?)).transpose()?;
         Ok(Table { texts, ids, dates })
@@ -113,10 +109,13 @@ impl<'py> Table<'py> {
     }
 }
 
-/// The table in a Parquet file, if the data is the path of one: a path object, or a str that ends as such paths do.
-fn parquet<'py>(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let named =
-        |path: &str| [".parquet", ".pq"].iter().any(|suffix| path.to_ascii_lowercase().ends_with(suffix));
+/// The table in a Parquet file or a folder of them, if the data is a path: a path object, or a str that ends as such paths
+/// do or is there. No columns are all columns.
+fn parquet<'py>(data: &Bound<'py, PyAny>, columns: &[String]) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let named = |path: &str| {
+        let lower = path.to_ascii_lowercase();
+        lower.ends_with(".parquet") || lower.ends_with(".pq") || std::path::Path::new(path).exists()
+    };
     let is_path = match data.cast::<PyString>() {
         Ok(path) => path.to_str().is_ok_and(named),
         Err(_) => data.hasattr("__fspath__")?,
@@ -124,12 +123,21 @@ fn parquet<'py>(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResul
     if !is_path {
         return Ok(None);
     }
-    data.py().import("sameish._parquet")?.getattr("read")?.call1((data, columns.names())).map(Some)
+    data.py().import("sameish._parquet")?.getattr("read")?.call1((data, columns.to_vec())).map(Some)
 }
 
 /// Only the columns that are read, so that no other has to be made into Arrow's form.
 fn narrowed<'py>(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
     let has = |name: &str| data.hasattr(name).unwrap_or(false);
+    // A plan of Polars: only what is needed of it is made.
+    if is_plan(data) {
+        let there: Vec<String> = data.call_method0("collect_schema")?.call_method0("names")?.extract()?;
+        let names = columns.names();
+        return match names.iter().find(|name| !there.contains(name)) {
+            Some(missing) => Err(arrow::no_column(missing, &there)),
+            None => data.call_method1("select", (names,))?.call_method0("collect"),
+        };
+    }
     if !has("columns") || !(has("__arrow_c_stream__") || has("__arrow_c_array__")) {
         return Ok(data.clone());
     }
@@ -145,6 +153,19 @@ fn narrowed<'py>(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResu
     }
 }
 
+fn is_plan(data: &Bound<'_, PyAny>) -> bool {
+    data.hasattr("collect_schema").unwrap_or(false) && data.hasattr("collect").unwrap_or(false)
+}
+
+/// The data whose rows are taken: what a path or a plan stands for, or itself.
+pub(crate) fn there<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match parquet(data, &[])? {
+        Some(table) => Ok(table),
+        None if is_plan(data) => data.call_method0("collect"),
+        None => Ok(data.clone()),
+    }
+}
+
 /// The rows of some data, of the same kind.
 pub(crate) fn take<'py>(data: &Bound<'py, PyAny>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let has = |name: &str| data.hasattr(name).unwrap_or(false);
@@ -152,7 +173,8 @@ pub(crate) fn take<'py>(data: &Bound<'py, PyAny>, rows: &Bound<'py, PyAny>) -> P
         return data.getattr("iloc")?.get_item(rows);
     }
     if has("take") && has("schema") || has("take") && has("chunks") || has("take") && has("buffers") {
-        return data.call_method1("take", (rows,));
+        // Not every version of pyarrow takes from every type; all of them can slice.
+        return data.call_method1("take", (rows,)).or_else(|_| sliced(data, rows));
     }
     if has("__arrow_c_stream__") || has("__array__") {
         return data.get_item(rows);
@@ -162,5 +184,25 @@ pub(crate) fn take<'py>(data: &Bound<'py, PyAny>, rows: &Bound<'py, PyAny>) -> P
     let items = items
         .collect::<PyResult<Vec<_>>>()
         .map_err(|error| wrong_type(format!("rows can not be taken from {}: {error}", type_name(data))))?;
-    Ok(pyo3::types::PyList::new(data.py(), items)?.into_any())
+    match data.is_instance_of::<PyTuple>() {
+        true => Ok(PyTuple::new(data.py(), items)?.into_any()),
+        false => Ok(PyList::new(data.py(), items)?.into_any()),
+    }
+}
+
+/// Rows in rising order of a table or an array of pyarrow, by runs.
+fn sliced<'py>(data: &Bound<'py, PyAny>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let rows: Vec<usize> = rows.extract()?;
+    let pieces = rows.chunk_by(|a, b| a + 1 == *b).map(|run| data.call_method1("slice", (run[0], run.len())));
+    let mut pieces = pieces.collect::<PyResult<Vec<_>>>()?;
+    if pieces.is_empty() {
+        pieces.push(data.call_method1("slice", (0, 0))?);
+    }
+    let concat = if data.hasattr("schema")? { "concat_tables" } else { "concat_arrays" };
+    if data.hasattr("chunks")? && !data.hasattr("schema")? {
+        let chunks = pieces.iter().map(|piece| piece.getattr("chunks")?.extract::<Vec<Bound<'py, PyAny>>>());
+        let chunks: Vec<_> = chunks.collect::<PyResult<Vec<_>>>()?.into_iter().flatten().collect();
+        return data.py().import("pyarrow")?.call_method1("chunked_array", (chunks, data.getattr("type")?));
+    }
+    data.py().import("pyarrow")?.call_method1(concat, (pieces,))
 }

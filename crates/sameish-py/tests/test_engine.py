@@ -1,8 +1,11 @@
 """The engine: documents in, matches out, and back from a file."""
 
+import copy
+import os
 import pickle
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from cases import cases
 from hypothesis import given
@@ -81,7 +84,7 @@ def test_settings_by_keyword_section_text_and_mapping():
         (lambda: sameish.Engine(config="threshold = "), "config: "),
         (lambda: sameish.Engine(matching={"treshold": 1}), "unknown field `treshold`"),
         (lambda: sameish.Corpus(3, 3), "must be less than the 3 blocks"),
-        (lambda: sameish.Corpus(65, 3), "`blocks.total` is 65: must be 1 to 64"),
+        (lambda: sameish.Corpus(65, 3), "`num_blocks` is 65: must be 1 to 64"),
         (lambda: sameish.HammingIndex(65), "`radius` is 65: must be 0 to 64"),
         (lambda: sameish.MinHasher(0), "`minhash.rows` is 0"),
         (lambda: sameish.MinHasher(shingle="words:0"), "words:0"),
@@ -214,13 +217,117 @@ def test_sdr_encoder():
     assert sameish.Sdr(400, sky.sparse) == sky and hash(sameish.Sdr(400, sky.sparse)) == hash(sky)
     with pytest.raises(sameish.SchemeMismatch):
         sky.overlap(sameish.Sdr(401, [1]))
-    with pytest.raises(sameish.SettingError, match="must be at most"):
+    with pytest.raises(sameish.SettingError, match="must be 1 to"):
         sameish.Sdr(2**32 - 1, [])
     weighted = sameish.SdrEncoder(
         400, sparsity=0.05, case_sensitivity=True, token_similarity=True, vocabulary={"sky": 3}, encode_orphans=True,
         excludes=["is"], frequency_floor=0, frequency_ceiling=9,
     )
     assert weighted.active_bits == 20 and weighted.encode("Sky is sky") != sky
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: sameish.Corpus(-1, 3), "`num_blocks` is -1: must be 1 to 64"),
+        (lambda: sameish.SdrEncoder(-1, 5), "`size` is -1: must be 1 to"),
+        (lambda: sameish.SdrEncoder(400), "must be given"),
+        (lambda: sameish.SdrEncoder(400, 5, frequency_floor=-1), "`frequency_floor` is -1: must be 0 to 2"),
+        (lambda: sameish.HammingIndex(-1), "`radius` is -1"),
+        (lambda: sameish.HammingIndex(3).find_all(1, radius=5), "`radius` is 5: must be 0 to 3"),
+        (lambda: sameish.BandIndex(-1), "`rows` is -1"),
+        (lambda: sameish.MinHasher(16).sketch_many([], threads=-1), "`threads` is -1: must be 1 to 1024"),
+        (lambda: sameish.Engine().search("x", limit=-1), "`limit` is -1: must be at least 1"),
+        (lambda: sameish.cluster([], min_size=-1), "`min_size` is -1"),
+        (lambda: sameish.compare("a", "b", min_tokens=-1), "`min_tokens` is -1"),
+        (lambda: sameish.dedup([], linkage="components"), "`dedup` has `cohesive` alone"),
+        (lambda: sameish.Sdr(10, [5, 1]), "bits below 10 in rising order"),
+        (lambda: sameish.BandIndex(4).insert(1, [2**32 - 1] * 4), "too few words"),
+        (lambda: sameish.Engine().add(1, "a b c", published_at="yesterday"), "published_at"),
+    ],
+)
+def test_arguments_out_of_range_are_named(call, message):
+    with pytest.raises(sameish.SettingError, match=message):
+        call()
+
+
+def test_messages_say_what_the_user_wrote():
+    with pytest.raises(sameish.UnknownId, match='no document has the id "zzz"$'):
+        sameish.Engine().search_id("zzz")
+    with pytest.raises(sameish.UnknownId, match="no document has the id 7$"):
+        sameish.Engine().search_id(7)
+    with pytest.raises(sameish.WrongType, match="`minhash` must be a mapping"):
+        sameish.Engine(minhash=5)
+    with pytest.raises(sameish.WrongType, match="reshape it"):
+        sameish.Corpus(6, 3).insert_bulk(np.zeros((2, 2), dtype=np.uint64))
+    assert "threshold = 0.5" in sameish.Engine(threshold=np.float32(0.5), limit=np.int64(5)).config
+
+
+def test_what_is_masked_is_no_fingerprint():
+    corpus = sameish.Corpus(6, 3)
+    corpus.insert_bulk([0, 2**63 + 12345])
+    found = corpus.find_first_bulk(np.array([0xFFFFFFFF, 2**63 + 12345], np.uint64))
+    with pytest.raises(sameish.WrongType, match=r"hashes at position 0 is masked: .*compressed"):
+        corpus.remove_bulk(found)
+    assert corpus.remove_bulk(found.compressed()) == 1 and len(corpus) == 1
+    assert corpus.remove_bulk(np.ma.MaskedArray([0], dtype=np.uint64)) == 1
+
+
+def test_dates_of_every_kind():
+    from datetime import date, datetime, timezone
+
+    import pandas as pd
+
+    texts = ["storm hits the coast"] * 3
+    days = ["2024-01-01", "2024-01-03", "2024-01-02"]
+    kinds = [
+        days,
+        [datetime.fromisoformat(day) for day in days],
+        [datetime.fromisoformat(day).replace(tzinfo=timezone.utc) for day in days],
+        [date.fromisoformat(day) for day in days],
+        np.array(days, dtype="datetime64[D]"),
+        np.array(days, dtype="datetime64[ns]"),
+        pd.Series(pd.to_datetime(days)),
+        pa.array(days).cast(pa.date32()),
+        pa.array(days).cast(pa.date64()),
+        pa.array(days).cast(pa.timestamp("ns")),
+    ]
+    for dates in kinds:
+        assert sameish.dedup(texts, date=dates, keep="newest").kept.tolist() == [1], dates
+        engine = sameish.Engine("wire")
+        engine.add_many(range(3), texts, published_at=dates)
+        assert engine.clusters()[0].center == 1
+    engine = sameish.Engine("wire")
+    for i, day in enumerate(kinds[1]):
+        engine.add(i, texts[0], published_at=day)
+    assert engine.clusters()[0].center == 1
+    assert sameish.dedup(texts, date=[None, np.datetime64("NaT"), "2024-01-01"], keep="newest").kept.tolist() == [2]
+    with pytest.raises(sameish.SettingError, match="date at position 1 is out of range"):
+        sameish.dedup(texts[:2], date=pa.array([1, 2**62], pa.timestamp("s")), keep="newest")
+    with pytest.raises(sameish.WrongType, match="date at position 0 is of type int"):
+        sameish.dedup(texts[:1], date=[5])
+
+
+def test_lossy_settings_take_any_bytes():
+    page = "caf\u00e9 opens at the harbor today".encode("latin-1")
+    for engine in (sameish.Engine("web"), sameish.Engine("copies", lossy=True)):
+        engine.add(1, page)
+        engine.add_many([2], pa.array([page], pa.binary()))
+        engine.add_many([3], [page])
+        engine.add(4, "caf\udce9 opens at the harbor today")
+        assert {match.id for match in engine.search(page)} >= {1, 2, 3, 4}
+    assert sameish.dedup([page, page], preset="web").kept.tolist() == [0]
+    assert sameish.simhash(page, "web") == sameish.simhash(page.decode("utf-8", "replace"), "web")
+    with pytest.raises(sameish.WrongType, match="is of type bytes"):
+        sameish.Engine("copies").add(1, page)
+    with pytest.raises(sameish.TextError, match="position 0 is not UTF-8 at byte 3: .*lossy"):
+        sameish.Engine("copies").add_many([1], pa.array([page], pa.binary()))
+
+
+def test_passages_of_tokens_are_cut_as_lists():
+    a, b = "aa bb cc dd ee ff".split(), "x aa bb cc dd ee".split()
+    (passage,) = sameish.compare(a, b, min_tokens=3).passages
+    assert a[passage.a_start : passage.a_end] == b[passage.b_start : passage.b_end] == "aa bb cc dd ee".split()
 
 
 def test_signatures_of_other_schemes_are_refused():
@@ -270,6 +377,54 @@ def test_band_index():
 def test_pickles_come_back_equal(make):
     thing = make()
     assert pickle.loads(pickle.dumps(thing)) == thing
+
+
+@pytest.mark.parametrize("copied", [lambda thing: pickle.loads(pickle.dumps(thing)), copy.copy, copy.deepcopy])
+def test_makers_pickle_and_copy(copied):
+    text = "the council voted on monday to close the old bridge"
+    for hasher in (sameish.MinHasher(48, shingle="chars:4", min_words=2), sameish.SimHasher(hash="fnv1a", weighting="uniform")):
+        assert copied(hasher).sketch(text) == hasher.sketch(text)
+    encoder = sameish.SdrEncoder(
+        400, sparsity=0.05, case_sensitivity=True, vocabulary={"council": 3, "bridge": 1}, encode_orphans=True, excludes=["the"]
+    )
+    assert copied(encoder).encode(text) == encoder.encode(text)
+    found = sameish.dedup([text, text + "!", "markets were calm"])
+    again = copied(found)
+    assert again.centers.tolist() == found.centers.tolist() and again.summary == found.summary and again.clusters == found.clusters
+    corpus = sameish.Corpus(6, 3)
+    corpus.insert_bulk([1, 2])
+    matches = corpus.find_all_bulk(np.array([1, 2**64 - 1, 2], np.uint64))
+    assert [found.tolist() for found in copied(matches)] == [found.tolist() for found in matches] == [[1, 2], [], [2, 1]]
+
+
+def test_stored_signatures_come_back():
+    hasher, text = sameish.MinHasher(32), "the council voted on monday to close the old bridge"
+    made = hasher.sketch(text)
+    assert hasher.signature(made.to_bytes()) == hasher.signature(hasher.sketch_many([text])[0]) == made
+    with pytest.raises(sameish.SchemeMismatch):
+        hasher.signature(made.to_bytes()[:64])
+
+
+def test_a_saved_file_is_as_the_old_one(tmp_path):
+    path, engine = tmp_path / "engine", sameish.Engine()
+    os.umask(mask := os.umask(0o022))
+    engine.save(path)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+    path.chmod(0o640)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    engine.save(link)
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(FileNotFoundError) as caught:
+        sameish.Engine.load(tmp_path / "nope" / "x")
+    assert caught.value.errno == 2 and str(caught.value.filename).endswith("x")
+    with pytest.raises(FileNotFoundError):
+        engine.save(tmp_path / "nope" / "x")
+    path.write_bytes(b"junk")
+    with pytest.raises(sameish.CorruptFile, match="engine: "):
+        sameish.Engine.load(path)
+    for kind in (bytes, bytearray, memoryview):
+        assert len(sameish.Engine.from_bytes(kind(engine.to_bytes()))) == 0
 
 
 def test_pickled_indexes_answer_alike():

@@ -18,7 +18,7 @@ LONE = "half \ud800 pair"
         lambda t: sameish.simhash(t),
         lambda t: sameish.MinHasher().sketch(t),
         lambda t: sameish.SimHasher().sketch(t),
-        lambda t: sameish.SdrEncoder().encode(t),
+        lambda t: sameish.SdrEncoder(64, 5).encode(t),
         lambda t: sameish.Engine().add(1, t),
         lambda t: sameish.Engine().add(t, "text"),
         lambda t: sameish.Engine().search(t),

@@ -22,13 +22,29 @@ def corpus_of(n, seed=1, words=60):
     return [" ".join(WORDS[i] + str(j) for i, j in zip(rng.integers(0, len(WORDS), words), rng.integers(0, 50, words))) for _ in range(n)]
 
 
+def slow_to_ask():
+    """An engine whose pairs take many seconds, though there are none: candidates abound."""
+    engine = sameish.Engine("headlines", linkage="cohesive")
+    engine.add_many(range(20_000), corpus_of(20_000))
+    return engine
+
+
 LONG_CALLS = {
     "minhash": "sameish.MinHasher(1024).sketch_many([t * 100 for t in texts] * 200, threads=1)",
     "add_many": "sameish.Engine('copies').add_many(range(len(texts) * 400), texts * 400, threads=1)",
     "dedup": "sameish.dedup([t + str(i) for i in range(400) for t in texts], threads=1, preset='headlines')",
     "corpus": "c.insert_bulk(h[:500_000]); [c.find_all_bulk(h) for _ in iter(int, 1)]",
     "build": "[sameish.Corpus(6, 3).insert_bulk(h) for _ in iter(int, 1)]",
+    "pairs": "e.pairs()",
+    "greedy": "[e.clusters() for _ in iter(int, 1)]",
+    "sdr": "sameish.SdrEncoder(2048, 41).encode(' '.join(texts * 50))",
+    "add": "[sameish.Engine('copies').add(1, ' '.join(texts * 200)) for _ in iter(int, 1)]",
     "compare": "[sameish.compare(texts[0] * 2000, texts[1] * 2000) for _ in iter(int, 1)]",
+}
+
+BEFORE = {
+    "pairs": "e = slow_to_ask()",
+    "greedy": "e = sameish.Engine('wire'); e.add_many(range(200_000), [str(i) for i in range(200_000)])",
 }
 
 
@@ -39,10 +55,11 @@ def test_ctrl_c_ends_a_long_call_soon(name):
     code = f"""
         import sameish, numpy as np, sys, time, threading, os, signal
         sys.path.insert(0, {os.path.dirname(__file__)!r})
-        from test_process import corpus_of
+        from test_process import corpus_of, slow_to_ask
         texts = corpus_of(1000)
         h = np.random.default_rng(1).integers(0, 2**64, 3_000_000, dtype=np.uint64)
         c = sameish.Corpus(6, 3)
+        {BEFORE.get(name, "")}
         sent = []
         def send():
             time.sleep(0.4)
@@ -146,6 +163,69 @@ def test_works_after_a_fork():
         os._exit(0 if ok else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert len(engine) == 200
+
+
+def handled(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
+def test_a_fork_after_a_broken_off_call_has_no_lock():
+    engine = slow_to_ask()
+    before = signal.signal(signal.SIGALRM, handled)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        engine.pairs()
+    except KeyboardInterrupt:
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(20)
+            engine.add("new", "storm hits the coast")
+            os._exit(0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_waiting_for_another_thread_ends_with_a_signal():
+    """A thread asks for pairs, as good as for ever; who wants to change something can give up."""
+    engine = slow_to_ask()
+    begun, over = threading.Event(), threading.Event()
+
+    def progress(done, total):
+        begun.set()
+        if over.is_set():
+            raise LookupError
+
+    def ask():
+        try:
+            engine.pairs(progress=progress)
+        except LookupError:
+            pass
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    begun.wait(20)
+    before = signal.signal(signal.SIGALRM, handled)
+    try:
+        for change in (lambda: engine.add(1, "x"), lambda: engine.add_many([1], ["x"]), lambda: engine.add_many(range(20), ["x"] * 20)):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(KeyboardInterrupt):
+                change()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        over.set()
+        asking.join()
+
+
+def test_progress_rises_once():
+    texts = corpus_of(3000)
+    for call in (sameish.pairs, sameish.cluster, sameish.dedup, lambda texts, **more: sameish.Engine().add_many(range(len(texts)), texts, **more)):
+        told = []
+        call(texts, threads=1, progress=lambda done, total: told.append((done, total)))
+        assert told == sorted(told) and told[-1] == (3000, 3000) and told.count((3000, 3000)) == 1
 
 
 def test_progress_is_told_and_its_fault_ends_the_call():

@@ -7,7 +7,7 @@ from ._errors import ParquetError, SettingError
 
 
 def read(path: "str | os.PathLike[str]", columns: list[str]) -> Any:
-    """The named columns, as something that speaks Arrow."""
+    """The named columns, or all if none is named, as something that speaks Arrow."""
     path = os.fspath(path)
     if not os.path.exists(path):
         raise FileNotFoundError(2, "no such file or folder", path)
@@ -16,7 +16,7 @@ def read(path: "str | os.PathLike[str]", columns: list[str]) -> Any:
         missing = [column for column in columns if column not in names]
         if missing:
             raise SettingError(f"no column is named `{missing[0]}`: there are `{'`, `'.join(names)[:200]}`")
-        return load(columns)
+        return load(columns or names)
     except (SettingError, ParquetError, ImportError, MemoryError):
         raise
     except Exception as error:

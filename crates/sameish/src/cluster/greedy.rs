@@ -74,11 +74,26 @@ pub fn greedy(articles: &[Article], radius: u32) -> Result<Vec<ArticleGroup>> {
 /// As [`greedy`], for fingerprints that are in order already, the newest first. The numbers of the documents are their
 /// positions.
 pub fn greedy_stars(newest_first: &[Fingerprint], radius: u32) -> Result<Vec<MeasuredCluster>> {
+    greedy_stars_while(newest_first, radius, |_| true)
+}
+
+/// As [`greedy_stars`], as long as `wanted`, which is asked before each center and told how many came before. Where it was
+/// not to the end, documents stand alone that do not.
+pub(crate) fn greedy_stars_while(
+    newest_first: &[Fingerprint],
+    radius: u32,
+    mut wanted: impl FnMut(u64) -> bool,
+) -> Result<Vec<MeasuredCluster>> {
     let mut index = HammingIndex::with_capacity(radius, newest_first.len())?;
     let order: Vec<DocNumber> = (0u32..).map(DocNumber).take(newest_first.len()).collect();
     let entries: Vec<_> = newest_first.iter().copied().zip(order.iter().copied()).collect();
     index.insert_all(&entries);
+    let mut asked = 0;
     let clusters = measured_stars(&order, |center, hits| {
+        if !wanted(asked) {
+            return;
+        }
+        asked += 1;
         index.find_all(newest_first[center.0 as usize], hits);
         // The center's own fingerprint may stay: whatever is near it is taken now, so no later center meets it.
         for hit in hits.iter().filter(|hit| hit.distance > 0) {

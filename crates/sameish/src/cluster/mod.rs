@@ -23,6 +23,7 @@ mod star;
 
 pub use agreement::{Contingency, Mixed, PairCounts, Score};
 pub use components::components;
+pub(crate) use greedy::greedy_stars_while;
 pub use greedy::{Article, ArticleGroup, greedy, greedy_stars};
 pub use online::{ClusterId, OnlineClusters};
 pub use star::{Stars, measured_stars, stars};

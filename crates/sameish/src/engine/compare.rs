@@ -41,15 +41,21 @@ pub struct Comparison {
 
 impl Comparison {
     /// The passages with places in other units than bytes, for languages that cut strings elsewhere. `units` tells how
-    /// many a piece of text has: `|piece| piece.chars().count()`, say. Takes one pass through each text.
+    /// many a piece of text has: `|piece| piece.chars().count()`, say. Takes one pass through each text. Where tokens were
+    /// compared, places are counted in tokens, as a list of them is cut.
     ///
     /// ```
-    /// use sameish::{Engine, Preset};
+    /// use sameish::{Content, Engine, Preset};
     ///
     /// let engine = Engine::new(Preset::Copies.config())?;
     /// let (a, b) = ("Größe über alles hier im Land", "über alles hier im Land");
     /// let passages = engine.compare(a, b, 5).passages_in(a, b, |piece| piece.chars().count());
     /// assert_eq!((passages[0].a_start, passages[0].a_end), (6, 29));
+    ///
+    /// let tokens = |text: &str| Content::Tokens(text.split(' ').map(str::to_owned).collect());
+    /// let (a, b) = (tokens("Größe über alles hier im Land"), tokens("über alles hier im Land"));
+    /// let passages = engine.compare(&a, &b, 5).passages_in(&a, &b, |piece| piece.chars().count());
+    /// assert_eq!((passages[0].a_start, passages[0].a_end), (1, 6));
     /// # Ok::<(), sameish::Error>(())
     /// ```
     pub fn passages_in<'a>(
@@ -80,19 +86,32 @@ impl Places {
         bytes: impl Iterator<Item = usize>,
         units: impl Fn(&str) -> usize,
     ) -> Places {
-        let text = match content {
-            ContentRef::Text(text) => text,
-            ContentRef::Tokens(tokens) => &tokens.join(" "),
-        };
         let mut bytes: Vec<usize> = bytes.collect();
         bytes.sort_unstable();
         bytes.dedup();
+        let text = match content {
+            ContentRef::Text(text) => text,
+            ContentRef::Tokens(tokens) => return Places::of_tokens(tokens, bytes),
+        };
         let (mut from, mut count) = (0, 0);
         let counted = bytes.into_iter().map(|byte| {
             // Passages begin and end with words, so with characters.
             count += text.get(from..byte).map_or(byte - from, &units);
             from = byte;
             (byte, count)
+        });
+        Places(counted.collect())
+    }
+
+    /// Tokens stand with a space between them. A passage ends where its last token does, before the space.
+    fn of_tokens(tokens: &[String], bytes: Vec<usize>) -> Places {
+        let (mut begins, mut next) = (0, 0);
+        let counted = bytes.into_iter().map(|byte| {
+            while let Some(token) = tokens.get(next).filter(|_| begins < byte) {
+                begins += token.len() + 1;
+                next += 1;
+            }
+            (byte, next)
         });
         Places(counted.collect())
     }

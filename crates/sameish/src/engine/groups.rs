@@ -4,7 +4,7 @@
 
 use super::Engine;
 use super::collection::{CANDIDATES_JUDGED, Collection, Found};
-use crate::cluster::{Cluster, MeasuredCluster, components, greedy_stars, stars};
+use crate::cluster::{Cluster, MeasuredCluster, components, greedy_stars_while, stars};
 use crate::config::Linkage;
 use crate::document::DocId;
 use crate::index::DocNumber;
@@ -142,7 +142,9 @@ impl Engine {
             Linkage::Online => self.online_groups(),
             Linkage::Components => self.connected_groups(&mut wanted),
             Linkage::Cohesive => self.star_groups(&self.collection.by_arrival(), &mut wanted),
-            Linkage::Greedy if self.by_distance() => self.greedy_groups(&self.collection.newest_first()),
+            Linkage::Greedy if self.by_distance() => {
+                self.greedy_groups(&self.collection.newest_first(), &mut wanted)
+            }
             Linkage::Greedy => self.star_groups(&self.collection.newest_first(), &mut wanted),
         };
         (!stopped).then_some(groups)
@@ -168,13 +170,13 @@ impl Engine {
     }
 
     /// As seed 000 groups. What was taken leaves an index of its own, so that texts near to many centers are met once.
-    fn greedy_groups(&self, order: &[DocNumber]) -> Groups {
+    fn greedy_groups(&self, order: &[DocNumber], wanted: &mut dyn FnMut(u64) -> bool) -> Groups {
         let print =
             |text: &DocNumber| self.collection.query_of(text.0).side().simhash.filter(|p| !p.is_zero());
         let (texts, prints): (Vec<DocNumber>, Vec<Fingerprint>) =
             order.iter().filter_map(|text| Some((*text, print(text)?))).unzip();
         let radius = self.config.simhash.as_ref().map_or(0, |simhash| simhash.radius);
-        let found = greedy_stars(&prints, radius);
+        let found = greedy_stars_while(&prints, radius, wanted);
         let found = found.unwrap_or_else(|error| unreachable!("the radius was checked: {error}"));
         let text = |doc: DocNumber| texts[doc.0 as usize];
         let mut clusters: HashMap<DocNumber, Cluster> = found
