@@ -1,6 +1,6 @@
-// Builds the addon from the checkout and puts it beside this file, under the name that lib/native.cjs loads.
+// Builds the addon from the checkout and puts it beside this file, under the name that lib/native.cjs loads, with the licences.
 //
-// It runs when the package is installed. Cargo decides what there is to do, so a second run takes a moment. A copy of the
+// It runs when the package is installed or packed. Cargo decides what there is to do, so a second run takes a moment. A copy of the
 // package outside of the checkout has no sources; then the addon that was packed with it is the one.
 'use strict';
 
@@ -43,6 +43,9 @@ if (existsSync(path.join(WORKSPACE, 'crates', 'sameish', 'Cargo.toml'))) {
   // Renamed into place: a process that has the old addon loaded keeps its own.
   copyFileSync(build(), `${ADDON}.new`);
   renameSync(`${ADDON}.new`, ADDON);
+  for (const licence of ['LICENSE-APACHE', 'LICENSE-MIT']) {
+    copyFileSync(path.join(WORKSPACE, licence), path.join(__dirname, licence));
+  }
 } else if (!existsSync(ADDON)) {
   fail('there is neither a built addon nor its sources here: install it from a checkout of sameish');
 }

@@ -6,17 +6,17 @@ export type DocId = string | number | bigint;
 /** A text or, for those who split text themselves, its tokens. */
 export type Text = string | readonly string[];
 
-// ---------------------------------------------------------------------------------------------------- seed 000
+// ------------------------------------------------------------------------------- as in news-db-pure-analysis
 
 /** How close two fingerprints are. */
 export type MatchType = 'exact' | 'near' | 'similar' | 'different';
 
-/** What comparing and grouping look at; other fields may be there. */
+/** An article. Grouping looks at these fields and comparing at `simHash` alone; whatever else is there, is of no matter. */
 export interface ArticleInput<Id extends DocId = string> {
   id: Id;
   /** Fingerprint: 16 hex digits. */
   simHash: string;
-  /** A date, such as `2024-01-01T12:00:00Z`, or a `Date`. */
+  /** A `Date`, or a date as `Date` reads it, such as `2024-01-01T12:00:00Z`. */
   publishedAt: string | Date;
   headline?: string;
   sourceDomain?: string;
@@ -43,11 +43,11 @@ export function computeSimHash(text: string): string;
 /** In how many bits two fingerprints differ, 0 to 64. */
 export function hammingDistance(a: string, b: string): number;
 
-/** The same, for input from outside: throws `Hashes must be 16-character hex strings`. */
+/** The same, for input from outside: throws `Hashes must be 16-character hex strings`; the error's `path` tells which. */
 export function calculateHammingDistance(hashA: string, hashB: string): number;
 
 /** Whether two fingerprints differ in at most `threshold` bits, 3 unless given. */
-export function isNearDuplicate(a: string, b: string, threshold?: number): boolean;
+export function isNearDuplicate(a: string, b: string, threshold?: number | null): boolean;
 
 /** 1 - distance / 64. */
 export function distanceToSimilarity(distance: number): number;
@@ -56,23 +56,23 @@ export function distanceToSimilarity(distance: number): number;
 export function getMatchType(distance: number): MatchType;
 
 /** Whether the fingerprints of two articles differ in at most `threshold` bits, 3 unless given. */
-export function areArticlesSimilar(
-  a: Pick<ArticleInput<DocId>, 'simHash'>,
-  b: Pick<ArticleInput<DocId>, 'simHash'>,
-  threshold?: number,
+export function areArticlesSimilar<A extends Pick<ArticleInput, 'simHash'>, B extends Pick<ArticleInput, 'simHash'>>(
+  a: A,
+  b: B,
+  threshold?: number | null,
 ): boolean;
 
 /** Groups articles around the newest. In time that grows with their number, not with its square. */
-export function groupArticlesBySimilarity<Id extends DocId = string>(
-  articles: readonly Pick<ArticleInput<Id>, 'id' | 'simHash' | 'publishedAt'>[],
-  threshold?: number,
-): ArticleGroup<Id>[];
+export function groupArticlesBySimilarity<A extends Pick<ArticleInput<DocId>, 'id' | 'simHash' | 'publishedAt'>>(
+  articles: readonly A[],
+  threshold?: number | null,
+): ArticleGroup<A['id']>[];
 
 /** The same, beside the event loop. */
-export function groupArticlesBySimilarityAsync<Id extends DocId = string>(
-  articles: readonly Pick<ArticleInput<Id>, 'id' | 'simHash' | 'publishedAt'>[],
-  threshold?: number,
-): Promise<ArticleGroup<Id>[]>;
+export function groupArticlesBySimilarityAsync<A extends Pick<ArticleInput<DocId>, 'id' | 'simHash' | 'publishedAt'>>(
+  articles: readonly A[],
+  threshold?: number | null,
+): Promise<ArticleGroup<A['id']>[]>;
 
 // ---------------------------------------------------------------------------------------------------- settings
 
@@ -108,7 +108,7 @@ export interface Config {
     token_similarity: boolean;
     vocabulary?: Record<string, number>;
     encode_orphans: boolean;
-    excludes?: string[];
+    excludes?: readonly string[];
     frequency_floor: number;
     frequency_ceiling: number;
   };
@@ -124,8 +124,15 @@ export interface Config {
 
 /** Settings to lay over a preset. `null` takes one away that may be absent. */
 export type Overrides<T = Config> = {
-  [Key in keyof T]?: (T[Key] extends object | undefined ? Overrides<NonNullable<T[Key]>> : T[Key]) | null;
+  [Key in keyof T]?: Override<NonNullable<T[Key]>> | (Record<never, never> extends Pick<T, Key> ? null : never) | undefined;
 };
+
+/** Lists and vocabularies are replaced whole, other objects setting by setting. */
+type Override<Value> = Value extends readonly unknown[]
+  ? Value
+  : Value extends object
+    ? string extends keyof Value ? Value : Overrides<Value>
+    : Value;
 
 // ---------------------------------------------------------------------------------------------------- sketches
 
@@ -144,20 +151,20 @@ export interface Sketch {
 }
 
 export interface SimHasherOptions {
-  shingle?: Shingle;
-  hash?: 'fnv1a' | 'xxh3';
-  weighting?: 'uniform' | 'frequency';
-  tokenizer?: Tokenizer;
-  stopWords?: string;
+  shingle?: Shingle | null | undefined;
+  hash?: 'fnv1a' | 'xxh3' | null | undefined;
+  weighting?: 'uniform' | 'frequency' | null | undefined;
+  tokenizer?: Tokenizer | null | undefined;
+  stopWords?: string | null | undefined;
 }
 
 /** Makes fingerprints: unless told otherwise, those of `computeSimHash`. */
 export class SimHasher {
-  constructor(options?: SimHasherOptions);
+  constructor(options?: SimHasherOptions | null);
   /** The fingerprint of a text or of tokens. */
   sketch(text: Text): string;
   /** The fingerprint of features that you hashed, each as loud as its weight. */
-  sketch(features: BigUint64Array, weights?: Float64Array): string;
+  sketch(features: BigUint64Array, weights?: Float64Array | null): string;
   sketchMany(texts: Iterable<Text>): string[];
   sketchManyAsync(texts: Iterable<Text> | AsyncIterable<Text>): Promise<string[]>;
   distance(a: string, b: string): number;
@@ -166,23 +173,26 @@ export class SimHasher {
 
 export interface MinHasherOptions {
   /** 1 to 1024; 128 unless given. */
-  rows?: number;
+  rows?: number | null | undefined;
   /** `words:3` unless given. */
-  shingle?: Shingle;
-  counting?: 'set' | 'multiset';
-  tokenizer?: Tokenizer;
-  stopWords?: string;
+  shingle?: Shingle | null | undefined;
+  counting?: 'set' | 'multiset' | null | undefined;
+  tokenizer?: Tokenizer | null | undefined;
+  stopWords?: string | null | undefined;
 }
 
 /** Makes MinHash signatures. */
 export class MinHasher {
-  constructor(options?: MinHasherOptions);
+  constructor(options?: MinHasherOptions | null);
   readonly rows: number;
   /** The signature of a text, of tokens, or of features that you hashed well; `null` where there are none. */
   sketch(input: Text | BigUint64Array): Uint32Array | null;
   sketchMany(texts: Iterable<Text>): (Uint32Array | null)[];
   sketchManyAsync(texts: Iterable<Text> | AsyncIterable<Text>): Promise<(Uint32Array | null)[]>;
-  /** The share of rows in which two signatures agree: an estimate of the Jaccard similarity. */
+  /**
+   * The share of rows in which two signatures agree: an estimate of the Jaccard similarity. Both must have as many rows as this
+   * hasher; that both were made with the same options is yours to see to, because nothing in them tells.
+   */
   similarity(a: Uint32Array, b: Uint32Array): number;
   /** The bytes to store: four a row, the lowest first. */
   toBytes(signature: Uint32Array): Uint8Array;
@@ -191,7 +201,8 @@ export class MinHasher {
 
 // ---------------------------------------------------------------------------------------------------- comparing
 
-/** A passage that both texts have. Places count as JavaScript counts, so `a.slice(aStart, aEnd)` is the passage. */
+/** A passage that both texts have. Places count as JavaScript counts, so `a.slice(aStart, aEnd)` is the passage; where tokens were
+ * compared, they count tokens. */
 export interface Passage {
   aStart: number;
   aEnd: number;
@@ -224,29 +235,34 @@ export interface Comparison {
 }
 
 export interface CompareOptions {
-  preset?: Preset;
-  overrides?: Overrides;
+  preset?: Preset | null | undefined;
+  overrides?: Overrides | null | undefined;
   /** Fewest words of a passage; 5 unless given. */
-  minTokens?: number;
+  minTokens?: number | null | undefined;
 }
 
 /** Two texts side by side: every measure, and the passages they share. */
-export function compare(a: Text, b: Text, options?: CompareOptions): Comparison;
+export function compare(a: Text, b: Text, options?: CompareOptions | null): Comparison;
 
 /** The same, beside the event loop. */
-export function compareAsync(a: Text, b: Text, options?: CompareOptions): Promise<Comparison>;
+export function compareAsync(a: Text, b: Text, options?: CompareOptions | null): Promise<Comparison>;
 
 // ---------------------------------------------------------------------------------------------------- documents
 
-/** A document to add. Its title is compared only where there is neither text nor tokens. */
+/** A document to add; other fields are of no matter. Its title is compared only where there is neither text nor tokens. */
 export interface Document<Id extends DocId = DocId> {
   id: Id;
-  text?: string;
-  tokens?: readonly string[];
-  title?: string;
-  /** Matters to greedy clustering alone. */
-  publishedAt?: string | Date | null;
+  text?: Text | null | undefined;
+  tokens?: readonly string[] | null | undefined;
+  title?: string | null | undefined;
+  /** A `Date`, or a date as the command line takes it. Matters to greedy clustering alone. */
+  publishedAt?: string | Date | null | undefined;
+  /** Refused, so that nobody believes it were read: it is `publishedAt` here. */
+  published_at?: undefined;
 }
+
+/** What `addMany` takes. */
+export type DocumentInput = Document | readonly [DocId, Text];
 
 export interface Inserted {
   status: 'ok' | 'too_short';
@@ -304,8 +320,18 @@ export interface Search {
 }
 
 export interface SearchOptions {
-  limit?: number;
-  minSimilarity?: number;
+  limit?: number | null | undefined;
+  minSimilarity?: number | null | undefined;
+}
+
+export interface PairOptions {
+  /** A million unless given. */
+  limit?: number | null | undefined;
+}
+
+export interface AddOptions {
+  /** Matters to greedy clustering alone. */
+  publishedAt?: string | Date | null | undefined;
 }
 
 export interface Pairs extends Effort {
@@ -335,10 +361,19 @@ export interface Clusters extends Effort {
   cut: number;
 }
 
-/** Holds documents and finds those that match. */
+/**
+ * Holds documents and finds those that match. The forms that end in `Async` work beside the event loop, in the order in which they
+ * were called; the others throw `ERR_SAMEISH_BUSY` where they would have to wait for those.
+ */
 export class Engine {
   /** With the settings of a preset, `copies` unless given, and what is laid over them. */
-  constructor(preset?: Preset, overrides?: Overrides);
+  constructor(preset?: Preset | null, overrides?: Overrides | null);
+  /** The engine that was saved in a file. */
+  static load(path: string | FileUrl): Engine;
+  static loadAsync(path: string | FileUrl): Promise<Engine>;
+  /** The engine that `toBytes` gave. */
+  static fromBytes(bytes: Uint8Array): Engine;
+  static fromBytesAsync(bytes: Uint8Array): Promise<Engine>;
   /** The settings, whole. */
   readonly config: Config;
   /** How likely a pair right at the threshold is found; `null` for presets that miss nothing within their radius. */
@@ -346,24 +381,27 @@ export class Engine {
   /** How many documents there are. */
   readonly size: number;
   has(id: DocId): boolean;
+  hasAsync(id: DocId): Promise<boolean>;
   /** Adds a document, in place of the one that has its id if there is one. */
-  add(id: DocId, text: Text, options?: { publishedAt?: string | Date | null }): Inserted;
+  add(id: DocId, text: Text, options?: AddOptions | null): Inserted;
+  addAsync(id: DocId, text: Text, options?: AddOptions | null): Promise<Inserted>;
   /** Adds many, or none if one of them is refused or the iterable throws. */
-  addMany(documents: Iterable<Document | readonly [DocId, Text]>): Added;
-  addManyAsync(
-    documents: Iterable<Document | readonly [DocId, Text]> | AsyncIterable<Document | readonly [DocId, Text]>,
-  ): Promise<Added>;
+  addMany<D extends DocumentInput>(documents: Iterable<D>): Added;
+  /** The same; its turn begins when it is called. The input can not wait for an async form of the same engine. */
+  addManyAsync<D extends DocumentInput>(documents: Iterable<D> | AsyncIterable<D>): Promise<Added>;
   /** Takes a document out; tells whether it was there. */
   remove(id: DocId): boolean;
+  removeAsync(id: DocId): Promise<boolean>;
   /** The documents that match a text. */
-  search(text: Text, options?: SearchOptions): Search;
-  searchAsync(text: Text, options?: SearchOptions): Promise<Search>;
+  search(text: Text, options?: SearchOptions | null): Search;
+  searchAsync(text: Text, options?: SearchOptions | null): Promise<Search>;
   /** The other documents that match one; `null` if it is not there. */
-  searchId(id: DocId, options?: SearchOptions): Search | null;
+  searchId(id: DocId, options?: SearchOptions | null): Search | null;
+  searchIdAsync(id: DocId, options?: SearchOptions | null): Promise<Search | null>;
   /** Pairs that match, a million at most unless a limit is given. */
-  pairs(options?: { limit?: number }): Pairs;
-  pairsAsync(options?: { limit?: number }): Promise<Pairs>;
-  /** All pairs, however many, found while you walk them. Until then the engine can be read but not changed. */
+  pairs(options?: PairOptions | null): Pairs;
+  pairsAsync(options?: PairOptions | null): Promise<Pairs>;
+  /** All pairs, however many, found while you walk them. From the first step to the last the engine can be read but not changed. */
   eachPair(): PairWalk;
   /** All documents in clusters, by the linkage of the settings. */
   clusters(): Clusters;
@@ -372,4 +410,16 @@ export class Engine {
   sketch(text: Text): Sketch;
   sketchMany(texts: Iterable<Text>): Sketch[];
   sketchManyAsync(texts: Iterable<Text> | AsyncIterable<Text>): Promise<Sketch[]>;
+  /** Writes the engine into a file, which appears when it is whole. */
+  save(path: string | FileUrl): void;
+  saveAsync(path: string | FileUrl): Promise<void>;
+  /** The engine as the bytes of that file. */
+  toBytes(): Uint8Array;
+  toBytesAsync(): Promise<Uint8Array>;
+}
+
+/** A `URL` of a file. */
+interface FileUrl {
+  readonly href: string;
+  readonly protocol: string;
 }

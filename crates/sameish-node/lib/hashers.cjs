@@ -1,12 +1,19 @@
 // Sketches by themselves: of texts, of tokens, or of features that the caller hashed.
 'use strict';
 
-const native = require('./native.cjs');
+const { types } = require('node:util');
+const { asked, here, native } = require('./native.cjs');
 const check = require('./check.cjs');
 const { Engine } = require('./engine.cjs');
-const seed = require('./seed.cjs');
+const { distanceToSimilarity, hammingDistance } = require('./seed.cjs');
 
 const TEXT_KEYS = ['tokenizer', 'stopWords'];
+
+/** Options, where `null` counts as absent. */
+function given(options, known) {
+  const present = Object.entries(check.options(options, known)).filter(([, value]) => value !== null);
+  return Object.fromEntries(present);
+}
 
 /** Settings of an engine that makes one kind of sketch. */
 function lane(name, settings, { tokenizer, stopWords }) {
@@ -18,16 +25,15 @@ class SimHasher {
   #engine;
 
   constructor(options) {
-    const { shingle, hash, weighting, ...text } = check.options(options, ['shingle', 'hash', 'weighting', ...TEXT_KEYS]);
+    const { shingle, hash, weighting, ...text } = given(options, ['shingle', 'hash', 'weighting', ...TEXT_KEYS]);
     this.#engine = new Engine('wire', lane('simhash', { shingle, hash, weighting }, text));
   }
 
   sketch(input, weights) {
-    if (!(input instanceof BigUint64Array)) return this.#engine.sketch(input).simhash;
-    if (weights !== undefined && check.instance(weights, 'weights', Float64Array).length !== input.length) {
-      check.integer(weights.length, 'weights.length', input.length, input.length);
-    }
-    return native.simHashOf(input, weights);
+    const weighted = weights !== undefined && weights !== null;
+    if (types.isBigUint64Array(input)) return ofFeatures(input, weighted ? weights : undefined);
+    if (weighted) throw check.wrongType('weights', weights, 'absent beside a text: they are for features');
+    return this.#engine.sketch(input).simhash;
   }
 
   sketchMany(texts) {
@@ -39,12 +45,29 @@ class SimHasher {
   }
 
   distance(a, b) {
-    return seed.hammingDistance(a, b);
+    return hammingDistance(a, b);
   }
 
   similarity(a, b) {
-    return seed.distanceToSimilarity(this.distance(a, b));
+    return distanceToSimilarity(this.distance(a, b));
   }
+}
+
+function ofFeatures(features, weights) {
+  if (weights !== undefined) {
+    check.array(weights, 'weights', 'Float64Array');
+    sameLength(weights, 'weights', features.length, 'as many as there are features');
+    weights.forEach((weight, i) => check.number(weight, `weights[${i}]`, 0, MOST_WEIGHT));
+  }
+  return asked(() => native.simHashOf(features, weights));
+}
+
+/** The largest weight that the engine takes. */
+const MOST_WEIGHT = 1_000_000;
+
+function sameLength(value, what, length, why) {
+  if (value.length === length) return;
+  throw check.wrong(RangeError, 'ERR_OUT_OF_RANGE', `\`${what}.length\` is ${value.length}: must be ${length}, ${why}`);
 }
 
 class MinHasher {
@@ -52,7 +75,7 @@ class MinHasher {
   #rows;
 
   constructor(options) {
-    const { rows, shingle, counting, ...text } = check.options(options, ['rows', 'shingle', 'counting', ...TEXT_KEYS]);
+    const { rows, shingle, counting, ...text } = given(options, ['rows', 'shingle', 'counting', ...TEXT_KEYS]);
     if (rows !== undefined) check.integer(rows, 'rows', 1, 1024);
     this.#engine = new Engine('copies', lane('minhash', { rows, shingle, counting, bands: { count: 1, rows: 1 } }, text));
     this.#rows = this.#engine.config.minhash.rows;
@@ -63,7 +86,7 @@ class MinHasher {
   }
 
   sketch(input) {
-    if (input instanceof BigUint64Array) return native.minHashOf(this.#rows, input);
+    if (types.isBigUint64Array(input)) return here(asked(() => native.minHashOf(this.#rows, input)));
     return this.#engine.sketch(input).minhash ?? null;
   }
 
@@ -76,15 +99,23 @@ class MinHasher {
   }
 
   similarity(a, b) {
-    return native.minHashSimilarity(check.instance(a, 'a', Uint32Array), check.instance(b, 'b', Uint32Array));
+    const signatures = [this.#signature(a, 'a'), this.#signature(b, 'b')];
+    return asked(() => native.minHashSimilarity(...signatures));
   }
 
   toBytes(signature) {
-    return native.minHashToBytes(check.instance(signature, 'signature', Uint32Array));
+    this.#signature(signature, 'signature');
+    return here(asked(() => native.minHashToBytes(signature)), Uint8Array);
   }
 
   fromBytes(bytes) {
-    return native.minHashFromBytes(check.instance(bytes, 'bytes', Uint8Array));
+    sameLength(check.array(bytes, 'bytes', 'Uint8Array'), 'bytes', this.#rows * 4, 'four a row');
+    return here(asked(() => native.minHashFromBytes(bytes)));
+  }
+
+  #signature(value, what) {
+    sameLength(check.array(value, what, 'Uint32Array'), what, this.#rows, 'as many as this hasher has rows');
+    return value;
   }
 }
 

@@ -1,7 +1,7 @@
-// The functions of seed 000, with its names, types and messages.
+// The functions of `news-db-pure-analysis`, with its names, types and messages.
 'use strict';
 
-const native = require('./native.cjs');
+const { asked, askedLater, native } = require('./native.cjs');
 const check = require('./check.cjs');
 const { gather, groups, items, slices, slicesAsync } = require('./slices.cjs');
 
@@ -14,19 +14,21 @@ function fnv1a64(str) {
 }
 
 function computeSimHash(text) {
-  return native.computeSimHash(check.string(text, 'text'));
+  check.string(text, 'text');
+  return asked(() => native.computeSimHash(text));
 }
 
 function hammingDistance(a, b) {
-  return native.hammingDistance(check.string(a, 'a'), check.string(b, 'b'));
+  const hashes = [check.string(a, 'a'), check.string(b, 'b')];
+  return asked(() => native.hammingDistance(...hashes));
 }
 
 function calculateHammingDistance(hashA, hashB) {
-  return native.hammingDistance(hash(hashA), hash(hashB));
+  return native.hammingDistance(hash(hashA, 'hashA'), hash(hashB, 'hashB'));
 }
 
-function isNearDuplicate(a, b, threshold = DEFAULT_THRESHOLD) {
-  return hammingDistance(a, b) <= check.number(threshold, 'threshold', 0, Infinity);
+function isNearDuplicate(a, b, threshold) {
+  return hammingDistance(a, b) <= bits(threshold);
 }
 
 function distanceToSimilarity(distance) {
@@ -37,24 +39,24 @@ function getMatchType(distance) {
   return native.getMatchType(check.number(distance, 'distance', 0, Infinity));
 }
 
-function areArticlesSimilar(a, b, threshold = DEFAULT_THRESHOLD) {
-  const [hashA, hashB] = [article(a, 'a').simHash, article(b, 'b').simHash];
-  return calculateHammingDistance(hashA, hashB) <= check.number(threshold, 'threshold', 0, Infinity);
+function areArticlesSimilar(a, b, threshold) {
+  const hashes = [hash(article(a, 'a').simHash, 'a.simHash'), hash(article(b, 'b').simHash, 'b.simHash')];
+  return native.hammingDistance(...hashes) <= bits(threshold);
 }
 
-function groupArticlesBySimilarity(articles, threshold = DEFAULT_THRESHOLD) {
+function groupArticlesBySimilarity(articles, threshold) {
   const gathered = new native.Articles();
   const radius = radiusOf(threshold);
   for (const slice of slices(list(articles), columns)) push(gathered, slice);
-  const found = gathered.group(radius);
+  const found = asked(() => gathered.group(radius));
   return [...groups(found, [...items(found)], articleGroup)];
 }
 
-async function groupArticlesBySimilarityAsync(articles, threshold = DEFAULT_THRESHOLD) {
+async function groupArticlesBySimilarityAsync(articles, threshold) {
   const gathered = new native.Articles();
   const radius = radiusOf(threshold);
   for await (const slice of slicesAsync(list(articles), columns)) push(gathered, slice);
-  const found = await gathered.groupAsync(radius);
+  const found = await askedLater(() => gathered.groupAsync(radius));
   return gather(groups(found, await gather(items(found)), articleGroup));
 }
 
@@ -63,16 +65,18 @@ function articleGroup(memberIds, number, averageDistance) {
 }
 
 function push(gathered, slice) {
-  gathered.push(slice.map((one) => one.id), slice.map((one) => one.simHash), slice.map((one) => one.publishedAt));
+  const column = (name) => slice.map((one) => one[name]);
+  asked(() => gathered.push(column('id'), column('simHash'), column('publishedAt')));
 }
 
 function columns(value, position) {
   const what = `articles[${position}]`;
   const { id, simHash, publishedAt } = article(value, what);
-  if (typeof simHash !== 'string' || !HASH.test(simHash)) throw wrongHash(simHash, `: \`${what}.simHash\` is not one`);
-  const date = check.date(publishedAt, `${what}.publishedAt`);
-  if (date === undefined) throw check.wrongType(`${what}.publishedAt`, publishedAt, 'a string or a Date');
-  return { id: check.id(id, `${what}.id`), simHash, publishedAt: date };
+  return {
+    id: check.id(id, `${what}.id`),
+    simHash: hash(simHash, `${what}.simHash`),
+    publishedAt: check.moment(publishedAt, `${what}.publishedAt`),
+  };
 }
 
 function article(value, what) {
@@ -85,20 +89,20 @@ function list(articles) {
   return articles;
 }
 
-function hash(value) {
+/** A fingerprint, or the documented message; a TypeError where the value is no string at all. Its `path` tells which it was. */
+function hash(value, path) {
   if (typeof value === 'string' && HASH.test(value)) return value;
-  throw wrongHash(value, '');
+  const Wrong = typeof value === 'string' ? Error : TypeError;
+  throw Object.assign(check.wrong(Wrong, 'ERR_SAMEISH_HEX', HASH_MESSAGE), { path });
 }
 
-/** The documented message; a TypeError where the value is no string at all. */
-function wrongHash(value, where) {
-  const Wrong = typeof value === 'string' ? Error : TypeError;
-  return Object.assign(new Wrong(HASH_MESSAGE + where), { code: 'ERR_SAMEISH_HEX' });
+function bits(threshold) {
+  return check.number(threshold ?? DEFAULT_THRESHOLD, 'threshold', 0, Infinity);
 }
 
 /** Bits as the engine takes them: whole, and at most as many as there are. */
 function radiusOf(threshold) {
-  return Math.min(64, Math.floor(check.number(threshold, 'threshold', 0, Infinity)));
+  return Math.min(64, Math.floor(bits(threshold)));
 }
 
 module.exports = {

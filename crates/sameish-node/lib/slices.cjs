@@ -65,7 +65,11 @@ function letters(text) {
 
 /** Everything that a list of the addon still has, taken piece by piece. */
 function* items(list) {
-  for (let part = list.take(ITEMS); part.length > 0; part = list.take(ITEMS)) yield* part;
+  for (let more = true; more; ) {
+    const part = list.take(ITEMS);
+    yield* part;
+    more = part.length === ITEMS;
+  }
 }
 
 /** Groups of a list of the addon: `make` is given the members of each, the number of the group and its spread. */

@@ -43,7 +43,7 @@ impl Batch {
     /// Makes some documents ready, given as columns of equal length.
     #[napi(catch_unwind)]
     pub fn push(&self, ids: Vec<Id>, texts: Vec<Text>, dates: Vec<Option<String>>) -> Result<()> {
-        Ok(self.making(ids, texts, dates)?.make()?)
+        Ok(self.making(ids, texts, dates).make()?)
     }
 
     /// The same, beside the event loop.
@@ -53,15 +53,15 @@ impl Batch {
         ids: Vec<Id>,
         texts: Vec<Text>,
         dates: Vec<Option<String>>,
-    ) -> Result<AsyncTask<Job<()>>> {
-        let making = self.making(ids, texts, dates)?;
-        Ok(Job::start(move || making.make()))
+    ) -> AsyncTask<Job<()>> {
+        let making = self.making(ids, texts, dates);
+        Job::start(move || making.make())
     }
 
-    fn making(&self, ids: Vec<Id>, texts: Vec<Text>, dates: Vec<Option<String>>) -> Result<Making, Fault> {
+    fn making(&self, ids: Vec<Id>, texts: Vec<Text>, dates: Vec<Option<String>>) -> Making {
         let contents = texts.into_iter().map(content).collect();
         let (maker, ready) = (Arc::clone(&self.maker), Arc::clone(&self.ready));
-        Ok(Making { maker, ready, ids: id::read_all(ids)?, contents, dates })
+        Making { maker, ready, ids: ids.into_iter().map(id::read).collect(), contents, dates }
     }
 }
 
@@ -89,11 +89,11 @@ impl Making {
 
     /// Looks at dates before anything is inserted, because nothing is to be inserted if one is wrong.
     fn check_dates(&self) -> Result<(), Fault> {
-        for (id, date) in self.ids.iter().zip(&self.dates) {
+        let before = self.ready.lock().unwrap_or_else(PoisonError::into_inner).len();
+        for (position, date) in self.dates.iter().enumerate() {
             let Some(date) = date else { continue };
-            let in_document =
-                |source| sameish::Error::InDocument { id: id.to_string(), source: Box::new(source) };
-            Timestamp::parse(date).map_err(in_document)?;
+            let place = || format!("documents[{}].publishedAt", before + position);
+            Timestamp::parse(date).map_err(|error| Fault::of_date(error, &place()))?;
         }
         Ok(())
     }

@@ -1,13 +1,15 @@
 //! Two texts side by side, with places that JavaScript can cut at.
 //!
-//! The engine counts bytes of UTF-8, JavaScript counts units of UTF-16.
+//! The engine counts bytes of UTF-8, JavaScript counts units of UTF-16 in strings, and tokens in arrays of them.
 
 use napi_derive::napi;
 use sameish::{Content, Engine, Passage};
+use std::vec::IntoIter;
 
-/// Everything that can be said of two texts.
+/// What can be said of two texts in numbers.
 #[napi(object)]
-pub struct Comparison {
+#[derive(Clone)]
+pub struct Measures {
     /// Exact Jaccard similarity of the preset's shingles.
     pub similarity: f64,
     /// The share of the smaller side's shingles that the other has.
@@ -32,11 +34,9 @@ pub struct Comparison {
     pub coverage_a: f64,
     /// Share of the second text's words in shared passages.
     pub coverage_b: f64,
-    /// Passages that both have.
-    pub passages: Vec<SharedPassage>,
 }
 
-/// A passage that both texts have, in units of UTF-16.
+/// A passage that both texts have.
 #[napi(object)]
 pub struct SharedPassage {
     /// Where it begins in the first text.
@@ -51,30 +51,59 @@ pub struct SharedPassage {
     pub tokens: f64,
 }
 
-/// Compares, and counts places anew.
-pub(crate) fn compare(engine: &Engine, a: &Content, b: &Content, min_tokens: usize) -> Comparison {
-    let found = engine.compare(a, b, min_tokens);
-    let passages = found.passages_in(a, b, |piece| piece.encode_utf16().count());
-    let passage = |p: &Passage| SharedPassage {
-        a_start: p.a_start as f64,
-        a_end: p.a_end as f64,
-        b_start: p.b_start as f64,
-        b_end: p.b_end as f64,
-        tokens: p.tokens as f64,
-    };
-    Comparison {
-        similarity: found.similarity,
-        containment: found.containment,
-        containment_a: found.containment_a,
-        containment_b: found.containment_b,
-        simhash_distance: found.simhash_distance,
-        minhash_similarity: found.minhash_similarity,
-        match_type: found.match_type.to_string(),
-        too_short: found.too_short,
-        words_a: found.words_a as f64,
-        words_b: found.words_b as f64,
-        coverage_a: found.coverage_a,
-        coverage_b: found.coverage_b,
-        passages: passages.iter().map(passage).collect(),
+impl From<&Passage> for SharedPassage {
+    fn from(passage: &Passage) -> SharedPassage {
+        SharedPassage {
+            a_start: passage.a_start as f64,
+            a_end: passage.a_end as f64,
+            b_start: passage.b_start as f64,
+            b_end: passage.b_end as f64,
+            tokens: passage.tokens as f64,
+        }
+    }
+}
+
+/// Everything that can be said of two texts; passages wait to be taken.
+#[napi(js_name = "Compared")]
+pub struct Compared {
+    measures: Measures,
+    passages: IntoIter<Passage>,
+}
+
+impl Compared {
+    /// Compares, and counts places anew.
+    pub(crate) fn of(engine: &Engine, a: &Content, b: &Content, min_tokens: usize) -> Compared {
+        let found = engine.compare(a, b, min_tokens);
+        let passages = found.passages_in(a, b, |piece| piece.encode_utf16().count());
+        let measures = Measures {
+            similarity: found.similarity,
+            containment: found.containment,
+            containment_a: found.containment_a,
+            containment_b: found.containment_b,
+            simhash_distance: found.simhash_distance,
+            minhash_similarity: found.minhash_similarity,
+            match_type: found.match_type.to_string(),
+            too_short: found.too_short,
+            words_a: found.words_a as f64,
+            words_b: found.words_b as f64,
+            coverage_a: found.coverage_a,
+            coverage_b: found.coverage_b,
+        };
+        Compared { measures, passages: passages.into_iter() }
+    }
+}
+
+#[napi]
+impl Compared {
+    /// Everything but the passages.
+    #[napi(getter, catch_unwind)]
+    pub fn measures(&self) -> Measures {
+        self.measures.clone()
+    }
+
+    /// The next so many passages that both have; none at the end.
+    #[napi(catch_unwind)]
+    pub fn take(&mut self, count: u32) -> Vec<SharedPassage> {
+        self.passages.by_ref().take(count as usize).map(|passage| SharedPassage::from(&passage)).collect()
     }
 }

@@ -1,32 +1,46 @@
 //! Documents that stay, and those that match: the engine as JavaScript holds it.
 //!
 //! Texts are made ready by an engine of the same settings that holds nothing, so that no lock is needed for it. The lock
-//! around the other is never waited for on the event loop: who finds it taken is told so. `lib/turns.cjs` lets calls that
-//! return promises wait for each other.
+//! around the other is never waited for: `lib/turns.cjs` lets calls that return promises wait for each other, and refuses
+//! others that would have to wait.
 
 use crate::batch::{Added, Batch, insert};
-use crate::compare::{Comparison, compare};
+use crate::compare::Compared;
 use crate::fault::{Fault, Result};
-use crate::groups::{GroupList, PairList};
+use crate::groups::{GroupList, MatchList, PairList};
 use crate::id::{self, Id};
 use crate::job::Job;
 use crate::sketches::{Sketch, Text, content, sketch_all, with_scratch};
+use crate::stored;
 use crate::stream::PairStream;
-use napi::bindgen_prelude::AsyncTask;
+use napi::Env;
+use napi::bindgen_prelude::{AsyncTask, ObjectFinalize, Uint8Array};
 use napi_derive::napi;
-use sameish::{Config, Engine, Match, Preset, Search, SearchOptions};
+use sameish::{Config, DocId, Engine, Prepared, Preset, SearchOptions};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock, TryLockError};
+use std::sync::{Arc, RwLock};
 
 /// The engine below the class `Engine` of the package.
-#[napi(js_name = "NativeEngine")]
+#[napi(js_name = "NativeEngine", custom_finalize)]
 pub struct NativeEngine {
     maker: Arc<Engine>,
     held: Arc<RwLock<Engine>>,
     /// How many documents there are, for those who ask while the lock is taken.
     size: Arc<AtomicUsize>,
-    /// Walks over pairs that are under way.
-    walks: Arc<AtomicUsize>,
+    /// Bytes that the garbage collector was told of.
+    told: i64,
+}
+
+/// What an engine takes as soon as it has documents, as measured: tables of its indexes.
+const TABLES: i64 = 4 << 20;
+/// What a document takes, roughly; the engine does not count it.
+const DOCUMENT: i64 = 2 << 10;
+
+impl ObjectFinalize for NativeEngine {
+    fn finalize(self, env: Env) -> napi::Result<()> {
+        env.adjust_external_memory(-self.told).map(|_| ())
+    }
 }
 
 /// What became of a document.
@@ -40,49 +54,11 @@ pub struct Inserted {
     pub cluster: Option<f64>,
 }
 
-/// A document that matches.
-#[napi(object)]
-pub struct FoundMatch {
-    /// Which.
-    pub id: Id,
-    /// From 0 to 1.
-    pub similarity: f64,
-    /// `exact`, `near` or `similar`.
-    pub match_type: String,
-    /// Whether it was judged on the documents' own features.
-    pub verified: bool,
-    /// Bits in which the fingerprints differ.
-    pub distance: Option<u32>,
-    /// How far numbers and rare words agree.
-    pub facts: Option<f64>,
-    /// Whether the two are of one form with other facts.
-    pub template: bool,
-}
-
-/// What a search found.
-#[napi(object)]
-pub struct Found {
-    /// The most similar first.
-    pub matches: Vec<FoundMatch>,
-    /// Candidates that were judged.
-    pub candidates: f64,
-    /// Limits that were hit.
-    pub capped: f64,
-}
-
-impl From<Search> for Found {
-    fn from(search: Search) -> Found {
-        let matches = search.matches.iter().map(|found: &Match| FoundMatch {
-            id: id::write(&found.id),
-            similarity: found.similarity,
-            match_type: found.kind.to_string(),
-            verified: found.verified,
-            distance: found.distance,
-            facts: found.facts,
-            template: found.template,
-        });
-        let matches = matches.collect();
-        Found { matches, candidates: search.candidates as f64, capped: search.capped as f64 }
+impl From<sameish::Inserted> for Inserted {
+    fn from(inserted: sameish::Inserted) -> Inserted {
+        let status = inserted.status.to_string();
+        let cluster = inserted.cluster.map(|cluster| cluster.0 as f64);
+        Inserted { status, replaced: inserted.replaced, cluster }
     }
 }
 
@@ -99,10 +75,64 @@ impl NativeEngine {
         if let Some(overrides) = overrides {
             config = config.overridden_by(&toml_of(overrides)?)?;
         }
-        let engine = Engine::new(config)?;
-        let maker = Arc::new(engine.clone());
-        let held = Arc::new(RwLock::new(engine));
-        Ok(NativeEngine { maker, held, size: Arc::default(), walks: Arc::default() })
+        NativeEngine::holding(Engine::new(config)?)
+    }
+
+    /// Around an engine that may have documents.
+    fn holding(engine: Engine) -> Result<NativeEngine, Fault> {
+        let maker = Arc::new(Engine::new(engine.config().clone())?);
+        let size = Arc::new(AtomicUsize::new(engine.len()));
+        Ok(NativeEngine { maker, held: Arc::new(RwLock::new(engine)), size, told: 0 })
+    }
+
+    /// The engine that was saved in a file.
+    #[napi(factory, catch_unwind)]
+    pub fn load(path: String) -> Result<NativeEngine> {
+        Ok(stored::load(&PathBuf::from(path)).and_then(NativeEngine::holding)?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "loadAsync", catch_unwind)]
+    pub fn load_async(path: String) -> AsyncTask<Job<NativeEngine>> {
+        Job::start(move || stored::load(&PathBuf::from(path)).and_then(NativeEngine::holding))
+    }
+
+    /// The engine that was written as these bytes.
+    #[napi(factory, catch_unwind)]
+    pub fn from_bytes(bytes: Uint8Array) -> Result<NativeEngine> {
+        Ok(Engine::from_bytes(&bytes).map_err(Fault::from).and_then(NativeEngine::holding)?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "fromBytesAsync", catch_unwind)]
+    pub fn from_bytes_async(bytes: Uint8Array) -> AsyncTask<Job<NativeEngine>> {
+        // JavaScript may change its bytes meanwhile.
+        let bytes = bytes.to_vec();
+        Job::start(move || NativeEngine::holding(Engine::from_bytes(&bytes)?))
+    }
+
+    /// Writes the engine into a file.
+    #[napi(catch_unwind)]
+    pub fn save(&self, path: String) -> Result<()> {
+        Ok(self.read(|engine| stored::save(engine, &PathBuf::from(path)))?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "saveAsync", catch_unwind)]
+    pub fn save_async(&self, path: String) -> AsyncTask<Job<()>> {
+        self.read_later(move |engine| stored::save(engine, &PathBuf::from(path)))
+    }
+
+    /// The engine as bytes, which are those of the file.
+    #[napi(catch_unwind)]
+    pub fn to_bytes(&self) -> Result<Uint8Array> {
+        Ok(self.read(|engine| Ok(engine.to_bytes()?.into()))?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "toBytesAsync", catch_unwind)]
+    pub fn to_bytes_async(&self) -> AsyncTask<Job<Uint8Array>> {
+        self.read_later(|engine| Ok(engine.to_bytes()?.into()))
     }
 
     /// The settings, as JSON.
@@ -124,30 +154,60 @@ impl NativeEngine {
         self.size.load(Ordering::Relaxed) as f64
     }
 
+    /// Tells the garbage collector what is held here. It sees a small object only, and would let thousands of them lie.
+    #[napi(catch_unwind)]
+    pub fn weigh(&mut self, env: Env) -> Result<()> {
+        let bytes = TABLES + DOCUMENT * self.size.load(Ordering::Relaxed) as i64;
+        let told = env.adjust_external_memory(bytes - self.told);
+        told.map_err(|error| Fault::internal(&error.reason))?;
+        self.told = bytes;
+        Ok(())
+    }
+
     /// Whether there is a document of that id.
     #[napi(catch_unwind)]
     pub fn has(&self, id: Id) -> Result<bool> {
-        let id = id::read(id)?;
+        let id = id::read(id);
         Ok(self.read(|engine| Ok(engine.contains(&id)))?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "hasAsync", catch_unwind)]
+    pub fn has_async(&self, id: Id) -> AsyncTask<Job<bool>> {
+        let id = id::read(id);
+        self.read_later(move |engine| Ok(engine.contains(&id)))
     }
 
     /// Adds a document.
     #[napi(catch_unwind)]
     pub fn insert(&self, id: Id, text: Text, published_at: Option<String>) -> Result<Inserted> {
-        let id = id::read(id)?;
+        let id = id::read(id);
         let prepared = with_scratch(|scratch| self.maker.prepare(&content(text), scratch));
-        let inserted =
-            self.write(|engine| Ok(engine.insert_prepared(&id, published_at.as_deref(), prepared)?))?;
-        let status = inserted.status.to_string();
-        let cluster = inserted.cluster.map(|cluster| cluster.0 as f64);
-        Ok(Inserted { status, replaced: inserted.replaced, cluster })
+        Ok(self.write(|engine| put(engine, &id, published_at.as_deref(), prepared))?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "insertAsync", catch_unwind)]
+    pub fn insert_async(&self, id: Id, text: Text, published_at: Option<String>) -> AsyncTask<Job<Inserted>> {
+        let (id, content, maker) = (id::read(id), content(text), Arc::clone(&self.maker));
+        self.write_later(move |engine| {
+            let prepared = with_scratch(|scratch| maker.prepare(&content, scratch));
+            put(engine, &id, published_at.as_deref(), prepared)
+        })
     }
 
     /// Takes a document out.
     #[napi(catch_unwind)]
     pub fn remove(&self, id: Id) -> Result<bool> {
-        let id = id::read(id)?;
+        let id = id::read(id);
         Ok(self.write(|engine| Ok(engine.remove(&id)))?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "removeAsync", catch_unwind)]
+    pub fn remove_async(&self, id: Id) -> AsyncTask<Job<bool>> {
+        let id = id::read(id);
+        self.write_later(move |engine| Ok(engine.remove(&id)))
     }
 
     /// A batch to be filled for this engine.
@@ -164,21 +224,26 @@ impl NativeEngine {
 
     /// The same, beside the event loop.
     #[napi(js_name = "insertBatchAsync", catch_unwind)]
-    pub fn insert_batch_async(&self, batch: &Batch) -> Result<AsyncTask<Job<Added>>> {
+    pub fn insert_batch_async(&self, batch: &Batch) -> AsyncTask<Job<Added>> {
         let ready = Arc::clone(&batch.ready);
-        Ok(self.write_later(move |engine| insert(engine, &ready))?)
+        self.write_later(move |engine| insert(engine, &ready))
     }
 
     /// The documents that match a text.
     #[napi(catch_unwind)]
-    pub fn search(&self, text: Text, limit: Option<u32>, least: Option<f64>) -> Result<Found> {
+    pub fn search(&self, text: Text, limit: Option<u32>, least: Option<f64>) -> Result<MatchList> {
         let prepared = with_scratch(|scratch| self.maker.prepare(&content(text), scratch));
         Ok(self.read(|engine| Ok(engine.search_prepared(&prepared, options(limit, least))?.into()))?)
     }
 
     /// The same, beside the event loop.
     #[napi(js_name = "searchAsync", catch_unwind)]
-    pub fn search_async(&self, text: Text, limit: Option<u32>, least: Option<f64>) -> AsyncTask<Job<Found>> {
+    pub fn search_async(
+        &self,
+        text: Text,
+        limit: Option<u32>,
+        least: Option<f64>,
+    ) -> AsyncTask<Job<MatchList>> {
         let content = content(text);
         self.read_later(move |engine| {
             let found = with_scratch(|scratch| engine.search(&content, options(limit, least), scratch));
@@ -188,12 +253,21 @@ impl NativeEngine {
 
     /// The other documents that match one; nothing if it is not there.
     #[napi(catch_unwind)]
-    pub fn search_id(&self, id: Id, limit: Option<u32>, least: Option<f64>) -> Result<Option<Found>> {
-        let id = id::read(id)?;
-        Ok(self.read(|engine| {
-            let found = engine.search_id(&id, options(limit, least)).transpose()?;
-            Ok(found.map(Found::from))
-        })?)
+    pub fn search_id(&self, id: Id, limit: Option<u32>, least: Option<f64>) -> Result<Option<MatchList>> {
+        let id = id::read(id);
+        Ok(self.read(|engine| others(engine, &id, options(limit, least)))?)
+    }
+
+    /// The same, beside the event loop.
+    #[napi(js_name = "searchIdAsync", catch_unwind)]
+    pub fn search_id_async(
+        &self,
+        id: Id,
+        limit: Option<u32>,
+        least: Option<f64>,
+    ) -> AsyncTask<Job<Option<MatchList>>> {
+        let id = id::read(id);
+        self.read_later(move |engine| others(engine, &id, options(limit, least)))
     }
 
     /// The first pairs that match.
@@ -211,7 +285,7 @@ impl NativeEngine {
     /// A walk over all pairs, however many.
     #[napi(catch_unwind)]
     pub fn pair_stream(&self) -> Result<PairStream> {
-        Ok(PairStream::start(Arc::clone(&self.held), Arc::clone(&self.walks))?)
+        Ok(PairStream::start(Arc::clone(&self.held))?)
     }
 
     /// All documents in groups.
@@ -249,23 +323,23 @@ impl NativeEngine {
 
     /// Two texts side by side.
     #[napi(catch_unwind)]
-    pub fn compare(&self, a: Text, b: Text, min_tokens: u32) -> Comparison {
-        compare(&self.maker, &content(a), &content(b), min_tokens as usize)
+    pub fn compare(&self, a: Text, b: Text, min_tokens: u32) -> Compared {
+        Compared::of(&self.maker, &content(a), &content(b), min_tokens as usize)
     }
 
     /// The same, beside the event loop.
     #[napi(js_name = "compareAsync", catch_unwind)]
-    pub fn compare_async(&self, a: Text, b: Text, min_tokens: u32) -> AsyncTask<Job<Comparison>> {
+    pub fn compare_async(&self, a: Text, b: Text, min_tokens: u32) -> AsyncTask<Job<Compared>> {
         let (a, b, maker) = (content(a), content(b), Arc::clone(&self.maker));
-        Job::start(move || Ok(compare(&maker, &a, &b, min_tokens as usize)))
+        Job::start(move || Ok(Compared::of(&maker, &a, &b, min_tokens as usize)))
     }
 
     fn read<T>(&self, work: impl FnOnce(&Engine) -> Result<T, Fault>) -> Result<T, Fault> {
-        work(&*self.held.try_read().map_err(taken)?)
+        work(&*self.held.try_read().map_err(|_| broken())?)
     }
 
     fn write<T>(&self, work: impl FnOnce(&mut Engine) -> Result<T, Fault>) -> Result<T, Fault> {
-        let mut engine = self.held.try_write().map_err(taken)?;
+        let mut engine = self.held.try_write().map_err(|_| broken())?;
         let answer = work(&mut engine);
         self.size.store(engine.len(), Ordering::Relaxed);
         answer
@@ -285,20 +359,17 @@ impl NativeEngine {
     fn write_later<T>(
         &self,
         work: impl FnOnce(&mut Engine) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<AsyncTask<Job<T>>, Fault>
+    ) -> AsyncTask<Job<T>>
     where
         Job<T>: napi::Task,
     {
-        if self.walks.load(Ordering::SeqCst) > 0 {
-            return Err(Fault::busy());
-        }
         let (held, size) = (Arc::clone(&self.held), Arc::clone(&self.size));
-        Ok(Job::start(move || {
+        Job::start(move || {
             let mut engine = held.write().map_err(|_| broken())?;
             let answer = work(&mut engine);
             size.store(engine.len(), Ordering::Relaxed);
             answer
-        }))
+        })
     }
 }
 
@@ -306,11 +377,19 @@ fn options(limit: Option<u32>, least: Option<f64>) -> SearchOptions {
     SearchOptions { limit: limit.map(|limit| limit as usize), min_similarity: least }
 }
 
-fn taken<T>(error: TryLockError<T>) -> Fault {
-    match error {
-        TryLockError::WouldBlock => Fault::busy(),
-        TryLockError::Poisoned(_) => broken(),
-    }
+fn put(
+    engine: &mut Engine,
+    id: &DocId,
+    published_at: Option<&str>,
+    prepared: Prepared,
+) -> Result<Inserted, Fault> {
+    let inserted = engine.insert_prepared(id, published_at, prepared);
+    Ok(inserted.map_err(|error| Fault::of_date(error, "publishedAt"))?.into())
+}
+
+fn others(engine: &Engine, id: &DocId, options: SearchOptions) -> Result<Option<MatchList>, Fault> {
+    let found = engine.search_id(id, options).transpose()?;
+    Ok(found.map(MatchList::from))
 }
 
 /// What all later calls of an engine get in which a panic was caught.

@@ -4,6 +4,8 @@
 //! answers them.
 
 use sameish::Error;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 
 /// What functions for JavaScript give, and with a [`Fault`] those behind them. The name matters: `#[napi]` knows a `Result`
 /// by it.
@@ -23,10 +25,33 @@ impl Fault {
         Fault { code: "ERR_SAMEISH_INTERNAL", message }
     }
 
-    /// Another call has the engine.
-    pub(crate) fn busy() -> Fault {
-        let message = "the engine is at work for a call that was not awaited: await it first".to_owned();
-        Fault { code: "ERR_SAMEISH_BUSY", message }
+    /// A date that can not be read, by the name that JavaScript has for it; whatever else it is, it stays.
+    pub(crate) fn of_date(error: Error, place: &str) -> Fault {
+        match error {
+            Error::InvalidField { field: "published_at", value, expected } => Fault {
+                code: "ERR_SAMEISH_INVALID_FIELD",
+                message: escaped(&format!("`{place}` is {value}: must be {expected}")),
+            },
+            other => other.into(),
+        }
+    }
+
+    /// A file that can not be read or written. Programs know the usual reasons by the codes that Node has for them.
+    pub(crate) fn of_file(path: &Path, done: &str, error: &io::Error) -> Fault {
+        let code = match error.kind() {
+            ErrorKind::NotFound => "ENOENT",
+            ErrorKind::PermissionDenied => "EACCES",
+            ErrorKind::IsADirectory => "EISDIR",
+            ErrorKind::NotADirectory => "ENOTDIR",
+            ErrorKind::StorageFull => "ENOSPC",
+            _ => "ERR_SAMEISH_FILE",
+        };
+        Fault { code, message: format!("can not be {done}: {error}") }.in_file(path)
+    }
+
+    /// The same, with the name of the file.
+    pub(crate) fn in_file(self, path: &Path) -> Fault {
+        Fault { message: format!("{}: {}", escaped(&path.display().to_string()), self.message), ..self }
     }
 
     /// A panic, by what it said.
@@ -39,7 +64,61 @@ impl Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Fault {
-        Fault { code: code(&error), message: escaped(&error.to_string()) }
+        let message = match &error {
+            Error::ConfigSyntax { message } => plain_words(message),
+            _ => error.to_string(),
+        };
+        Fault { code: code(&error), message: escaped(&shortened(&message)) }
+    }
+}
+
+/// What the reader of settings says in words of Rust, and what it says in those of JavaScript.
+const WORDS: [(&str, &str); 11] = [
+    ("expected f64", "expected a number"),
+    ("expected u32", "expected a whole number"),
+    ("expected u64", "expected a whole number"),
+    ("expected usize", "expected a whole number"),
+    ("floating point `", "number `"),
+    ("integer `", "number `"),
+    ("unknown variant", "unknown choice"),
+    ("unknown field", "unknown setting"),
+    ("missing field", "missing setting"),
+    ("invalid type: sequence", "invalid type: array"),
+    ("invalid type: map", "invalid type: object"),
+];
+
+/// A message about settings without the names that only the engine's source has.
+fn plain_words(message: &str) -> String {
+    let message = WORDS
+        .iter()
+        .fold(format!("settings: {message}"), |message, (rust, plain)| message.replace(rust, plain));
+    match message.split_once("expected struct ") {
+        None => message,
+        Some((before, after)) => {
+            let rest = after.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+            format!("{before}expected an object{rest}")
+        }
+    }
+}
+
+/// Most characters of a word that a message shows: a number may have three hundred digits, a name any number of letters.
+const WORD: usize = 60;
+/// Most characters of a message.
+const MESSAGE: usize = 1000;
+
+fn shortened(message: &str) -> String {
+    let word = |word: &str| match word.char_indices().nth(WORD) {
+        Some((end, _)) => {
+            // A colon behind a value, a quote around it.
+            let marks = &word[word.trim_end_matches(|c: char| !c.is_alphanumeric()).len().max(end)..];
+            format!("{}… and more{marks}", &word[..end])
+        }
+        None => word.to_owned(),
+    };
+    let all: String = message.split_inclusive(char::is_whitespace).map(word).collect();
+    match all.char_indices().nth(MESSAGE) {
+        Some((end, _)) => format!("{}… and more", &all[..end]),
+        None => all,
     }
 }
 
@@ -61,22 +140,17 @@ impl From<Fault> for napi::Error<&'static str> {
     }
 }
 
-/// The code of an error; of one in a document, that of what is wrong there.
+/// The code of an error. Those without one of their own are kept away by `lib/check.cjs`.
 fn code(error: &Error) -> &'static str {
     match error {
         Error::InvalidField { .. } => "ERR_SAMEISH_INVALID_FIELD",
         Error::ConfigSyntax { .. } => "ERR_SAMEISH_CONFIG",
         Error::UnknownPreset { .. } => "ERR_SAMEISH_UNKNOWN_PRESET",
         Error::UnknownLanguage { .. } => "ERR_SAMEISH_UNKNOWN_LANGUAGE",
-        Error::SchemeMismatch { .. } | Error::SizeMismatch { .. } => "ERR_SAMEISH_MISMATCH",
         Error::HexLength { .. } | Error::HexDigit { .. } => "ERR_SAMEISH_HEX",
-        Error::ByteLength { .. } | Error::Corrupt { .. } | Error::CorruptIndex { .. } => {
-            "ERR_SAMEISH_CORRUPT"
-        }
-        Error::Version { .. } => "ERR_SAMEISH_VERSION",
-        Error::InvalidWeight { .. } => "ERR_SAMEISH_INVALID_WEIGHT",
+        Error::Corrupt { .. } | Error::CorruptEngine { .. } => "ERR_SAMEISH_CORRUPT",
+        Error::EngineVersion { .. } => "ERR_SAMEISH_VERSION",
         Error::RepeatedId { .. } => "ERR_SAMEISH_REPEATED_ID",
-        Error::InDocument { source, .. } => code(source),
         _ => "ERR_SAMEISH",
     }
 }

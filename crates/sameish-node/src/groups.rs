@@ -6,7 +6,7 @@
 use crate::id::{self, Id};
 use napi::bindgen_prelude::{Float64Array, Uint32Array};
 use napi_derive::napi;
-use sameish::{ArticleGroup, DocId, Effort, Engine, Groups, MatchedPair, Spread};
+use sameish::{DocId, Effort, Engine, Groups, Match, MatchedPair, Search, Spread};
 use std::ops::ControlFlow;
 use std::vec::IntoIter;
 
@@ -40,24 +40,34 @@ pub struct GroupList {
 }
 
 impl GroupList {
-    pub(crate) fn of_articles(groups: Vec<ArticleGroup>) -> GroupList {
-        let sizes = groups.iter().map(|group| group.members.len() as u32).collect();
-        let spreads = groups.iter().map(|group| group.average_distance).collect();
-        let members: Vec<DocId> = groups.into_iter().flat_map(|group| group.members).collect();
-        let (cut, effort) = (0, Effort::default());
-        GroupList { sizes, spreads, by_distance: true, cut, effort, members: members.into_iter() }
+    /// Groups around their centers: average distance, and members of each, the center first.
+    pub(crate) fn of_stars(stars: Vec<(f64, Vec<DocId>)>) -> GroupList {
+        let spreads = stars.iter().map(|(average, _)| *average).collect();
+        let groups = stars.into_iter().map(|(_, members)| members);
+        GroupList::new(groups.collect(), spreads, true, 0, Effort::default())
     }
 
     pub(crate) fn of_engine(engine: &Engine) -> GroupList {
         let Groups { groups, cut, effort } = engine.groups();
-        let sizes = groups.iter().map(|group| group.members.len() as u32).collect();
         let by_distance =
             matches!(groups.first().map(|group| group.spread), Some(Spread::AverageDistance(_)));
         let spread = |spread| match spread {
             Spread::AverageDistance(mean) | Spread::MeanSimilarity(mean) => mean,
         };
         let spreads = groups.iter().map(|group| spread(group.spread)).collect();
-        let members: Vec<DocId> = groups.into_iter().flat_map(|group| group.members).collect();
+        let members = groups.into_iter().map(|group| group.members);
+        GroupList::new(members.collect(), spreads, by_distance, cut, effort)
+    }
+
+    fn new(
+        groups: Vec<Vec<DocId>>,
+        spreads: Vec<f64>,
+        by_distance: bool,
+        cut: usize,
+        effort: Effort,
+    ) -> GroupList {
+        let sizes = groups.iter().map(|members| members.len() as u32).collect();
+        let members: Vec<DocId> = groups.into_iter().flatten().collect();
         GroupList { sizes, spreads, by_distance, cut, effort, members: members.into_iter() }
     }
 }
@@ -172,5 +182,74 @@ impl PairList {
     #[napi(catch_unwind)]
     pub fn take(&mut self, count: u32) -> Vec<Pair> {
         self.pairs.by_ref().take(count as usize).collect()
+    }
+}
+
+/// A document that matches.
+#[napi(object)]
+pub struct FoundMatch {
+    /// Which.
+    pub id: Id,
+    /// From 0 to 1.
+    pub similarity: f64,
+    /// `exact`, `near` or `similar`.
+    pub match_type: String,
+    /// Whether it was judged on the documents' own features.
+    pub verified: bool,
+    /// Bits in which the fingerprints differ.
+    pub distance: Option<u32>,
+    /// How far numbers and rare words agree.
+    pub facts: Option<f64>,
+    /// Whether the two are of one form with other facts.
+    pub template: bool,
+}
+
+impl From<Match> for FoundMatch {
+    fn from(found: Match) -> FoundMatch {
+        FoundMatch {
+            id: id::write(&found.id),
+            similarity: found.similarity,
+            match_type: found.kind.to_string(),
+            verified: found.verified,
+            distance: found.distance,
+            facts: found.facts,
+            template: found.template,
+        }
+    }
+}
+
+/// What a search found, waiting to be taken.
+#[napi(js_name = "MatchList")]
+pub struct MatchList {
+    candidates: usize,
+    capped: usize,
+    matches: IntoIter<Match>,
+}
+
+impl From<Search> for MatchList {
+    fn from(search: Search) -> MatchList {
+        let Search { matches, candidates, capped, .. } = search;
+        MatchList { candidates, capped, matches: matches.into_iter() }
+    }
+}
+
+#[napi]
+impl MatchList {
+    /// Candidates that were judged.
+    #[napi(getter, catch_unwind)]
+    pub fn candidates(&self) -> f64 {
+        self.candidates as f64
+    }
+
+    /// Limits that were hit.
+    #[napi(getter, catch_unwind)]
+    pub fn capped(&self) -> f64 {
+        self.capped as f64
+    }
+
+    /// The next so many matches, the most similar first; none at the end.
+    #[napi(catch_unwind)]
+    pub fn take(&mut self, count: u32) -> Vec<FoundMatch> {
+        self.matches.by_ref().take(count as usize).map(FoundMatch::from).collect()
     }
 }

@@ -7,9 +7,10 @@
 //! seed.rs      the functions of seed 000
 //! engine.rs    documents: insert, remove, search
 //! batch.rs     many documents at once, made ready by all cores
-//! groups.rs    pairs and groups, handed over piece by piece
+//! groups.rs    matches, pairs and groups, handed over piece by piece
 //! stream.rs    more pairs than memory holds
 //! sketches.rs  sketches of texts and of features
+//! stored.rs    engines in files
 //! compare.rs   two texts, with places as JavaScript counts them
 //! id.rs, fault.rs, job.rs   ids, errors and work beside the event loop
 //! ```
@@ -28,4 +29,5 @@ mod id;
 pub mod job;
 pub mod seed;
 pub mod sketches;
+mod stored;
 pub mod stream;

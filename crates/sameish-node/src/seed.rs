@@ -1,4 +1,4 @@
-//! Which functions had the library of seed 000?
+//! Which functions had the library that others come from (seed 000)?
 //!
 //! The same names, types and answers, from the engine. Fingerprints are 16 hex digits, the highest first.
 
@@ -9,7 +9,8 @@ use crate::job::Job;
 use crate::sketches::with_scratch;
 use napi::bindgen_prelude::{AsyncTask, BigInt};
 use napi_derive::napi;
-use sameish::{Article, Content, Engine, Fingerprint, MatchType, Preset};
+use sameish::{Content, DocId, DocNumber, Engine, Fingerprint, MatchType, Preset};
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Preset `wire`, which is this library as a config.
@@ -48,6 +49,14 @@ pub fn get_match_type(distance: f64) -> String {
     MatchType::of_distance(distance.ceil() as u32).to_string()
 }
 
+/// What grouping has to know of an article.
+struct Article {
+    id: DocId,
+    fingerprint: Fingerprint,
+    /// When it came out, in milliseconds since 1970.
+    moment: f64,
+}
+
 /// Articles that are gathered and then grouped.
 #[napi(js_name = "Articles")]
 pub struct Articles {
@@ -65,24 +74,11 @@ impl Articles {
 
     /// Adds some, given as columns of equal length.
     #[napi(catch_unwind)]
-    pub fn push(&self, ids: Vec<Id>, hashes: Vec<String>, dates: Vec<String>) -> Result<()> {
+    pub fn push(&self, ids: Vec<Id>, hashes: Vec<String>, moments: Vec<f64>) -> Result<()> {
         let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = gathered.len();
-        for ((id, hash), published_at) in ids.into_iter().zip(hashes).zip(dates) {
-            let fingerprint = Fingerprint::from_hex(&hash).map_err(|error| Fault {
-                code: "ERR_SAMEISH_HEX",
-                message: format!(
-                    "Hashes must be 16-character hex strings: `simHash` of article {}: {error}",
-                    gathered.len()
-                ),
-            });
-            match (id::read(id), fingerprint) {
-                (Ok(id), Ok(fingerprint)) => gathered.push(Article { id, fingerprint, published_at }),
-                (Err(fault), _) | (_, Err(fault)) => {
-                    gathered.truncate(start);
-                    return Err(fault.into());
-                }
-            }
+        for ((id, hash), moment) in ids.into_iter().zip(hashes).zip(moments) {
+            let fingerprint = Fingerprint::from_hex(&hash).map_err(Fault::from)?;
+            gathered.push(Article { id: id::read(id), fingerprint, moment });
         }
         Ok(())
     }
@@ -101,7 +97,26 @@ impl Articles {
     }
 }
 
+/// Groups as [`sameish::greedy`] makes them, but of moments as JavaScript counts them: its years go far beyond those of a
+/// [`sameish::Timestamp`].
 fn grouped(gathered: &Mutex<Vec<Article>>, radius: u32) -> Result<GroupList, Fault> {
-    let articles = gathered.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(GroupList::of_articles(sameish::greedy(&articles, radius)?))
+    let mut articles = std::mem::take(&mut *gathered.lock().unwrap_or_else(PoisonError::into_inner));
+    check_ids(&articles)?;
+    // The newest first, those of one moment as they came.
+    articles.sort_by(|a, b| b.moment.total_cmp(&a.moment));
+    let fingerprints: Vec<Fingerprint> = articles.iter().map(|article| article.fingerprint).collect();
+    let id = |doc: DocNumber| articles[doc.0 as usize].id.clone();
+    let stars = sameish::greedy_stars(&fingerprints, radius)?.into_iter();
+    let stars = stars.map(|star| (star.average_distance, star.cluster.members.into_iter().map(id).collect()));
+    Ok(GroupList::of_stars(stars.collect()))
+}
+
+fn check_ids(articles: &[Article]) -> Result<(), Fault> {
+    let mut seen = HashMap::with_capacity(articles.len());
+    for (second, Article { id, .. }) in articles.iter().enumerate() {
+        if let Some(first) = seen.insert(id, second) {
+            return Err(sameish::Error::RepeatedId { id: id.to_string(), first, second }.into());
+        }
+    }
+    Ok(())
 }

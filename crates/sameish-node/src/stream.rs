@@ -1,8 +1,7 @@
 //! How are more pairs walked than memory holds?
 //!
-//! A thread finds them and hands them over, some at a time; when nobody takes them, it waits. As long as a walk is under way the
-//! engine can be read but not changed, and who wants to change it is told so at once: waiting for a walk whose next step
-//! comes after the wait would have no end.
+//! A thread finds them and hands them over, some at a time; when nobody takes them, it waits. Meanwhile the engine can be read but
+//! not changed: `lib/turns.cjs` sees to that.
 
 use crate::fault::{Fault, Result};
 use crate::groups::{Pair, Work};
@@ -12,7 +11,6 @@ use napi_derive::napi;
 use sameish::{Effort, Engine};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -33,11 +31,11 @@ pub struct PairStream {
 }
 
 impl PairStream {
-    /// Sets out. `walks` counts those that are under way.
-    pub(crate) fn start(held: Arc<RwLock<Engine>>, walks: Arc<AtomicUsize>) -> Result<PairStream, Fault> {
+    /// Sets out.
+    pub(crate) fn start(held: Arc<RwLock<Engine>>) -> Result<PairStream, Fault> {
         let (sender, parts) = sync_channel(WAITING);
         let effort = Arc::new(OnceLock::new());
-        let walk = Walk { sender, effort: Arc::clone(&effort), under_way: UnderWay::new(walks) };
+        let walk = Walk { sender, effort: Arc::clone(&effort) };
         let thread = std::thread::Builder::new().name("sameish-pairs".into()).spawn(move || walk.run(&held));
         let thread = thread.map_err(|error| Fault::internal(&format!("no thread to be had: {error}")))?;
         let parts = Arc::new(Mutex::new(Some(parts)));
@@ -79,12 +77,11 @@ impl PairStream {
 struct Walk {
     sender: SyncSender<Part>,
     effort: Arc<OnceLock<Effort>>,
-    under_way: UnderWay,
 }
 
 impl Walk {
     fn run(self, held: &RwLock<Engine>) {
-        let Walk { sender, effort, under_way } = self;
+        let Walk { sender, effort } = self;
         let walked = catch_unwind(AssertUnwindSafe(|| {
             let engine = held.read().map_err(|_| crate::engine::broken())?;
             let mut part = Vec::new();
@@ -101,7 +98,6 @@ impl Walk {
             });
             Ok((part, found))
         }));
-        drop(under_way);
         match walked.unwrap_or_else(|panic| Err(Fault::panicked(&*panic))) {
             Ok((rest, found)) => {
                 _ = effort.set(found);
@@ -109,21 +105,5 @@ impl Walk {
             }
             Err(fault) => _ = sender.send(Err(fault)),
         }
-    }
-}
-
-/// Counts a walk for as long as it holds the engine.
-struct UnderWay(Arc<AtomicUsize>);
-
-impl UnderWay {
-    fn new(walks: Arc<AtomicUsize>) -> UnderWay {
-        walks.fetch_add(1, Ordering::SeqCst);
-        UnderWay(walks)
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }

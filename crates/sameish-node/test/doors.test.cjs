@@ -9,10 +9,10 @@ const { records } = require('./support/data.cjs');
 const texts = records('testdata', 'doors', 'texts.jsonl');
 
 /** A line as `sameish fingerprint` writes it. */
-function line(id, sketch) {
+function line(id, sketch, hasher) {
   const made = { id, status: sketch.status };
   if (sketch.simhash !== undefined) made.simhash = sketch.simhash;
-  if (sketch.minhash !== undefined) made.minhash = Buffer.from(new MinHasher().toBytes(sketch.minhash)).toString('hex');
+  if (sketch.minhash !== undefined) made.minhash = Buffer.from(hasher.toBytes(sketch.minhash)).toString('hex');
   if (sketch.sdr !== undefined) made.sdr = [...sketch.sdr];
   return made;
 }
@@ -23,9 +23,10 @@ for (const preset of ['wire', 'articles', 'sdr', 'headlines', 'web', 'copies']) 
     const expected = records('testdata', 'doors', `${preset}.jsonl`);
     assert.equal(expected.length, texts.length);
     const all = texts.map(({ text }) => text);
+    const hasher = new MinHasher({ rows: engine.config.minhash?.rows });
     const made = [all.map((text) => engine.sketch(text)), engine.sketchMany(all), await engine.sketchManyAsync(all)];
     for (const sketches of made) {
-      assert.deepEqual(sketches.map((sketch, i) => line(texts[i].id, sketch)), expected);
+      assert.deepEqual(sketches.map((sketch, i) => line(texts[i].id, sketch, hasher)), expected);
     }
   });
 }

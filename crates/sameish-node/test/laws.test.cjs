@@ -32,7 +32,7 @@ test('any string of UTF-16 has a fingerprint: halves of pairs count as U+FFFD', 
   fc.assert(
     fc.property(units, (str) => {
       assert.equal(sameish.fnv1a64(str), plain.fnv1a64(str));
-      assert.equal(sameish.computeSimHash(str), sameish.computeSimHash(str.toWellFormed()));
+      assert.equal(sameish.computeSimHash(str), sameish.computeSimHash(Buffer.from(str).toString()));
     }),
   );
 });
@@ -89,7 +89,7 @@ test('passages are where they say, in any script', () => {
       assert.ok(passages.length > 0);
       for (const passage of passages) {
         assert.equal(a.slice(passage.aStart, passage.aEnd), passage.text);
-        assert.ok(passage.text.isWellFormed() && b.slice(passage.bStart, passage.bEnd).isWellFormed());
+        assert.doesNotMatch(passage.text + b.slice(passage.bStart, passage.bEnd), /\p{Surrogate}/u);
       }
       assert.ok(passages.some((passage) => passage.text.includes(shared.slice(0, -1)) && b.slice(passage.bStart, passage.bEnd).includes(shared)));
     }),

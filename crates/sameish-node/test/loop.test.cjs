@@ -59,6 +59,26 @@ test('what crosses leaves the loop to others, a thousand items at a time', async
   assert.deepEqual(sizes, [4, 4, 2]);
 });
 
+test('long answers come a thousand items at a time', async () => {
+  const engine = new Engine('wire');
+  engine.addMany(Array.from({ length: 20_000 }, (_, id) => [id, 'storm hits the coast']));
+  const limit = { limit: 20_000 };
+  const found = engine.searchAsync('storm hits the coast', limit);
+  assert.ok((await turnsDuring(found)) >= 20);
+  assert.deepEqual(await found, engine.search('storm hits the coast', limit));
+  assert.equal((await found).matches.length, 20_000);
+  assert.equal(engine.search('storm hits the coast', { limit: 1000 }).matches.length, 1000);
+  assert.equal((await engine.searchIdAsync(7, limit)).matches.length, 19_999);
+  // Two texts that share every sentence, but not what stands between them.
+  const [a, b] = ['x', 'y'].map((mark) => Array.from({ length: 5000 }, (_, i) => `a${i} b${i} c${i} d${i} e${i} ${mark}${i}`).join(' '));
+  const compared = sameish.compareAsync(a, b);
+  assert.ok((await turnsDuring(compared)) >= 5);
+  const { passages } = await compared;
+  assert.equal(passages.length, 5000);
+  assert.deepEqual(passages.at(-1).text, 'a4999 b4999 c4999 d4999 e4999');
+  assert.deepEqual(sameish.compare(a, b), await compared);
+});
+
 test('turns: readers together, a writer alone, in order', async () => {
   const turns = new Turns();
   const [log, ends] = [[], []];

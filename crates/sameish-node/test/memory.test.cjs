@@ -18,7 +18,9 @@ const [text] = madeTexts(1, 30);
 const engine = new sameish.Engine('articles');
 const hasher = new sameish.MinHasher();
 const articles = [{ id: 'a', simHash: '00000000000000ff', publishedAt: '2024-01-01' }];
-const undated = [{ ...articles[0], publishedAt: 'soon' }];
+const twice = [articles[0], articles[0]];
+const walked = new sameish.Engine();
+walked.addMany([[1, text], [2, text]]);
 
 /** Calls that are quick, 100,000 times each. */
 const quick = {
@@ -36,10 +38,16 @@ const quick = {
 const slow = {
   compare: () => sameish.compare(text, text),
   'a new engine': () => new sameish.Engine('wire').add(1, text),
+  'a new engine of two sketches': () => new sameish.Engine('articles').add(1, text),
   addManyAsync: () => engine.addManyAsync([['b', text]]),
   clustersAsync: () => engine.clustersAsync(),
+  'bytes and back': () => sameish.Engine.fromBytes(engine.toBytes()),
+  'a walk that is left': async () => {
+    for await (const pair of walked.eachPair()) return pair;
+    return assert.fail('no pair');
+  },
   'a refused document': () => assert.rejects(engine.addManyAsync([[1, 3]])),
-  'an error on another thread': () => assert.rejects(sameish.groupArticlesBySimilarityAsync(undated)),
+  'an error on another thread': () => assert.rejects(sameish.groupArticlesBySimilarityAsync(twice)),
 };
 
 async function run(call, times) {
@@ -47,7 +55,7 @@ async function run(call, times) {
     const answer = call(i);
     if (answer instanceof Promise) await answer;
     // What the addon lent to JavaScript is given back between two turns of the event loop.
-    else if (i % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
+    else if (i % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
@@ -66,7 +74,7 @@ for (const [times, calls] of [[100_000, quick], [10_000, slow]]) {
         // A leak grows in every round; a heap that found its size late does not.
         const grown = [];
         await run(call, times / 4);
-        while (grown.length < 4 && !grown.some((bytes) => bytes < MOST)) {
+        while (grown.length < 8 && !grown.some((bytes) => bytes < MOST)) {
           const before = await settled();
           await run(call, times);
           grown.push((await settled()) - before);

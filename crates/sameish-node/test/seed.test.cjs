@@ -1,4 +1,4 @@
-// Seed 000, example by example and vector by vector.
+// The functions of `news-db-pure-analysis` (seed 000), example by example and vector by vector.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -113,8 +113,7 @@ test('a threshold counts whole bits, and 64 are all', () => {
 test('wrong articles are named by their place', async () => {
   const good = { id: 'a', simHash: '0000000000000001', publishedAt: '2024-01-01' };
   const cases = [
-    [{ ...good, id: 'b', simHash: 'zz' }, /^Hashes must be 16-character hex strings: `articles\[1\].simHash` is not one$/],
-    [{ ...good, id: 'b', publishedAt: 'soon' }, /^document `b`: `published_at` is "soon": must be a date such as/],
+    [{ ...good, id: 'b', publishedAt: 'soon' }, /^`articles\[1\].publishedAt` is "soon": must be a date that `Date` reads, such as/],
     [{ ...good, id: 'b', publishedAt: undefined }, /^`articles\[1\].publishedAt` is undefined: must be a string or a Date$/],
     [good, /^id `a` occurs at positions 0 and 1/],
     [null, /^`articles\[1\]` is null: must be an article$/],
@@ -124,4 +123,33 @@ test('wrong articles are named by their place', async () => {
     assert.throws(() => sameish.groupArticlesBySimilarity([good, article]), { message });
     await assert.rejects(sameish.groupArticlesBySimilarityAsync([good, article]), { message });
   }
+});
+
+test('a wrong fingerprint gets the documented message wherever it stands; its path is a property', async () => {
+  const good = { id: 'a', simHash: '0000000000000001', publishedAt: '2024-01-01' };
+  for (const simHash of ['zz', undefined, 7n]) {
+    const wrong = { message: 'Hashes must be 16-character hex strings', code: 'ERR_SAMEISH_HEX', path: 'articles[1].simHash' };
+    assert.throws(() => sameish.groupArticlesBySimilarity([good, { ...good, id: 'b', simHash }]), wrong);
+    await assert.rejects(sameish.groupArticlesBySimilarityAsync([good, { ...good, id: 'b', simHash }]), wrong);
+    assert.throws(() => sameish.areArticlesSimilar(good, { simHash }), { ...wrong, path: 'b.simHash' });
+    assert.throws(() => sameish.calculateHammingDistance(simHash, good.simHash), { ...wrong, path: 'hashA' });
+  }
+});
+
+test('dates mean what they mean to `Date`', () => {
+  const dates = [
+    '9999-12-31', '2024', '2024-01', 'January 1, 2024', '2024-01-01T12:00:00', '2024-01-01T12:00:00Z', '2024-01-01 12:00', 'Mon, 01 Jan 2024 12:00:00 GMT',
+    '+012024-01-01T00:00:00Z', '-000001-01-01', '2024-01-01T12:00:00+05:30', '1969-12-31T23:59:59.999Z', '2024-01-01T24:00:00Z',
+  ];
+  const articles = [...dates, new Date(8.64e15), new Date(-8.64e15)].map((publishedAt, i) => ({ id: i, simHash: '0000000000000001', publishedAt }));
+  const expected = [...articles].sort((a, b) => new Date(b.publishedAt) - new Date(a.publishedAt)).map(({ id }) => id);
+  assert.deepEqual(sameish.groupArticlesBySimilarity(articles).map(({ memberIds }) => memberIds), [expected]);
+});
+
+test('a threshold of null is none', async () => {
+  const [a, b] = [{ id: 'a', simHash: '0000000000000000', publishedAt: '2024-01-02' }, { id: 'b', simHash: '0000000000000007', publishedAt: '2024-01-01' }];
+  assert.equal(sameish.isNearDuplicate(a.simHash, b.simHash, null), true);
+  assert.equal(sameish.areArticlesSimilar(a, b, null), true);
+  assert.equal(sameish.groupArticlesBySimilarity([a, b], null).length, 1);
+  assert.equal((await sameish.groupArticlesBySimilarityAsync([a, b], null)).length, 1);
 });

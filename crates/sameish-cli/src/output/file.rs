@@ -4,6 +4,8 @@ use crate::exit::{Exit, Failure};
 use crate::input::find::Found;
 use crate::output::escape::escaped_name;
 use crate::output::leftovers::{make, settle};
+pub(crate) use sameish_files::sync_folder;
+use sameish_files::{folder_of, temporary_beside};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -63,7 +65,7 @@ impl Output {
             return Ok(Output::Direct { file, name });
         }
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let temporary = temporary_beside(&target).map_err(|error| failed(&name, &error))?;
+        let temporary = make(|| temporary_beside(&target)).map_err(|error| failed(&name, &error))?;
         Ok(Output::Pending { temporary, target, force })
     }
 
@@ -149,30 +151,6 @@ fn failed(name: &str, error: &io::Error) -> Failure {
         ),
         _ => Failure::new(Exit::Output, format!("{name}: can not be written: {error}; check the path")),
     }
-}
-
-fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(target.file_name().unwrap_or_default());
-    prefix.push(".");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".partial");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let replaced = fs::metadata(target).map(|meta| meta.permissions());
-        builder.permissions(replaced.unwrap_or_else(|_| fs::Permissions::from_mode(0o666)));
-    }
-    make(|| builder.tempfile_in(folder_of(target)))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// A new name lasts when its folder is on the disk too.
-pub(crate) fn sync_folder(target: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder_of(target))?.sync_all() } else { Ok(()) }
 }
 
 fn refuse_input(output: Option<Identity>, name: &str, inputs: &[Found]) -> Result<(), Failure> {
