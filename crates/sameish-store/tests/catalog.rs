@@ -322,6 +322,29 @@ fn a_hub_with_thousands_of_copies_can_leave() {
     assert_eq!(catalog.verify().unwrap(), []);
 }
 
+/// Words are weighed once there are 128 documents, and again by a rebuild: both times from the collection's own documents and
+/// from nobody else's.
+#[test]
+fn collections_weigh_their_own_words() {
+    let (_folder, catalog, articles) = make(Preset::Articles);
+    let others = catalog.create("others", CollectionConfig::new(Preset::Articles)).unwrap();
+    for i in 0..8 {
+        for (collection, first) in [(&articles, 0), (&others, 10_000)] {
+            let batch = (0..16).map(|j| document(i * 16 + j, article(first + i * 16 + j, 0)));
+            collection
+                .insert_many(batch.collect())
+                .unwrap()
+                .into_iter()
+                .for_each(|answer| _ = answer.unwrap());
+        }
+    }
+    for collection in [&articles, &others] {
+        let before = collection.digest().unwrap();
+        collection.rebuild().unwrap();
+        assert_eq!(collection.digest().unwrap(), before);
+    }
+}
+
 #[test]
 fn verify_beside_a_writer_sees_one_moment() {
     let (folder, _catalog, articles) = make(Preset::Headlines);

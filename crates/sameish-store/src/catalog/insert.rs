@@ -266,8 +266,9 @@ impl Entry<'_> {
         if due.is_none_or(|due| (engine.len() as u64) < due) {
             return Ok(None);
         }
+        let numbers = engine.all_held().map(|held| held.number).collect();
         drop(engine);
-        let words = words::count(self.change.read(), live.row.number)?;
+        let words = words::count(self.change.read(), numbers)?;
         self.change.put_words(live.row.number, &words.to_bytes())?;
         Ok(Some(words))
     }

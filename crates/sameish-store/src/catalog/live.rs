@@ -143,7 +143,7 @@ pub(super) fn rebuild(store: &mut dyn Store, read: &dyn Read, live: &Live) -> Re
     }
     renew(store, read, live, &numbers, |_| Ok(()))?;
     if words::due(&live.maker, None).is_some_and(|least| numbers.len() as u64 >= least) {
-        let words = words::count(read, live.row.number)?;
+        let words = words::count(read, numbers)?;
         put_words(store, live, &words.to_bytes())
     } else if read.words(live.row.number).is_err() {
         // Damaged, and too few documents for new ones: none.

@@ -4,7 +4,7 @@
 //! make answers depend on what was ever deleted, and a start would have to read all texts. So the weights are made a few
 //! times from the documents that are there, when a collection has grown fourfold, and stored: they are data, not derived.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::Read;
 use sameish::{Engine, Facts, WordFrequencies};
 
@@ -13,27 +13,23 @@ const FIRST: u64 = 128;
 /// Documents that the last are made from.
 const LAST: u64 = 8_192;
 
-/// Documents that are read at a time: a text may have a megabyte.
-const AT_A_TIME: usize = 64;
-
 /// At how many documents weights are due again.
 pub(super) fn due(engine: &Engine, current: Option<&WordFrequencies>) -> Option<u64> {
     let next = current.map_or(FIRST, |words| words.documents().max(FIRST) * 4);
     (engine.config().matching.verify && next <= LAST).then_some(next)
 }
 
-/// Weights from the first documents that are there; damaged ones count for nothing.
-pub(super) fn count(read: &dyn Read, collection: u32) -> Result<WordFrequencies> {
+/// Weights from the first of these documents; damaged ones count for nothing. They are read by number: other collections, however
+/// large, cost nothing.
+pub(super) fn count(read: &dyn Read, mut numbers: Vec<u64>) -> Result<WordFrequencies> {
+    numbers.sort_unstable();
     let mut words = WordFrequencies::default();
-    let (mut after, mut left) = (0, LAST as usize);
-    while left > 0 {
-        let rows = read.documents(collection, after, left.min(AT_A_TIME))?;
-        let Some((last, _)) = rows.last() else { break };
-        after = *last;
-        left -= rows.len();
-        rows.iter().filter_map(|(_, row)| row.as_ref().ok()).for_each(|row| {
-            words.add(&Facts::of(&row.document.content));
-        });
+    for number in numbers.into_iter().take(LAST as usize) {
+        match read.document(number) {
+            Ok(Some(row)) => words.add(&Facts::of(&row.document.content)),
+            Ok(None) | Err(Error::Damaged { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(words)
 }
