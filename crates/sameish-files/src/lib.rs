@@ -33,16 +33,23 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Begins a file that will have this path. A symbolic link stays, and what it leads to is replaced.
+    /// Begins a file that will have this path. A symbolic link stays, and what it leads to is replaced; a folder, a device or
+    /// a pipe is not.
     pub fn beside(path: &Path) -> io::Result<Whole> {
         let target = target_of(path)?;
         Ok(Whole { file: BufWriter::new(temporary_beside(&target)?), target })
     }
 
+    /// Brings what was written to the disk.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().as_file().sync_all()
+    }
+
     /// Brings all of it to the disk, then gives it its name.
-    pub fn keep(self) -> io::Result<()> {
+    pub fn keep(mut self) -> io::Result<()> {
+        self.sync()?;
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.as_file().sync_all()?;
         file.persist(&self.target).map_err(|error| error.error)?;
         sync_folder(&self.target)
     }
@@ -64,8 +71,15 @@ fn target_of(path: &Path) -> io::Result<PathBuf> {
     for _ in 0..MOST_LINKS {
         match fs::read_link(&target) {
             Ok(link) => target = folder_of(&target).join(link),
-            Err(_) if target.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Err(_) => return Ok(target),
+            Err(_) => {
+                return match fs::metadata(&target) {
+                    Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+                    Ok(there) if !there.is_file() => {
+                        Err(io::Error::new(io::ErrorKind::InvalidInput, "a device or a pipe, not a file"))
+                    }
+                    _ => Ok(target),
+                };
+            }
         }
     }
     Err(io::Error::other("too many symbolic links"))
@@ -140,6 +154,9 @@ mod tests {
         symlink("round", folder.path().join("round")).unwrap();
         assert!(put(&folder.path().join("round"), "").is_err());
         assert!(put(folder.path(), "").is_err());
+        let socket = folder.path().join("socket");
+        let _listens = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert!(put(&socket, "").is_err() && !socket.is_file());
     }
 
     #[test]

@@ -80,6 +80,9 @@ pub(crate) fn is_table(chunks: &[ArrayRef]) -> bool {
 pub(crate) fn column(chunks: &[ArrayRef], name: &str) -> PyResult<Vec<ArrayRef>> {
     let of = |chunk: &ArrayRef| {
         let rows = chunk.as_struct();
+        if rows.null_count() > 0 {
+            return Err(wrong_type("a row of the table is null as a whole: leave it out"));
+        }
         rows.column_by_name(name).cloned().ok_or_else(|| {
             no_column(name, &rows.column_names().iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
         })
@@ -158,7 +161,8 @@ pub(crate) fn ids(chunks: &[ArrayRef]) -> PyResult<Vec<DocId>> {
 }
 
 fn push_ids(chunk: &ArrayRef, ids: &mut Vec<DocId>) -> PyResult<()> {
-    if let Some(null) = (0..chunk.len()).find(|&i| chunk.is_null(i)) {
+    let nulls = chunk.logical_nulls();
+    if let Some(null) = nulls.and_then(|nulls| (0..nulls.len()).find(|&i| nulls.is_null(i))) {
         let at = ids.len() + null;
         return Err(wrong_type(format!("id at position {at} is null: must be an integer or a string")));
     }
@@ -176,7 +180,21 @@ fn push_ids(chunk: &ArrayRef, ids: &mut Vec<DocId>) -> PyResult<()> {
         DataType::UInt16 => numbers!(UInt16Type),
         DataType::UInt32 => numbers!(UInt32Type),
         DataType::UInt64 => numbers!(UInt64Type),
-        DataType::Null => {}
+        DataType::Dictionary(_, values) if values.is_integer() => {
+            let dictionary = chunk.as_any_dictionary();
+            let mut entries = Vec::new();
+            // A dictionary may have a null that no row has.
+            for i in 0..dictionary.values().len() {
+                let entry = dictionary.values().slice(i, 1);
+                match entry.is_null(0) {
+                    true => entries.push(DocId::Number(0)),
+                    false => push_ids(&entry, &mut entries)?,
+                }
+            }
+            if !entries.is_empty() {
+                ids.extend(dictionary.normalized_keys().into_iter().map(|key| entries[key].clone()));
+            }
+        }
         _ => {
             let column = Column::new(chunk).map_err(|_| {
                 let found = shown(&chunk.data_type().to_string());
@@ -216,8 +234,7 @@ fn push_dates(chunk: &ArrayRef, dates: &mut Vec<Option<Timestamp>>) -> PyResult<
         let moment = |value: i64| Timestamp::from_milliseconds(value.checked_mul(times)?.div_euclid(over));
         for value in values {
             let at = dates.len();
-            let out =
-                || setting(format!("date at position {at} is out of range: must be in the years 1 to 9999"));
+            let out = || setting(format!("date at position {at} is out of range: must be before 9999-12-31"));
             dates.push(value.map(|value| moment(value).ok_or_else(out)).transpose()?);
         }
         Ok::<(), PyErr>(())

@@ -70,9 +70,15 @@ pub(crate) fn not_unicode(message: impl Into<String>) -> PyErr {
 /// A file can not be had, as Python tells it.
 pub(crate) fn no_file(error: &io::Error, path: &Path) -> PyErr {
     let number = error.raw_os_error().or(match error.kind() {
-        // Whoever wrapped an error has lost its number; these two are the most common.
+        // Whoever wrapped an error has lost its number.
         io::ErrorKind::NotFound => Some(2),
         io::ErrorKind::PermissionDenied => Some(13),
+        io::ErrorKind::NotADirectory => Some(20),
+        io::ErrorKind::IsADirectory => Some(21),
+        io::ErrorKind::InvalidInput => Some(22),
+        io::ErrorKind::FileTooLarge => Some(27),
+        io::ErrorKind::StorageFull => Some(28),
+        io::ErrorKind::ReadOnlyFilesystem => Some(30),
         _ => None,
     });
     match number {

@@ -7,7 +7,7 @@ use crate::error::{number, refused, setting, shown, type_name, wrong_type};
 use crate::work::glance;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString};
+use pyo3::types::{PyBool, PyFloat, PyString};
 use sameish::{DocId, Timestamp};
 use std::collections::HashMap;
 
@@ -55,15 +55,23 @@ pub(crate) fn many(value: &Bound<'_, PyAny>) -> PyResult<Vec<DocId>> {
 
 /// A date: a string, a `datetime`, a `date` or what NumPy and pandas have; nothing for None and "not a time".
 pub(crate) fn date(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Timestamp>> {
-    if value.is_none() {
+    let lacks = value.is_none()
+        || type_name(value) == "NAType"
+        || value.is_instance_of::<PyFloat>() && value.extract::<f64>()?.is_nan();
+    if lacks {
         return Ok(None);
+    }
+    // Scalars of pyarrow know what they are in Python.
+    if let Some(plain) = value.getattr_opt("as_py")? {
+        return date(&plain.call0()?, what);
     }
     let text = if value.is_instance_of::<PyString>() {
         crate::texts::one(value, what)?
     } else if let Some(isoformat) = value.getattr_opt("isoformat")? {
         isoformat.call0()?.extract()?
     } else if type_name(value) == "datetime64" {
-        value.str()?.extract()?
+        // Whatever its unit is: months have no day.
+        value.call_method1("astype", ("datetime64[ms]",))?.str()?.extract()?
     } else {
         return Err(wrong_type(format!(
             "{what} is of type {}: must be a str or a datetime",

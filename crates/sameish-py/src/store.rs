@@ -12,6 +12,11 @@ pub(crate) fn save(engine: &Engine, path: &Path, watch: &Watch) -> PyResult<()> 
     let failed = |error: io::Error| no_file(&error, path);
     let mut out = Wanted { file: Whole::beside(path).map_err(failed)?, watch };
     engine.write_into(&mut out).map_err(refused)?.map_err(failed)?;
+    out.file.sync().map_err(failed)?;
+    // The last moment at which the old file can stay.
+    if !watch.goes_on() {
+        return Ok(());
+    }
     out.file.keep().map_err(failed)
 }
 

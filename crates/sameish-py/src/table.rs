@@ -27,7 +27,11 @@ impl Columns<'_, '_> {
     fn names(&self) -> Vec<String> {
         let named = [self.id, self.date].into_iter().flatten();
         let named = named.filter_map(|column| column.extract::<String>().ok());
-        std::iter::once(self.text.to_owned()).chain(named).collect()
+        let mut names: Vec<String> = std::iter::once(self.text.to_owned()).chain(named).collect();
+        // One column may have two uses.
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 }
 
@@ -65,11 +69,19 @@ impl<'py> Table<'py> {
     }
 
     fn of_frame(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
+        let named = |name: &Bound<'py, PyAny>| {
+            let column = data.get_item(name)?;
+            match column.hasattr("columns")? {
+                true => Err(setting(format!("two columns are named `{name}`: give them names of their own"))),
+                false => Ok(column),
+            }
+        };
         let column = |name: &Bound<'py, PyAny>| match name.is_instance_of::<PyString>() {
-            true => data.get_item(name),
+            true => named(name),
             false => Ok(name.clone()),
         };
-        let texts = Texts::read(&data.get_item(columns.text)?, "texts", columns.lossy)?;
+        let text = PyString::new(data.py(), columns.text);
+        let texts = Texts::read(&named(text.as_any())?, "texts", columns.lossy)?;
         let ids = columns.id.map(|id| ids::many(&column(id)?)).transpose()?;
         let dates = columns.date.map(|date| ids::dates(&column(date)?)).transpose()?;
         Ok(Table { texts, ids, dates })
@@ -177,20 +189,22 @@ pub(crate) fn take<'py>(data: &Bound<'py, PyAny>, rows: &Bound<'py, PyAny>) -> P
         return data.call_method1("take", (rows,)).or_else(|_| sliced(data, rows));
     }
     if has("__arrow_c_stream__") || has("__array__") {
-        return data.get_item(rows);
+        return data.get_item(rows).map_err(|error| not_taken(data, &error));
     }
     let rows: Vec<usize> = rows.extract()?;
     let items = rows.into_iter().map(|row| data.get_item(row));
-    let items = items
-        .collect::<PyResult<Vec<_>>>()
-        .map_err(|error| wrong_type(format!("rows can not be taken from {}: {error}", type_name(data))))?;
+    let items = items.collect::<PyResult<Vec<_>>>().map_err(|error| not_taken(data, &error))?;
     match data.is_instance_of::<PyTuple>() {
         true => Ok(PyTuple::new(data.py(), items)?.into_any()),
         false => Ok(PyList::new(data.py(), items)?.into_any()),
     }
 }
 
-/// Rows in rising order of a table or an array of pyarrow, by runs.
+fn not_taken(data: &Bound<'_, PyAny>, error: &PyErr) -> PyErr {
+    wrong_type(format!("rows can not be taken from {}: {error}", type_name(data)))
+}
+
+/// Rows in rising order of a table, a batch or an array of pyarrow, by runs.
 fn sliced<'py>(data: &Bound<'py, PyAny>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let rows: Vec<usize> = rows.extract()?;
     let pieces = rows.chunk_by(|a, b| a + 1 == *b).map(|run| data.call_method1("slice", (run[0], run.len())));
@@ -198,7 +212,11 @@ fn sliced<'py>(data: &Bound<'py, PyAny>, rows: &Bound<'py, PyAny>) -> PyResult<B
     if pieces.is_empty() {
         pieces.push(data.call_method1("slice", (0, 0))?);
     }
-    let concat = if data.hasattr("schema")? { "concat_tables" } else { "concat_arrays" };
+    let concat = match data.hasattr("schema")? {
+        true if type_name(data) == "RecordBatch" => "concat_batches",
+        true => "concat_tables",
+        false => "concat_arrays",
+    };
     if data.hasattr("chunks")? && !data.hasattr("schema")? {
         let chunks = pieces.iter().map(|piece| piece.getattr("chunks")?.extract::<Vec<Bound<'py, PyAny>>>());
         let chunks: Vec<_> = chunks.collect::<PyResult<Vec<_>>>()?.into_iter().flatten().collect();

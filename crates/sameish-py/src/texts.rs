@@ -152,7 +152,7 @@ fn string<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let py = value.py();
     match value.cast_into::<PyString>() {
-        Ok(string) if lossy && string.to_str().is_err() => Ok(PyString::new(py, &string.to_string_lossy())),
+        Ok(string) if lossy && string.to_str().is_err() => replaced(&string),
         Ok(string) => Ok(string),
         Err(error) => {
             let value = error.into_inner();
@@ -165,6 +165,16 @@ fn string<'py>(
             }
         }
     }
+}
+
+/// The same string with U+FFFD for each half of a surrogate pair, so that places stay what they are.
+fn replaced<'py>(string: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+    let bytes = string.call_method1("encode", ("utf-32-le", "surrogatepass"))?.cast_into::<PyBytes>()?;
+    let (units, _) = bytes.as_bytes().as_chunks::<4>();
+    let characters = units.iter().map(|&unit| u32::from_le_bytes(unit));
+    let text: String =
+        characters.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    Ok(PyString::new(string.py(), &text))
 }
 
 fn borrowed<'a>(string: &'a Bound<'_, PyString>, place: impl Fn() -> String) -> PyResult<&'a str> {

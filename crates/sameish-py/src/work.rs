@@ -49,14 +49,15 @@ impl Watch {
         self.done.fetch_add(pieces, Ordering::Relaxed);
     }
 
-    /// To be called while waiting for a lock.
-    pub(crate) fn look(&self) {
+    /// To be called while waiting for a lock; an error where the answer is not wanted any more.
+    pub(crate) fn look(&self) -> Result<(), ()> {
         if self.alone
             && let Err(signal) = Python::attach(|py| py.check_signals())
         {
             *self.signal.lock().unwrap_or_else(PoisonError::into_inner) = Some(signal);
             self.stop();
         }
+        if self.goes_on() { Ok(()) } else { Err(()) }
     }
 
     /// Does the work on the spot.

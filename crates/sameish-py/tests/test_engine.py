@@ -287,6 +287,8 @@ def test_dates_of_every_kind():
         [date.fromisoformat(day) for day in days],
         np.array(days, dtype="datetime64[D]"),
         np.array(days, dtype="datetime64[ns]"),
+        list(pa.array(days).cast(pa.date32())),
+        [pd.Timestamp(day) for day in days],
         pd.Series(pd.to_datetime(days)),
         pa.array(days).cast(pa.date32()),
         pa.array(days).cast(pa.date64()),
@@ -301,7 +303,9 @@ def test_dates_of_every_kind():
     for i, day in enumerate(kinds[1]):
         engine.add(i, texts[0], published_at=day)
     assert engine.clusters()[0].center == 1
-    assert sameish.dedup(texts, date=[None, np.datetime64("NaT"), "2024-01-01"], keep="newest").kept.tolist() == [2]
+    for lack in (None, np.datetime64("NaT"), pd.NaT, pd.NA, float("nan"), pa.scalar(None, pa.date32())):
+        assert sameish.dedup(texts, date=[None, lack, "2024-01-01"], keep="newest").kept.tolist() == [2]
+    assert sameish.dedup(texts, date=np.array(["2024-01", "2024-03", "2024-02"], "datetime64[M]"), keep="newest").kept.tolist() == [1]
     with pytest.raises(sameish.SettingError, match="date at position 1 is out of range"):
         sameish.dedup(texts[:2], date=pa.array([1, 2**62], pa.timestamp("s")), keep="newest")
     with pytest.raises(sameish.WrongType, match="date at position 0 is of type int"):
@@ -328,6 +332,9 @@ def test_passages_of_tokens_are_cut_as_lists():
     a, b = "aa bb cc dd ee ff".split(), "x aa bb cc dd ee".split()
     (passage,) = sameish.compare(a, b, min_tokens=3).passages
     assert a[passage.a_start : passage.a_end] == b[passage.b_start : passage.b_end] == "aa bb cc dd ee".split()
+    a, b = "\ud800\ud801 \ud83d\ude00 x the old bridge is closed", "zz the old bridge is closed"
+    (passage,) = sameish.compare(a, b, lossy=True).passages
+    assert a[passage.a_start : passage.a_end] == b[passage.b_start : passage.b_end] == "the old bridge is closed"
 
 
 def test_signatures_of_other_schemes_are_refused():
@@ -420,6 +427,12 @@ def test_a_saved_file_is_as_the_old_one(tmp_path):
     assert caught.value.errno == 2 and str(caught.value.filename).endswith("x")
     with pytest.raises(FileNotFoundError):
         engine.save(tmp_path / "nope" / "x")
+    with pytest.raises(IsADirectoryError):
+        engine.save(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="a device or a pipe"):
+        engine.save(tmp_path / "pipe")
+    assert not (tmp_path / "pipe").is_file()
     path.write_bytes(b"junk")
     with pytest.raises(sameish.CorruptFile, match="engine: "):
         sameish.Engine.load(path)
@@ -476,6 +489,9 @@ def test_what_is_found_says_how_far_one_looked():
         assert isinstance(other, sameish.Found) and other.candidates >= 1 and other.capped == 0
     again = pickle.loads(pickle.dumps(found))
     assert again == found == list(found) and (type(again), again.candidates) == (sameish.Found, 2)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(found, protocol)).candidates == 2
+        assert pickle.loads(pickle.dumps(sameish.dedup([text, text]), protocol)).kept.tolist() == [0]
     # A bucket that holds too many is not looked at as a whole, and that is said.
     index, row = sameish.BandIndex(2, bands=(2, 1)), np.zeros((70_000, 2), dtype=np.uint32)
     row[:, 1] = np.arange(70_000)

@@ -220,6 +220,28 @@ def test_waiting_for_another_thread_ends_with_a_signal():
         asking.join()
 
 
+def test_who_changes_something_is_not_passed_by():
+    """Of those that ask without a pause, each gets through once or twice before the one that waits; not for ever."""
+    engine, stop, asked = sameish.Engine("copies"), threading.Event(), [0] * 4
+    engine.add_many(range(3000), corpus_of(3000))
+
+    def ask(i):
+        while not stop.is_set():
+            engine.pairs()
+            asked[i] += 1
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(4)]
+    [thread.start() for thread in threads]
+    try:
+        for i in range(5):
+            before = sum(asked)
+            engine.add(f"new {i}", "storm hits the coast")
+            assert sum(asked) - before <= 40
+    finally:
+        stop.set()
+        [thread.join() for thread in threads]
+
+
 def test_progress_rises_once():
     texts = corpus_of(3000)
     for call in (sameish.pairs, sameish.cluster, sameish.dedup, lambda texts, **more: sameish.Engine().add_many(range(len(texts)), texts, **more)):

@@ -146,6 +146,11 @@ def test_pandas_without_pyarrow():
         engine = sameish.Engine()
         engine.add_many(frame["id"], frame["text"], published_at=frame["when"])
         assert len(engine) == 3
+        try:
+            sameish.dedup(pd.concat([frame["text"], frame["text"]], axis=1))
+            raise SystemExit("two columns of one name")
+        except sameish.SettingError:
+            pass
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
@@ -163,6 +168,25 @@ def test_rows_are_taken_from_every_kind(tmp_path):
     for column in (pa.array(TEXTS, pa.string_view()), pa.chunked_array([TEXTS[:2], TEXTS[2:]], pa.string_view())):
         assert found.take(column).to_pylist() == [TEXTS[i] for i in (0, 1, 3, 4)]
     assert found.take(tuple(TEXTS)) == tuple(TEXTS[i] for i in (0, 1, 3, 4))
+
+
+def test_odd_columns():
+    unique = [f"{i} {text}" for i, text in enumerate(TEXTS)]
+    for frame in (pd.DataFrame({"text": unique}), pl.DataFrame({"text": unique}), pa.table({"text": unique})):
+        assert len(sameish.dedup(frame, id="text")) == 6
+    numbers = pa.array([7, 8, 9, 10, 11, 12]).dictionary_encode()
+    assert sameish.pairs(TEXTS, id=numbers, **OPTIONS)[0].a == 7
+    assert sameish.pairs(TEXTS, id=pd.Series([7, 8, 9, 10, 11, 12]).astype("category"), **OPTIONS)[0].a == 7
+    for ids in (pa.nulls(6), pa.array(["a", None, "b", "c", "d", "e"]).dictionary_encode()):
+        with pytest.raises(sameish.WrongType, match="id at position . is null"):
+            sameish.pairs(TEXTS, id=ids)
+    rows = pa.StructArray.from_arrays([pa.array(["a", "b"])], ["text"], mask=pa.array([False, True]))
+    with pytest.raises(sameish.WrongType, match="null as a whole"):
+        sameish.dedup(rows)
+    batch = pa.record_batch({"text": pa.array(TEXTS, pa.string_view()), "other": [[{"a": i}] for i in range(6)]})
+    assert sameish.dedup(batch, **OPTIONS).take(batch)["other"].to_pylist() == [[{"a": i}] for i in (0, 1, 3, 4)]
+    with pytest.raises(sameish.WrongType, match="rows can not be taken from RecordBatchReader"):
+        sameish.dedup(TEXTS).take(pa.table({"text": TEXTS}).to_reader())
 
 
 def test_positions_are_those_of_the_data():

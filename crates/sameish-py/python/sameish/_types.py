@@ -29,6 +29,9 @@ class Found(List[_Item]):
         self.candidates = candidates
         self.capped = capped
 
+    def __reduce__(self) -> "tuple[type[Found[_Item]], tuple[list[_Item], int, int]]":
+        return Found, (list(self), self.candidates, self.capped)
+
 
 class Inserted(NamedTuple):
     """What became of a document that was added."""
