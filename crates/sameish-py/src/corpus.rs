@@ -3,7 +3,7 @@
 use crate::error::{refused, setting};
 use crate::guard::Guarded;
 use crate::numbers::{self, Numbers, between};
-use crate::work::{BLOCK, FEW, Progress, apart, attended};
+use crate::work::{BLOCK, Progress, apart, attended};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -114,7 +114,7 @@ impl Corpus {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let prints = numbers::fingerprints(hashes, "hashes")?.items;
-        let progress = Progress::new(progress, prints.len()).small_if(prints.len() <= FEW);
+        let progress = Progress::of_prints(progress, prints.len());
         let fresh = self.inner.ask(py, |corpus| {
             corpus.is_empty().then(|| sameish::Corpus::new(corpus.blocks())).and_then(Result::ok)
         })?;
@@ -144,7 +144,7 @@ impl Corpus {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let prints = numbers::fingerprints(hashes, "hashes")?.items;
-        let progress = Progress::new(progress, prints.len()).small_if(prints.len() <= FEW);
+        let progress = Progress::of_prints(progress, prints.len());
         self.change_bulk(py, &prints, progress, sameish::Corpus::remove_bulk)
     }
 
@@ -158,7 +158,7 @@ impl Corpus {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
-        let progress = Progress::new(progress, queries.len()).small_if(queries.len() <= FEW);
+        let progress = Progress::of_prints(progress, queries.len());
         let (values, mask) = attended(py, progress, |watch| {
             let room = queries.len();
             let (mut values, mut mask) = (Vec::<u64>::with_capacity(room), Vec::<bool>::with_capacity(room));
@@ -190,7 +190,7 @@ impl Corpus {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
-        let progress = Progress::new(progress, queries.len()).small_if(queries.len() <= FEW);
+        let progress = Progress::of_prints(progress, queries.len());
         let (values, offsets) = attended(py, progress, |watch| {
             let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(queries.len() + 1));
             offsets.push(0i64);

@@ -212,8 +212,7 @@ impl Engine {
 
     /// What the preset makes of a text: the same bytes as from every other door.
     fn sketch<'py>(&self, py: Python<'py>, text: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let sketch = |engine: &sameish::Engine, text| engine.sketch(&text, &mut Scratch::default());
-        let sketches = self.maker.make(py, self.maker.content(text, "text")?, sketch)?;
+        let sketches = self.maker.sketch(text)?;
         let schemes = self.maker.engine().schemes();
         let minhash = sketches.minhash.zip(schemes.minhash);
         let minhash =

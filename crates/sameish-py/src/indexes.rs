@@ -5,7 +5,7 @@ use crate::guard::Guarded;
 use crate::numbers::{self, Numbers, between, count, stored};
 use crate::results::{self, Class};
 use crate::sketchers::{Signature, signature};
-use crate::work::{BLOCK, FEW, Progress, attended};
+use crate::work::{BLOCK, Progress, attended};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -54,7 +54,7 @@ impl HammingIndex {
         numbers::same_length(("hashes", prints.len()), ("docs", docs.len()))?;
         let entries: Vec<(Fingerprint, DocNumber)> =
             prints.into_iter().zip(docs.into_iter().map(DocNumber)).collect();
-        let progress = Progress::silent().small_if(entries.len() <= FEW);
+        let progress = Progress::of_prints(None, entries.len());
         attended(hashes.py(), progress, |watch| {
             let Some(mut index) = self.inner.write(watch) else { return 0 };
             let blocks = entries.chunks(BLOCK).take_while(|_| watch.goes_on());
@@ -135,7 +135,7 @@ impl HammingIndex {
     fn find_all_bulk<'py>(&self, queries: &Bound<'py, PyAny>) -> PyResult<Hits<'py>> {
         let py = queries.py();
         let Numbers { items: queries, .. } = numbers::fingerprints(queries, "queries")?;
-        let progress = Progress::silent().small_if(queries.len() <= FEW);
+        let progress = Progress::of_prints(None, queries.len());
         let (docs, distances, offsets) = attended(py, progress, |watch| {
             let (mut docs, mut distances, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
             let Some(index) = self.inner.read(watch) else { return (docs, distances, offsets) };
@@ -232,26 +232,16 @@ impl Banded {
 /// Bytes that an index may take for documents that are not there.
 const SPARE: u64 = 1 << 30;
 
-impl Banded {
-    /// Refuses numbers so large that the room kept for all below them has no relation to how many documents there are.
-    fn check_room(&self, numbers: u64, rows: u32) -> PyResult<()> {
-        let bytes = u64::from(rows) * 4;
-        let most = (SPARE / bytes).max(8 * self.index.len() as u64);
-        if numbers > most {
-            return Err(number(format!(
-                "doc is {}: must be below {most}; number documents densely from 0",
-                numbers - 1
-            )));
-        }
-        Ok(())
+/// Refuses numbers so large that the room kept for all below them has no relation to how many documents there are.
+fn check_room(numbers: u64, rows: u32, documents: usize) -> PyResult<()> {
+    let most = (SPARE / (u64::from(rows) * 4)).max(8 * documents as u64);
+    if numbers > most {
+        return Err(number(format!(
+            "doc is {}: must be below {most}; number documents densely from 0",
+            numbers - 1
+        )));
     }
-
-    fn check_numbers(&self, numbers: u64) -> PyResult<()> {
-        if numbers > u64::from(u32::MAX) {
-            return Err(number(format!("documents up to {numbers}: must be below 2**32")));
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 fn check_threshold(threshold: f64) -> PyResult<f64> {
@@ -301,7 +291,7 @@ impl BandIndex {
         let (py, doc, given) = (doc.py(), document(doc)?, Given::read(signature)?);
         self.inner.change(py, |inner| {
             inner.check(&given)?;
-            inner.check_room(u64::from(doc.0) + 1, self.rows)?;
+            check_room(u64::from(doc.0) + 1, self.rows, inner.index.len())?;
             inner.index.insert(doc, &given.signature).map_err(refused)?;
             inner.scheme = inner.scheme.or(given.scheme);
             Ok(())
@@ -320,11 +310,12 @@ impl BandIndex {
             return Err(refused(sameish::Error::SizeMismatch { what, expected, found: rows }));
         }
         let more = values.len() / rows;
-        self.inner.ask(py, |inner| {
-            inner.check_room(u64::from(first), self.rows)?;
-            inner.check_numbers(u64::from(first) + more as u64)
-        })??;
-        let progress = Progress::silent().small_if(more <= FEW);
+        check_room(u64::from(first), self.rows, self.__len__(py)?)?;
+        let numbers = u64::from(first) + more as u64;
+        if numbers > u64::from(u32::MAX) {
+            return Err(number(format!("documents up to {numbers}: must be below 2**32")));
+        }
+        let progress = Progress::of_prints(None, more);
         attended(py, progress, |watch| {
             let mut added = 0;
             let Some(mut inner) = self.inner.write(watch) else { return Ok(added) };
@@ -410,8 +401,11 @@ impl BandIndex {
         let signatures = signatures.as_slice()?.chunks_exact(rows as usize);
         let signed = signatures.map(|rows| sameish::Signature::from_rows(rows).map_err(refused));
         let signed = signed.collect::<PyResult<Vec<_>>>()?;
-        let documents = docs.as_slice()?.iter().map(|doc| DocNumber(*doc)).zip(&signed);
-        index.insert_all(documents).map_err(refused)?;
+        let docs = docs.as_slice()?;
+        numbers::same_length(("docs", docs.len()), ("signatures", signed.len()))?;
+        let numbers = docs.iter().max().map_or(0, |&largest| u64::from(largest) + 1);
+        check_room(numbers, rows, docs.len())?;
+        index.insert_all(docs.iter().map(|doc| DocNumber(*doc)).zip(&signed)).map_err(refused)?;
         let scheme = scheme.map(SchemeId::from_u64);
         Ok(BandIndex { inner: Guarded::new(Banded { index, scheme }), rows })
     }

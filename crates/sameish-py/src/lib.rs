@@ -11,7 +11,7 @@
 //! numbers.rs, results.rs            how numbers come in, how results go out
 //! settings.rs, error.rs, store.rs   what is meant, what is refused, what is kept
 //! work.rs, many.rs                  threads, signals, progress; many texts at once
-//! guard.rs                          the lock around what Python holds
+//! guard.rs, maker.rs                the lock around what Python holds; who sketches without it
 //! ```
 
 mod arrow;

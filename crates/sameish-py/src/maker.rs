@@ -7,7 +7,7 @@ use crate::many::Many;
 use crate::texts::{self, Raw};
 use crate::work::{Progress, SHORT, apart};
 use pyo3::prelude::*;
-use sameish::{Config, Content, Engine};
+use sameish::{Config, Content, Engine, Scratch, Sketches};
 use std::sync::Arc;
 
 /// Makes sketches. Clones are the same.
@@ -18,6 +18,11 @@ impl Maker {
     /// By the settings of an engine.
     pub(crate) fn new(config: Config) -> PyResult<Maker> {
         Ok(Maker(Arc::new(Engine::new(config).map_err(refused)?)))
+    }
+
+    /// By what a pickle has of one.
+    pub(crate) fn restored(config: &str) -> PyResult<Maker> {
+        Maker::new(Config::from_toml(config).map_err(refused)?)
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -43,6 +48,12 @@ impl Maker {
     ) -> PyResult<T> {
         let (engine, small) = (self.clone(), texts::size(&content) <= SHORT);
         apart(py, Progress::silent().small_if(small), move |_| work(&engine.0, content))
+    }
+
+    /// The sketches of a text of Python, or of tokens.
+    pub(crate) fn sketch(&self, text: &Bound<'_, PyAny>) -> PyResult<Sketches> {
+        let content = self.content(text, "text")?;
+        self.make(text.py(), content, |engine, text| engine.sketch(&text, &mut Scratch::default()))
     }
 
     /// Many texts, to be worked on.

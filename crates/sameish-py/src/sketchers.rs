@@ -9,7 +9,7 @@ use crate::work::Progress;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use sameish::{Config, Fingerprint, SchemeId, Scratch};
+use sameish::{Fingerprint, SchemeId};
 
 /// The 64-bit SimHash of a text under a preset that makes one: `wire` (the default), `articles` or `web`.
 ///
@@ -18,12 +18,9 @@ use sameish::{Config, Fingerprint, SchemeId, Scratch};
 /// 'f10893b1083a30a2'
 #[pyfunction]
 #[pyo3(signature = (text, preset="wire"))]
-pub(crate) fn simhash(py: Python<'_>, text: &Bound<'_, PyAny>, preset: &str) -> PyResult<u64> {
+pub(crate) fn simhash(text: &Bound<'_, PyAny>, preset: &str) -> PyResult<u64> {
     let maker = Maker::new(settings::config(Some(preset), None, None)?)?;
-    let content = maker.content(text, "text")?;
-    let print =
-        maker.make(py, content, |engine, text| engine.sketch(&text, &mut Scratch::default()).simhash)?;
-    let print = print.ok_or_else(|| {
+    let print = maker.sketch(text)?.simhash.ok_or_else(|| {
         setting(format!("preset `{preset}` makes no fingerprints: choose `wire`, `articles` or `web`"))
     })?;
     Ok(print.as_u64())
@@ -76,10 +73,8 @@ impl SimHasher {
     }
 
     /// The fingerprint of a text, or of tokens; 0 where there are no words.
-    fn sketch(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let content = self.maker.content(text, "text")?;
-        let made = |engine: &sameish::Engine, text| engine.sketch(&text, &mut Scratch::default()).simhash;
-        Ok(self.maker.make(py, content, made)?.unwrap_or_default().as_u64())
+    fn sketch(&self, text: &Bound<'_, PyAny>) -> PyResult<u64> {
+        Ok(self.maker.sketch(text)?.simhash.unwrap_or_default().as_u64())
     }
 
     /// The fingerprints of many texts, as an array of uint64; 0 for a null.
@@ -134,7 +129,7 @@ impl SimHasher {
     /// What a pickle has.
     #[staticmethod]
     fn _restore(config: &str) -> PyResult<SimHasher> {
-        Ok(SimHasher { maker: Maker::new(Config::from_toml(config).map_err(refused)?)? })
+        Ok(SimHasher { maker: Maker::restored(config)? })
     }
 }
 
@@ -198,10 +193,9 @@ impl MinHasher {
     }
 
     /// The signature of a text, or of tokens; None where there are too few words.
-    fn sketch(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Option<Signature>> {
-        let content = self.maker.content(text, "text")?;
-        let made = |engine: &sameish::Engine, text| engine.sketch(&text, &mut Scratch::default()).minhash;
-        Ok(self.maker.make(py, content, made)?.map(|inner| Signature { inner, scheme: self.scheme() }))
+    fn sketch(&self, text: &Bound<'_, PyAny>) -> PyResult<Option<Signature>> {
+        let signature = self.maker.sketch(text)?.minhash;
+        Ok(signature.map(|inner| Signature { inner, scheme: self.scheme() }))
     }
 
     /// The signatures of many texts, as an array of uint32 with a row for each. A text with too few words, or a null, has
@@ -263,7 +257,7 @@ impl MinHasher {
     /// What a pickle has.
     #[staticmethod]
     fn _restore(config: &str) -> PyResult<MinHasher> {
-        Ok(MinHasher { maker: Maker::new(Config::from_toml(config).map_err(refused)?)? })
+        Ok(MinHasher { maker: Maker::restored(config)? })
     }
 }
 

@@ -141,25 +141,22 @@ fn parquet<'py>(data: &Bound<'py, PyAny>, columns: &[String]) -> PyResult<Option
 /// Only the columns that are read, so that no other has to be made into Arrow's form.
 fn narrowed<'py>(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
     let has = |name: &str| data.hasattr(name).unwrap_or(false);
-    // A plan of Polars: only what is needed of it is made.
-    if is_plan(data) {
-        let there: Vec<String> = data.call_method0("collect_schema")?.call_method0("names")?.extract()?;
-        let names = columns.names();
-        return match names.iter().find(|name| !there.contains(name)) {
-            Some(missing) => Err(arrow::no_column(missing, &there)),
-            None => data.call_method1("select", (names,))?.call_method0("collect"),
-        };
-    }
-    if !has("columns") || !(has("__arrow_c_stream__") || has("__arrow_c_array__")) {
+    let plan = is_plan(data);
+    if !plan && (!has("columns") || !(has("__arrow_c_stream__") || has("__arrow_c_array__"))) {
         return Ok(data.clone());
     }
     let names = columns.names();
-    let there = data.getattr("column_names").or_else(|_| data.getattr("columns"))?;
+    let there = match plan {
+        true => data.call_method0("collect_schema")?.call_method0("names")?,
+        false => data.getattr("column_names").or_else(|_| data.getattr("columns"))?,
+    };
     let there = there.try_iter()?.map(|name| Ok(name?.str()?.to_string())).collect::<PyResult<Vec<_>>>()?;
     if let Some(missing) = names.iter().find(|name| !there.contains(name)) {
         return Err(arrow::no_column(missing, &there));
     }
     match has("select") {
+        // Of a plan of Polars only this is made.
+        true if plan => data.call_method1("select", (names,))?.call_method0("collect"),
         true => data.call_method1("select", (names,)),
         false => data.get_item(names),
     }

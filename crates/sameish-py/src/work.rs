@@ -22,7 +22,7 @@ const GLANCE_ITEMS: usize = 1 << 16;
 /// Fingerprints between two looks whether the answer is still wanted.
 pub(crate) const BLOCK: usize = 1 << 15;
 /// Fingerprints that are dealt with sooner than a thread starts.
-pub(crate) const FEW: usize = 1 << 10;
+const FEW: usize = 1 << 10;
 /// The same in bytes of text.
 pub(crate) const SHORT: usize = 1 << 14;
 /// Most threads that may be asked for.
@@ -89,6 +89,11 @@ pub(crate) struct Progress<'a, 'py> {
 impl<'a, 'py> Progress<'a, 'py> {
     pub(crate) fn new(callback: Option<&'a Bound<'py, PyAny>>, total: usize) -> Progress<'a, 'py> {
         Progress { callback, total, rounds: (0, 1), last: true, small: false }
+    }
+
+    /// Of so many fingerprints.
+    pub(crate) fn of_prints(callback: Option<&'a Bound<'py, PyAny>>, prints: usize) -> Progress<'a, 'py> {
+        Progress::new(callback, prints).small_if(prints <= FEW)
     }
 
     /// For work that nobody asks about.

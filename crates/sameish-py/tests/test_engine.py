@@ -460,6 +460,12 @@ def test_pickled_indexes_answer_alike():
         assert again.search(signature, 0.1) == bands.search(signature, 0.1) != []
     with pytest.raises(sameish.SchemeMismatch):
         again.insert(1, sameish.MinHasher(16, shingle="words:2").sketch("storm hits the coast"))
+    # What was tampered with may not ask for all memory, nor lose a document without a word.
+    rows, one = np.zeros((1, 16), np.uint32), np.zeros(1, np.uint32)
+    with pytest.raises(sameish.NumberError, match="number documents densely"):
+        sameish.BandIndex._restore(16, (8, 2), one + np.uint32(2**32 - 1), rows, None)
+    with pytest.raises(sameish.SettingError, match="must be as many"):
+        sameish.BandIndex._restore(16, (8, 2), np.zeros(2, np.uint32), rows, None)
 
 
 @given(st.binary(max_size=60))
