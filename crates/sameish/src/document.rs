@@ -149,11 +149,11 @@ pub enum Content {
 /// Content that somebody else holds: a text in a column of Arrow, say, is compared where it lies.
 ///
 /// ```
-/// use sameish::{Engine, Preset, Scratch};
+/// use sameish::{Analyzer, Preset, Scratch};
 ///
-/// let engine = Engine::new(Preset::Wire.config())?;
+/// let analyzer = Analyzer::new(Preset::Wire.config())?;
 /// let column = "Breaking news: Major earthquake hits city";
-/// assert_eq!(engine.sketch(column, &mut Scratch::default()).simhash.unwrap().to_hex(), "f10893b1083a30a2");
+/// assert_eq!(analyzer.sketch(column, &mut Scratch::default()).simhash.unwrap().to_hex(), "f10893b1083a30a2");
 /// # Ok::<(), sameish::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,21 +53,23 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-mod cluster;
+pub mod analyzer;
+pub mod cluster;
 pub mod config;
 mod document;
-mod engine;
+pub mod engine;
 mod error;
-mod features;
-mod index;
-mod matching;
+pub mod features;
+pub mod index;
+pub mod matching;
 mod preset;
 mod random;
 #[allow(unsafe_code)]
 pub mod simd;
-mod sketch;
-mod text;
+pub mod sketch;
+pub mod text;
 
+pub use analyzer::{Analyzer, Comparison, Prepared, Schemes, Scratch, Sketches, Status, TextFeatures};
 pub use cluster::{
     Article, ArticleGroup, Cluster, ClusterId, Contingency, MeasuredCluster, Mixed, OnlineClusters,
     PairCounts, Score, Stars, components, greedy, greedy_stars, measured_stars, stars,
@@ -78,12 +80,12 @@ pub use config::{
 };
 pub use document::{Content, ContentRef, DocId, Document, Timestamp};
 pub use engine::{
-    Among, Arrival, CANDIDATES_JUDGED, Comparison, Details, Digest, Effort, Engine, Group, Groups, Held,
-    Inserted, Loading, Match, MatchedPair, Nearest, Prepared, Schemes, Scratch, Search, SearchOptions,
-    Sketches, Spread, Status, Texts,
+    BulkLoad, CANDIDATES_JUDGED, Digest, Effort, Engine, External, FeaturesRef, Group, Groups, InMemory,
+    Inserted, Match, MatchedPair, Scope, Search, SearchOptions, SketchedDocument, Spread, Storage,
+    StoredDocument, TextSource,
 };
 pub use error::{Error, Result};
-pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequencies, fnv1a64, hash_token};
+pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, fnv1a64, hash_token};
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
     BandTags, BlockTables, Buckets, BucketsBuilder, Corpus, CurvePoint, DocNumber, HammingIndex, HammingView,

@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use sameish::{Content, Engine, Fingerprint, Preset, Scratch, Sdr, Signature, Status};
+use sameish::{Analyzer, Content, Fingerprint, Preset, Scratch, Sdr, Signature, Status};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -17,12 +17,12 @@ fn the_library_gives_the_sketches_of_the_vectors() {
     let texts = records("texts.jsonl");
     let mut scratch = Scratch::default();
     for preset in Preset::ALL {
-        let engine = Engine::new(preset.config()).unwrap();
+        let analyzer = Analyzer::new(preset.config()).unwrap();
         let expected = records(&format!("{preset}.jsonl"));
         assert_eq!(expected.len(), texts.len());
         for (text, expected) in texts.iter().zip(&expected) {
             let content = Content::Text(text["text"].as_str().unwrap().to_owned());
-            let sketches = engine.sketch(&content, &mut scratch);
+            let sketches = analyzer.sketch(&content, &mut scratch);
             let status = if sketches.status == Status::Ok { "ok" } else { "too_short" };
             let mut given = json!({ "id": text["id"], "status": status });
             let hex = |signature: &Signature| {

@@ -8,11 +8,11 @@ fn text(text: &str) -> Content {
 }
 
 fn sketch(config: Config, content: &Content) -> Sketches {
-    Engine::new(config).unwrap().sketch(content, &mut Scratch::default())
+    Analyzer::new(config).unwrap().sketch(content, &mut Scratch::default())
 }
 
 fn match_type(preset: Preset, a: &str, b: &str) -> String {
-    Engine::new(preset.config()).unwrap().compare(&text(a), &text(b), 3).match_type.to_string()
+    Analyzer::new(preset.config()).unwrap().compare(&text(a), &text(b), 3).match_type.to_string()
 }
 
 #[test]
@@ -70,15 +70,15 @@ fn near_fingerprints_alone_make_no_verified_match() {
 #[test]
 fn rarity_weighs_what_votes() {
     let mut config = Preset::Articles.config();
-    let plain = Engine::new(config.clone()).unwrap();
+    let plain = Analyzer::new(config.clone()).unwrap();
     let (mut frequencies, mut scratch) = (DocumentFrequencies::default(), Scratch::default());
     for n in 0..50 {
         plain.count_into(&text(&format!("the old bridge word{n}")), &mut frequencies, &mut scratch);
     }
     config.simhash.as_mut().unwrap().weighting = Weighting::InverseDocumentFrequency;
-    assert!(Engine::new(config.clone()).is_err());
-    assert!(Engine::with_frequencies(config.clone(), DocumentFrequencies::default()).is_err());
-    let weighted = Engine::with_frequencies(config, frequencies).unwrap();
+    assert!(Analyzer::new(config.clone()).is_err());
+    assert!(Analyzer::with_frequencies(config.clone(), DocumentFrequencies::default()).is_err());
+    let weighted = Analyzer::with_frequencies(config, frequencies).unwrap();
     assert_ne!(weighted.schemes().simhash, plain.schemes().simhash);
     assert_eq!(weighted.schemes().minhash, plain.schemes().minhash);
     // Words that stand everywhere weigh nothing, so the rare one alone decides.
@@ -88,14 +88,14 @@ fn rarity_weighs_what_votes() {
 
 #[test]
 fn given_tokens_may_be_anything() {
-    let engine = Engine::new(Preset::Copies.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
     for tokens in [
         vec![],
         vec![String::new(); 5],
         vec!["x".repeat(1 << 20); 3],
         vec![" ".into(), "\0".into(), "é".into()],
     ] {
-        let made = engine.sketch(&Content::Tokens(tokens.clone()), &mut Scratch::default());
+        let made = analyzer.sketch(&Content::Tokens(tokens.clone()), &mut Scratch::default());
         assert_eq!(made.words, tokens.len());
         assert_eq!(made.status == Status::Ok, tokens.len() >= 3);
     }

@@ -24,8 +24,8 @@ fn number(value: &Value) -> u64 {
 }
 
 fn simhash(preset: Preset, content: &Content) -> Fingerprint {
-    let engine = Engine::new(preset.config()).unwrap();
-    engine.sketch(content, &mut Scratch::default()).simhash.unwrap()
+    let analyzer = Analyzer::new(preset.config()).unwrap();
+    analyzer.sketch(content, &mut Scratch::default()).simhash.unwrap()
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn shingles_of_articles_are_the_seeds() {
         for (n, key) in [(1, "s1"), (2, "s2"), (3, "s3")] {
             let mut config = Preset::Articles.config();
             config.minhash.as_mut().unwrap().shingle = Shingle::Words(n);
-            let engine = Engine::new(config).unwrap();
-            let features = |content: &Content| engine.features(content, &mut Scratch::default());
+            let analyzer = Analyzer::new(config).unwrap();
+            let features = |content: &Content| analyzer.shingles(content, &mut Scratch::default());
             let expected: Vec<u64> = cases_or_none(&case[key])
                 .iter()
                 .flat_map(|shingle| features(&text(shingle)).as_slice().to_vec())
@@ -117,9 +117,9 @@ fn cases_or_none(value: &Value) -> &[Value] {
 
 #[test]
 fn jaccard_and_distance_of_pairs_are_the_seeds() {
-    let engine = Engine::new(Preset::Articles.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Articles.config()).unwrap();
     for case in cases(&golden("articles"), "pairs") {
-        let comparison = engine.compare(&text(&case["a"]), &text(&case["b"]), 3);
+        let comparison = analyzer.compare(&text(&case["a"]), &text(&case["b"]), 3);
         assert_eq!(comparison.similarity, case["jaccard_exact"].as_f64().unwrap(), "{case}");
         assert_eq!(u64::from(comparison.simhash_distance), case["hamming"].as_u64().unwrap(), "{case}");
     }
@@ -186,9 +186,9 @@ fn sketches_and_schemes_of_every_preset_never_change() {
     let digest = |bytes: &[u8]| format!("{:016x}", hash_token(TokenHash::Xxh3, bytes));
     let mut found = String::new();
     for preset in Preset::ALL {
-        let engine = Engine::new(preset.config()).unwrap();
+        let analyzer = Analyzer::new(preset.config()).unwrap();
         let (made, schemes) =
-            (engine.sketch(&Content::Text(SAMPLE.into()), &mut Scratch::default()), engine.schemes());
+            (analyzer.sketch(&Content::Text(SAMPLE.into()), &mut Scratch::default()), analyzer.schemes());
         if let (Some(print), Some(scheme)) = (made.simhash, schemes.simhash) {
             found += &format!("{preset} simhash {print} scheme {scheme}\n");
         }

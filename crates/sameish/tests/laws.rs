@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use sameish::*;
 
-fn engines() -> Vec<Engine> {
+fn engines() -> Vec<Analyzer> {
     let mut configs: Vec<Config> = Preset::ALL.map(Preset::config).into();
     let mut set = Preset::Web.config();
     set.simhash.as_mut().unwrap().weighting = Weighting::Uniform;
@@ -13,15 +13,15 @@ fn engines() -> Vec<Engine> {
     let mut letters = Preset::Copies.config();
     letters.minhash.as_mut().unwrap().shingle = Shingle::Letters;
     configs.extend([set, multiset, letters]);
-    configs.into_iter().map(|config| Engine::new(config).unwrap()).collect()
+    configs.into_iter().map(|config| Analyzer::new(config).unwrap()).collect()
 }
 
 fn text(text: &str) -> Content {
     Content::Text(text.to_owned())
 }
 
-fn sketch(engine: &Engine, content: &Content) -> Sketches {
-    engine.sketch(content, &mut Scratch::default())
+fn sketch(analyzer: &Analyzer, content: &Content) -> Sketches {
+    analyzer.sketch(content, &mut Scratch::default())
 }
 
 /// Prose of a few scripts, with punctuation and stray marks.
@@ -43,8 +43,8 @@ proptest! {
 
     #[test]
     fn comparing_is_symmetric(a in prose(), b in prose()) {
-        for engine in engines() {
-            let (x, y) = (engine.compare(&text(&a), &text(&b), 3), engine.compare(&text(&b), &text(&a), 3));
+        for analyzer in engines() {
+            let (x, y) = (analyzer.compare(&text(&a), &text(&b), 3), analyzer.compare(&text(&b), &text(&a), 3));
             prop_assert_eq!(x.similarity, y.similarity);
             prop_assert_eq!(x.containment, y.containment);
             prop_assert_eq!((x.containment_a, x.containment_b), (y.containment_b, y.containment_a));
@@ -58,8 +58,8 @@ proptest! {
     #[test]
     fn a_text_is_itself(a in prose()) {
         let has_words = !tokens(Tokenizer::Unicode, &a).is_empty();
-        for engine in engines() {
-            let x = engine.compare(&text(&a), &text(&a), 1);
+        for analyzer in engines() {
+            let x = analyzer.compare(&text(&a), &text(&a), 1);
             prop_assert_eq!(x.simhash_distance, 0);
             prop_assert_eq!(x.match_type == MatchType::Match(MatchKind::Exact), !normalize(&a).trim().is_empty());
             prop_assert_eq!(x.coverage_a, if has_words { 1.0 } else { 0.0 });
@@ -69,36 +69,36 @@ proptest! {
 
     #[test]
     fn scratch_leaves_no_trace(a in prose(), b in prose()) {
-        for engine in engines() {
+        for analyzer in engines() {
             let mut scratch = Scratch::default();
-            engine.sketch(&text(&b), &mut scratch);
-            prop_assert_eq!(engine.sketch(&text(&a), &mut scratch), sketch(&engine, &text(&a)));
+            analyzer.sketch(&text(&b), &mut scratch);
+            prop_assert_eq!(analyzer.sketch(&text(&a), &mut scratch), sketch(&analyzer, &text(&a)));
         }
     }
 
     #[test]
     fn tokens_given_are_tokens_found(a in prose()) {
-        for engine in engines() {
-            let words = tokens(engine.config().text.tokenizer, &a).into_iter().map(|token| token.text).collect();
-            prop_assert_eq!(sketch(&engine, &Content::Tokens(words)), sketch(&engine, &text(&a)));
+        for analyzer in engines() {
+            let words = tokens(analyzer.config().text.tokenizer, &a).into_iter().map(|token| token.text).collect();
+            prop_assert_eq!(sketch(&analyzer, &Content::Tokens(words)), sketch(&analyzer, &text(&a)));
         }
     }
 
     #[test]
     fn order_of_words_has_no_influence_on_words(mut words in prop::collection::vec("[a-z]{2,8}", 0..60)) {
         for preset in [Preset::Wire, Preset::Sdr] {
-            let engine = Engine::new(preset.config()).unwrap();
-            let before = sketch(&engine, &Content::Tokens(words.clone()));
+            let analyzer = Analyzer::new(preset.config()).unwrap();
+            let before = sketch(&analyzer, &Content::Tokens(words.clone()));
             words.sort();
-            prop_assert_eq!(sketch(&engine, &Content::Tokens(words.clone())), before);
+            prop_assert_eq!(sketch(&analyzer, &Content::Tokens(words.clone())), before);
         }
     }
 
     #[test]
     fn passages_are_equal_text(a in prose(), b in prose()) {
-        let engine = Engine::new(Preset::Copies.config()).unwrap();
+        let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
         let joined = format!("{a} the very same five words here {b}");
-        for passage in engine.compare(&text(&joined), &text(&b), 2).passages {
+        for passage in analyzer.compare(&text(&joined), &text(&b), 2).passages {
             let words = |text: &str| -> Vec<String> {
                 tokens(Tokenizer::Unicode, text).into_iter().map(|token| token.text).collect()
             };
@@ -110,9 +110,9 @@ proptest! {
 
     #[test]
     fn stored_sketches_come_back_under_their_scheme_only(a in prose()) {
-        let all: Vec<Schemes> = engines().iter().map(Engine::schemes).collect();
-        for engine in engines() {
-            let (made, schemes) = (sketch(&engine, &text(&a)), engine.schemes());
+        let all: Vec<Schemes> = engines().iter().map(Analyzer::schemes).collect();
+        for analyzer in engines() {
+            let (made, schemes) = (sketch(&analyzer, &text(&a)), analyzer.schemes());
             let stored = [
                 (made.simhash.map(Stored::Fingerprint), schemes.simhash),
                 (made.minhash.map(Stored::Signature), schemes.minhash),
@@ -132,8 +132,8 @@ proptest! {
     fn any_bytes_are_a_text(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let decoded = decode(&bytes);
         prop_assert_eq!(decoded.replaced == 0, std::str::from_utf8(&bytes).is_ok());
-        for engine in engines() {
-            sketch(&engine, &text(&decoded.text));
+        for analyzer in engines() {
+            sketch(&analyzer, &text(&decoded.text));
         }
     }
 }
@@ -146,11 +146,11 @@ fn every_simd_level_gives_the_same_sketches() {
     // Every position in a block, and lengths beyond a chunk.
     let texts: Vec<Content> =
         (0..130).map(|n| text(&prose.repeat(1 + n).chars().skip(n).collect::<String>())).collect();
-    for engine in engines() {
+    for analyzer in engines() {
         let made: Vec<Vec<Sketches>> = ["scalar", "avx2", "avx512"]
             .iter()
             .filter(|level| simd::force(level).is_ok())
-            .map(|_| texts.iter().map(|content| sketch(&engine, content)).collect())
+            .map(|_| texts.iter().map(|content| sketch(&analyzer, content)).collect())
             .collect();
         assert!(made.windows(2).all(|pair| pair[0] == pair[1]));
     }
@@ -160,12 +160,12 @@ fn every_simd_level_gives_the_same_sketches() {
 fn threads_do_not_show() {
     let texts: Vec<Content> =
         (0..64).map(|n| text(&format!("story number {n} about the old bridge ").repeat(n))).collect();
-    for engine in engines() {
-        let alone: Vec<Sketches> = texts.iter().map(|content| sketch(&engine, content)).collect();
+    for analyzer in engines() {
+        let alone: Vec<Sketches> = texts.iter().map(|content| sketch(&analyzer, content)).collect();
         let together: Vec<Sketches> = std::thread::scope(|scope| {
             let halves = texts.chunks(16).map(|texts| {
-                let engine = &engine;
-                scope.spawn(move || texts.iter().map(|content| sketch(engine, content)).collect::<Vec<_>>())
+                let analyzer = &analyzer;
+                scope.spawn(move || texts.iter().map(|content| sketch(analyzer, content)).collect::<Vec<_>>())
             });
             halves.collect::<Vec<_>>().into_iter().flat_map(|thread| thread.join().unwrap()).collect()
         });

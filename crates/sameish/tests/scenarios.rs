@@ -2,7 +2,9 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use sameish::{Content, DocId, Document, Engine, MatchKind, Preset, Scratch, SearchOptions, Status};
+use sameish::{
+    Analyzer, Content, DocId, Document, Engine, MatchKind, Preset, Scratch, SearchOptions, Status,
+};
 
 #[path = "../src/random.rs"]
 #[allow(dead_code)]
@@ -80,7 +82,10 @@ fn every_exact_duplicate_is_found_and_is_the_same_by_every_measure() {
         let copy = format!("  {}\n", articles.texts[id].to_uppercase().to_lowercase());
         let text = if copy.to_lowercase() == articles.texts[id] { copy } else { articles.texts[id].clone() };
         let found = articles.found(text, id).unwrap();
-        assert_eq!((found.kind, found.similarity, found.distance), (MatchKind::Exact, 1.0, Some(0)));
+        assert_eq!(
+            (found.verdict.kind, found.verdict.similarity, found.verdict.distance),
+            (MatchKind::Exact, 1.0, Some(0))
+        );
     }
 }
 
@@ -107,7 +112,7 @@ fn strangers_have_less_than_a_tenth_in_common_and_are_not_called_alike() {
             articles.engine.search(&content, SearchOptions::default(), &mut articles.scratch).unwrap();
         assert!(found.matches.is_empty());
         let other = Content::Text(articles.texts[i % articles.texts.len()].clone());
-        let comparison = articles.engine.compare(&content, &other, 8);
+        let comparison = articles.engine.analyzer().compare(&content, &other, 8);
         assert!(comparison.similarity < 0.1);
         pairs += 1;
     }
@@ -122,7 +127,7 @@ fn what_is_found_among_real_texts_is_what_comparing_all_finds() {
     let mut features = Vec::new();
     for (id, text) in (0u64..).zip(&texts) {
         let document = Document::new(id, text);
-        features.push(engine.features(&document.content, &mut scratch));
+        features.push(engine.analyzer().shingles(&document.content, &mut scratch));
         engine.insert(&document, &mut scratch).unwrap();
     }
     let (mut truth, mut found, mut wrong, mut strangers) = (0, 0, 0, 0);
@@ -131,7 +136,8 @@ fn what_is_found_among_real_texts_is_what_comparing_all_finds() {
         let matches = engine.search_id(&(a as u64).into(), options).unwrap().unwrap().matches;
         for b in (0..texts.len()).filter(|&b| b != a) {
             let similar = features[a].jaccard(&features[b]) >= 0.5;
-            let told = matches.iter().any(|found| found.id == DocId::Number(b as u64) && found.verified);
+            let told =
+                matches.iter().any(|found| found.id == DocId::Number(b as u64) && found.verdict.verified);
             truth += usize::from(similar);
             found += usize::from(similar && told);
             wrong += usize::from(!similar && told);
@@ -144,8 +150,8 @@ fn what_is_found_among_real_texts_is_what_comparing_all_finds() {
 
 #[test]
 fn headlines_of_exactly_five_words_have_a_signature_of_100_rows_and_shorter_ones_none() {
-    let engine = Engine::new(Preset::Headlines.config()).unwrap();
-    let sketch = |text: &str| engine.sketch(&Content::Text(text.into()), &mut Scratch::default());
+    let analyzer = Analyzer::new(Preset::Headlines.config()).unwrap();
+    let sketch = |text: &str| analyzer.sketch(&Content::Text(text.into()), &mut Scratch::default());
     let five = sketch("SpaceX acquires xAI for $2 billion");
     assert_eq!((five.status, five.words, five.minhash.unwrap().rows().len()), (Status::Ok, 5, 100));
     let four = sketch("SpaceX acquires xAI for $2");

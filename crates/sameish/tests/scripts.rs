@@ -84,13 +84,13 @@ fn edited(words: &[String], vocabulary: &[String], random: &mut SplitMix64) -> V
 
 #[test]
 fn an_edit_costs_about_the_same_in_every_script() {
-    let engine = Engine::new(Preset::Copies.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
     let mut random = SplitMix64(3);
     for language in languages() {
         let vocabulary = language.vocabulary(&mut random);
         let text = |words: &[String]| Content::Text(words.join(language.gap));
         let mut scratch = Scratch::default();
-        let mut features = |words: &[String]| engine.features(&text(words), &mut scratch);
+        let mut features = |words: &[String]| analyzer.shingles(&text(words), &mut scratch);
         let (mut copies, mut strangers) = (0.0, 0.0f64);
         for _ in 0..40 {
             let original = article(&vocabulary, &mut random);

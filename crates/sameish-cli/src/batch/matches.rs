@@ -72,7 +72,7 @@ impl<'a> Matcher<'a> {
         let unread = Loaded::default();
         let side = self.desk.known.side(doc, Some(&unread));
         let facts = || (unread.facts(), unread.facts());
-        Ok(self.judge.judge(&side, &side).map(|verdict| verdict.with_facts(None, facts)))
+        Ok(self.judge.judge(&side, &side).map(|verdict| verdict.with_facts(facts)))
     }
 
     /// Whether a match may bring two documents into one group.

@@ -12,7 +12,7 @@ mod weight;
 
 pub use exact::TextKey;
 pub(crate) use facts::Fact;
-pub use facts::{Facts, WordFrequencies};
+pub use facts::Facts;
 pub use hash::{fnv1a64, hash_token};
 pub(crate) use hash::{hash_occurrence, hash_shingle};
 pub use set::FeatureSet;
