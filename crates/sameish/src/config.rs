@@ -59,13 +59,13 @@ pub struct TextConfig {
     /// Minimum number of words, without stop words. A document with fewer words has status `too_short` and gets no
     /// signature. In preset `copies`: 3.
     pub min_words: u32,
-    /// Whether interfaces that accept bytes replace invalid UTF-8 by U+FFFD. If `false`, they reject the document.
-    /// Default: `false`.
+    /// Whether invalid UTF-8 in documents that are passed as bytes is replaced by U+FFFD. If `false`, such a document is
+    /// rejected. The command line uses its option `--lossy` instead. Default: `false`.
     #[serde(default)]
     pub lossy: bool,
 }
 
-/// Rules for splitting a text into words.
+/// Rules for splitting a text into words. In TOML: `"unicode"`, `"ascii-words"` or `"whitespace"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tokenizer {
@@ -94,7 +94,7 @@ pub enum Shingle {
     Windows(u32),
 }
 
-/// How repeated features of a text are counted.
+/// How repeated features of a text are counted. In TOML: `"set"` or `"multiset"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counting {
@@ -104,7 +104,7 @@ pub enum Counting {
     Multiset,
 }
 
-/// The 64-bit hash function of tokens.
+/// The 64-bit hash function of tokens. In TOML: `"fnv1a"` or `"xxh3"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenHash {
@@ -115,7 +115,8 @@ pub enum TokenHash {
     Xxh3,
 }
 
-/// The weight of a feature in a SimHash fingerprint.
+/// The weight of a feature in a SimHash fingerprint. In TOML: `"uniform"`, `"frequency"` or
+/// `"inverse-document-frequency"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weighting {
@@ -192,11 +193,11 @@ pub struct SdrConfig {
     /// Tokens that are ignored. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excludes: Vec<String>,
-    /// Number of occurrences of a token that are ignored before it is encoded. Default: 0.
+    /// Number of initial occurrences of each token that are ignored. Default: 0.
     #[serde(default)]
     pub frequency_floor: u32,
-    /// Number of the first occurrence of a token that is ignored, together with all later ones; must be greater than
-    /// `frequency_floor`. 0 means no limit. Default: 0.
+    /// Occurrences of a token from this number on, counted from 1, are ignored; greater than `frequency_floor`. 0 means no
+    /// limit. Default: 0.
     #[serde(default)]
     pub frequency_ceiling: u32,
 }
@@ -225,7 +226,7 @@ pub struct MatchingConfig {
 }
 
 /// How templates are clustered: documents with the same wording but different names or numbers, such as the reports of two
-/// companies or the exchange rates of two days.
+/// companies or the exchange rates of two days. In TOML: `"keep"` or `"merge"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Templates {
@@ -236,7 +237,7 @@ pub enum Templates {
     Merge,
 }
 
-/// How matches are clustered.
+/// How matches are clustered. In TOML: `"greedy"`, `"components"`, `"cohesive"` or `"online"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Linkage {
@@ -258,7 +259,8 @@ pub enum Linkage {
 pub struct Blocks {
     /// Number of blocks, 1 to 64.
     pub total: u32,
-    /// Number of blocks in which two candidates may differ: less than `total` and at least the radius.
+    /// Number of blocks in which two candidates may differ: less than `total` and at least the radius. The index has one
+    /// table per choice of `differing` blocks, at most 1024.
     pub differing: u32,
 }
 

@@ -60,9 +60,9 @@ impl Timestamp {
     /// | RFC 2822 (the day of the week is not checked) | `Mon, 01 Jan 2024 12:00:00 GMT` |
     /// | Unix time in seconds (10 digits) or milliseconds (13 digits) | `1704110400`, `1704110400000` |
     ///
-    /// Unix times of other lengths are rejected, because 8 digits are a date. If a time has both an offset and the name of
-    /// a time zone, the offset is used. A time zone name without an offset is rejected, because its meaning depends on the
-    /// version of the time zone database.
+    /// Digits of other lengths are not accepted as Unix time, because 8 digits are a date. If a time has both an offset and
+    /// the name of a time zone, the offset is used. A time zone name without an offset is rejected, because its meaning
+    /// depends on the version of the time zone database.
     ///
     /// ```
     /// use sameish::Timestamp;
@@ -192,7 +192,7 @@ pub struct Document {
     pub title: Option<String>,
     /// Origin of the document, often a host name.
     pub source: Option<String>,
-    /// Publication date in one of the formats of [`Timestamp::parse`].
+    /// Publication date as given by the caller. [`Timestamp::parse`] lists the formats.
     pub published_at: Option<String>,
     /// Web address of the document. It is never fetched.
     pub url: Option<String>,

@@ -93,7 +93,7 @@ pub enum Error {
     /// Bytes are not a stored sketch, or they are damaged.
     #[error("invalid stored sketch: {reason} at byte {offset}")]
     Corrupt {
-        /// What is wrong.
+        /// Description of the problem.
         reason: &'static str,
         /// Offset at which the problem was detected.
         offset: usize,
@@ -101,7 +101,7 @@ pub enum Error {
     /// Bytes are not a stored index, or they are damaged.
     #[error("invalid stored index: {reason} at byte {offset}")]
     CorruptIndex {
-        /// What is wrong.
+        /// Description of the problem.
         reason: &'static str,
         /// Offset at which the problem was detected.
         offset: usize,
@@ -109,7 +109,7 @@ pub enum Error {
     /// Bytes are not a stored engine, or they are damaged.
     #[error("invalid stored engine: {reason} at byte {offset}")]
     CorruptEngine {
-        /// What is wrong.
+        /// Description of the problem.
         reason: &'static str,
         /// Offset at which the problem was detected.
         offset: usize,
@@ -159,7 +159,7 @@ pub enum Error {
     InDocument {
         /// Id of the document.
         id: String,
-        /// What is wrong with it.
+        /// The error of the document.
         source: Box<Error>,
     },
 }

@@ -22,7 +22,7 @@ pub enum Preset {
     /// News agency articles: compatible with FNV-1a SimHash news groupers. Greedy clusters with the newest article as
     /// center.
     Wire,
-    /// Full articles: ranked matches from SimHash and MinHash, verified on 3-word shingles.
+    /// Full articles: ranked, verified matches from SimHash and MinHash.
     Articles,
     /// Sparse codes as input for machine learning, compatible with the sparse document encoder (SHAKE256).
     Sdr,

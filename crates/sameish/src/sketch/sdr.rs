@@ -1,9 +1,9 @@
 //! Sparse distributed representations (SDRs): sparse binary codes as input for machine learning.
 //!
 //! Each token votes on every bit of the code with its SHAKE256 hash, and the bits with the most votes are set. Texts with
-//! common tokens have overlapping codes. Codes are stored and used for training, so the encoder reproduces those of the
-//! sparse document encoder that the preset `sdr` implements bit for bit, including its irregularities: empty tokens (see
-//! [`SdrEncoder::encode`]), the last bit of a hash (`hash_bits`), and codes with too few distinct sums (`Votes::top`).
+//! common tokens have overlapping codes. Users store codes and train models on them, so this encoder reproduces the codes of
+//! the original sparse document encoder exactly, including its irregularities: empty tokens (see [`SdrEncoder::encode`]),
+//! the last bit of a hash (`hash_bits`), and codes with too few distinct sums (`Votes::top`).
 
 use super::Votes;
 use crate::config::{SdrConfig, Tokenizer};

@@ -1,7 +1,7 @@
 //! The fast tokenizer: how are tokens found with SIMD bit masks?
 //!
 //! Most text is ASCII, or ASCII with a few other characters. A chunk of 4 KiB is therefore classified 64 bytes at a time
-//! (see [`simd`](crate::simd)) into letters, digits, characters that may join two of them, and bytes that need the slow
+//! (see [`simd`]) into letters, digits, characters that may join two of them, and bytes that need the slow
 //! path. The word rules are then a few operations on 64-bit masks, and each run of ones is a word. The words of a run with
 //! non-ASCII bytes come from the slow path ([`normalize`](super::normalize) and [`words`](super::words)) and are merged
 //! with the others in order.
