@@ -189,7 +189,7 @@ mod tests {
         let twice =
             [article("a", 1, "2024-01-01"), article("b", 2, "2024-01-01"), article("a", 3, "2024-01-01")];
         let message = greedy(&twice, 3).unwrap_err().to_string();
-        assert_eq!(message, "id `a` occurs at positions 0 and 2: give each document an id of its own");
+        assert_eq!(message, "duplicate id `a` at positions 0 and 2: make ids unique");
         let message = greedy(&[article("a", 1, "soon")], 3).unwrap_err().to_string();
         assert!(
             message.starts_with("document `a`: `published_at` is \"soon\": must be a date such as"),
