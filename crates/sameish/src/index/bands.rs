@@ -10,7 +10,7 @@
 //! only a hint: a candidate is one whose rows really are equal, so the key and its accidents never show.
 
 use super::DocNumber;
-use super::slots::{DOC, Table, slot};
+use super::slots::{DOC, TagTable, slot};
 use crate::config::Bands;
 use crate::error::{Error, Result};
 use crate::features::hash::fold;
@@ -44,7 +44,7 @@ pub struct BandIndex {
     bands: Bands,
     rows: usize,
     key: u64,
-    tables: Vec<Table>,
+    tables: Vec<TagTable>,
     /// Rows of all signatures, by document number; those of absent documents are all zero.
     signatures: Vec<u32>,
     present: Vec<bool>,
@@ -109,7 +109,7 @@ impl BandIndex {
             bands,
             rows: rows as usize,
             key: RandomState::new().build_hasher().finish(),
-            tables: vec![Table::default(); bands.count as usize],
+            tables: vec![TagTable::default(); bands.count as usize],
             signatures: Vec::new(),
             present: Vec::new(),
             len: 0,
@@ -133,7 +133,7 @@ impl BandIndex {
 
     /// Bytes that the tables take, above the signatures themselves.
     pub fn table_bytes(&self) -> usize {
-        self.tables.iter().map(Table::bytes).sum::<usize>() + self.present.capacity()
+        self.tables.iter().map(TagTable::bytes).sum::<usize>() + self.present.capacity()
     }
 
     /// How many entries were not stored because their bucket was full.

@@ -39,7 +39,7 @@ fn entry_in(slot: u64) -> Entry {
 
 /// Slots in ascending order with gaps between them, each at or behind the place its tag belongs to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TagTable {
     slots: Vec<u64>,
     /// The part of the slots that tags are spread over; what is behind takes the overflow of the last ones.
     spread: usize,
@@ -48,7 +48,7 @@ pub(super) struct Table {
     pub(super) capped: u64,
 }
 
-impl Table {
+impl TagTable {
     fn home(&self, tag: u32) -> usize {
         ((u64::from(tag) * self.spread as u64) >> 32) as usize
     }
