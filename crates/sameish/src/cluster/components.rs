@@ -1,7 +1,7 @@
 //! Connected components of the match graph.
 
 use super::Cluster;
-use super::positions::Positions;
+use super::places::Places;
 use crate::index::DocNumber;
 
 /// Returns the connected components of the match graph, in the order of their first documents, which are their centers.
@@ -25,7 +25,7 @@ pub fn components(
     order: &[DocNumber],
     matches: impl IntoIterator<Item = (DocNumber, DocNumber)>,
 ) -> Vec<Cluster> {
-    let positions = Positions::new(order);
+    let positions = Places::new(order);
     let mut forest = Forest::new(order.len());
     for (a, b) in matches {
         if let (Some(a), Some(b)) = (positions.get(a), positions.get(b)) {

@@ -19,7 +19,7 @@ mod agreement;
 mod components;
 mod greedy;
 mod online;
-mod positions;
+mod places;
 mod star;
 
 pub use agreement::{Contingency, Mixed, PairCounts, Score};

@@ -4,7 +4,7 @@
 //! organization*, 2004), with two differences: documents become centers in a given order instead of by descending degree,
 //! and a document belongs to one star only.
 
-use super::positions::Positions;
+use super::places::Places;
 use super::{Cluster, MeasuredCluster};
 use crate::index::{DocNumber, Hit};
 
@@ -79,7 +79,7 @@ fn build_stars(
     mut near: impl FnMut(DocNumber, &mut Vec<Hit>),
     mut sink: impl FnMut(Cluster, u64),
 ) -> usize {
-    let positions = Positions::new(order);
+    let positions = Places::new(order);
     let mut assigned = vec![false; order.len()];
     let mut cut = 0;
     let mut hits = Vec::new();
