@@ -318,7 +318,8 @@ mod tests {
         fn agrees_with_brute_force(documents in prop::collection::vec((0u32..5, 0u32..5), 0..40)) {
             let table = Contingency::new(documents.clone());
             let mut counts = PairCounts::default();
-            let (mut wrong, mut missed) = (HashMap::new(), HashMap::new());
+            let mut wrong = HashMap::new();
+            let mut missed = HashMap::new();
             for (i, x) in documents.iter().enumerate() {
                 for y in &documents[..i] {
                     match (x.0 == y.0, x.1 == y.1) {
@@ -335,7 +336,8 @@ mod tests {
             prop_assert_eq!(listed(table.worst_splits(9)), missed);
 
             let same = |x: &(u32, u32), y: &&(u32, u32)| (x.0 == y.0, x.1 == y.1);
-            let (mut precision, mut recall) = (0.0, 0.0);
+            let mut precision = 0.0;
+            let mut recall = 0.0;
             for x in &documents {
                 let both = documents.iter().filter(|y| same(x, y) == (true, true)).count() as f64;
                 precision += both / documents.iter().filter(|y| y.0 == x.0).count() as f64;

@@ -560,7 +560,8 @@ mod tests {
         let mut index = BandIndex::new(4, Bands { count: 2, rows: 2 }).unwrap();
         index.insert_all((0..1_000_000).map(|doc| (DocNumber(doc), &same))).unwrap();
         assert_eq!(index.capped(), 2 * (1_000_000 - BUCKET_STORED as u64));
-        let (stored, joined) = (BUCKET_STORED as u64, BUCKET_JOINED as u64);
+        let stored = BUCKET_STORED as u64;
+        let joined = BUCKET_JOINED as u64;
         let mut pairs = 0;
         let join = index.pairs(0.5, |_| pairs += 1);
         assert_eq!(join.candidates, joined * stored - joined * (joined + 1) / 2);

@@ -2,7 +2,7 @@
 //!
 //! If all documents are known before the first query, the hash tables of [`BandIndex`](super::BandIndex) are unnecessary.
 //! Each band becomes a column of (tag, document) entries that is sorted once, and only runs of equal tags are kept. No
-//! signature stays in memory, and a document that shares no band takes no space in the buckets.
+//! signature stays in memory, and a document that shares no band has no entries.
 
 use super::DocNumber;
 use crate::config::Bands;

@@ -34,7 +34,7 @@ pub(super) const EXPECTED: usize = 1_000_000;
 /// fraction of these codes as for random codes of that many bits. If that is most of them, because the radius is large or
 /// the varying bits are few, it compares all of them.
 ///
-/// An insert or removal changes one bucket per table, and splits or nests at most one of them.
+/// An insert or removal changes one bucket per table; an insert can also split or nest a bucket of each table.
 ///
 /// # Examples
 /// ```
@@ -230,9 +230,9 @@ impl HammingIndex {
 
     /// Calls `sink` with each pair of documents within the radius, once, in no particular order.
     ///
-    /// Compares codes only with codes in the same buckets, so the time is far from quadratic unless the output is: documents
-    /// with equal fingerprints are all pairs of each other. A part of a partitioned index reports no pairs across parts; to
-    /// find those, query all parts with [`find_all_bulk`](Self::find_all_bulk).
+    /// Compares each code only with the codes that a query for it would examine, so the time is far from quadratic unless the
+    /// output is: any two documents with equal fingerprints are a pair. A part of a partitioned index reports no pairs across
+    /// parts; to find those, query all parts with [`find_all_bulk`](Self::find_all_bulk).
     pub fn pairs(&self, mut sink: impl FnMut(Pair)) {
         for set in self.documents.sets() {
             for (i, &a) in set.iter().enumerate() {

@@ -23,8 +23,8 @@ const STRIDE: usize = 64;
 ///
 /// # Cost
 /// Takes 2 bytes per set bit and about 30 bytes per document for its number and position: about 110 bytes per document for
-/// codes with 40 of 2048 bits. A removed document keeps its position until half of the positions of its block are unused;
-/// then the block is compacted.
+/// codes with 40 of 2048 bits. A removed document keeps its position until more than 8,192 positions of its block are
+/// unused; then the block is compacted.
 ///
 /// ```
 /// use sameish::{DocNumber, OverlapIndex, Sdr};
@@ -197,7 +197,8 @@ impl OverlapIndex {
 
     fn check(&self, code: &Sdr) -> Result<()> {
         if code.size() != self.size {
-            let (expected, found) = (self.size as usize, code.size() as usize);
+            let expected = self.size as usize;
+            let found = code.size() as usize;
             return Err(Error::SizeMismatch { what: "code size", expected, found });
         }
         Ok(())

@@ -76,22 +76,24 @@ pub(super) fn choose(radius: u32, n: usize) -> Vec<TableSpec> {
 /// a scan is cheaper.
 ///
 /// Omitting bits from the keys stays exact: codes within the radius on all bits are within the radius on any subset. The
-/// plan assumes 2,048 times as many codes as the bucket has now, because an oversized bucket is likely to keep growing.
+/// plan assumes 2,048 times as many codes as the bucket has now, up to the number of possible codes, because an oversized
+/// bucket is likely to keep growing.
 pub(super) fn choose_nested(radius: u32, varying: u64, n: usize) -> Option<Vec<TableSpec>> {
     cheapest(varying, radius, (2048 * n).min(1 << varying.count_ones().min(40)))
 }
 
+/// Returns the cheapest division of the bits into equal blocks, or `None` if a scan is cheaper.
 fn cheapest(bits: u64, radius: u32, n: usize) -> Option<Vec<TableSpec>> {
-    let most = MAX_TABLES.min(radius + 1).min(bits.count_ones());
-    let plans = (1..=most).map(|blocks| equal_blocks(bits, radius, blocks));
+    let max_blocks = MAX_TABLES.min(radius + 1).min(bits.count_ones());
+    let plans = (1..=max_blocks).map(|blocks| equal_blocks(bits, radius, blocks));
     let best = plans.min_by(|a, b| cost(a, n).total_cmp(&cost(b, n)))?;
     (cost(&best, n) < scan_cost(n)).then_some(best)
 }
 
 /// Reduces a plan to a smaller radius: first reduces the flips, starting with the table that has most, then drops tables,
-/// as long as the sum of `flips + 1` exceeds the radius. Tables with overlapping keys, such as those of explicit blocks,
-/// are all needed and stay unchanged.
-pub(super) fn within(plan: &[TableSpec], radius: u32) -> Vec<TableSpec> {
+/// until the sum of `flips + 1` is the radius plus one. Tables with overlapping keys, such as those of explicit blocks, are
+/// all needed and stay unchanged.
+pub(super) fn for_radius(plan: &[TableSpec], radius: u32) -> Vec<TableSpec> {
     let mut plan = plan.to_vec();
     let bits: u32 = plan.iter().map(|spec| spec.mask.count_ones()).sum();
     if bits > plan.iter().fold(0, |all, spec| all | spec.mask).count_ones() {
@@ -128,8 +130,9 @@ fn table_cost(spec: &TableSpec, n: usize) -> f64 {
     probes * (PROBE + bucket * CODE)
 }
 
-/// Returns `true` if a table whose buckets are addressed by `bits` bits probes no more buckets than a plan of this module
-/// could. Protects readers of stored indexes from huge probe lists.
+/// Returns `true` if a table whose buckets are addressed by `bits` bits probes a plausible number of buckets: at most four
+/// times the limit of a plan, because a table can grow beyond its plan. Protects readers of stored indexes from huge probe
+/// lists.
 pub(super) fn is_feasible(spec: &TableSpec, bits: u32) -> bool {
     spec.flips <= 64 && (spec.key == Key::Hashed || ball(bits, spec.flips) <= 4.0 * MAX_PROBES)
 }
@@ -199,14 +202,14 @@ mod tests {
         for (radius, n) in [(5, 1_000_000), (8, 1_000_000), (3, 1000), (12, 100_000_000)] {
             let plan = choose(radius, n);
             for smaller in 0..=radius {
-                let rest = within(&plan, smaller);
+                let rest = for_radius(&plan, smaller);
                 assert_eq!(rest.iter().map(|spec| spec.flips + 1).sum::<u32>(), smaller + 1);
                 assert!(rest.iter().zip(&plan).all(|(rest, spec)| {
                     (rest.key, rest.mask) == (spec.key, spec.mask) && rest.flips <= spec.flips
                 }));
             }
         }
-        assert!(within(&choose(5, 1_000_000), 3).iter().all(|spec| spec.flips == 0));
+        assert!(for_radius(&choose(5, 1_000_000), 3).iter().all(|spec| spec.flips == 0));
     }
 
     #[test]

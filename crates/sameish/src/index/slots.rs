@@ -2,9 +2,9 @@
 //!
 //! A slot has 8 bytes: the tag, which is 32 bits of the band's hash, and a document number. The home position of a slot is
 //! proportional to its tag, so the table is a sorted array with gaps (ordered linear probing with a monotone hash function;
-//! Amble and Knuth, *Ordered hash tables*, 1974). A lookup scans from the home position of the tag to the first larger tag, growing is one pass over the
-//! array, and adding many documents is a merge. The table is at most 85 % full and grows by a quarter, so a document takes
-//! 9.4 to 11.8 bytes.
+//! Amble and Knuth, *Ordered hash tables*, 1974). A lookup scans from the home position of the tag to the first larger tag,
+//! growing is one pass over the array, and adding many documents is a merge. The table is at most 85 % full and grows by a
+//! quarter, so a document takes 9.4 to 11.8 bytes.
 
 /// Maximum number of documents stored per bucket. Documents beyond it are counted, but cannot be found by that band.
 pub const BUCKET_STORED: usize = 10_000;

@@ -187,7 +187,8 @@ impl<'t> Sorter<'t> {
             if self.text[p + k] != self.text[q + k] {
                 return false;
             }
-            let (p_ends, q_ends) = (self.is_lms(p + k), self.is_lms(q + k));
+            let p_ends = self.is_lms(p + k);
+            let q_ends = self.is_lms(q + k);
             if k > 0 && (p_ends || q_ends) {
                 return p_ends && q_ends;
             }

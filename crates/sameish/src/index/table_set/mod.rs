@@ -167,7 +167,7 @@ impl TableSet<Pages> {
 impl QueryPlan {
     /// Returns the plan for a smaller radius, with fewer flips or tables.
     fn for_radius(&self, radius: u32) -> QueryPlan {
-        QueryPlan { radius, specs: plan::within(&self.specs, radius) }
+        QueryPlan { radius, specs: plan::for_radius(&self.specs, radius) }
     }
 
     /// Returns `true` if queries probe keys other than their own.
