@@ -1,4 +1,4 @@
-//! Groups of articles around the newest (seed 000).
+//! Greedy star clustering of articles by Hamming distance, newest first (preset `wire`).
 
 use super::{MeasuredCluster, measured_stars};
 use crate::document::{DocId, Timestamp};
@@ -8,39 +8,40 @@ use crate::sketch::Fingerprint;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// What grouping has to know of an article.
+/// The data of an article that [`greedy`] needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Article {
-    /// Its id, which no other article has.
+    /// The id of the article. Must be unique.
     pub id: DocId,
-    /// Its fingerprint. Zero is a value like any other here: whoever has texts leaves out those without words.
+    /// The fingerprint of the article. Zero has no special meaning here; callers that have texts should omit articles without
+    /// words.
     pub fingerprint: Fingerprint,
-    /// When it came out, in any form that [`Timestamp::parse`] reads.
+    /// The date of publication, in any format that [`Timestamp::parse`] accepts.
     pub published_at: String,
 }
 
-/// Articles that belong together.
+/// A cluster of articles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArticleGroup {
-    /// `cluster-1`, `cluster-2` and so on, in order of the centers.
+    /// `cluster-1`, `cluster-2` and so on, in the order of the centers.
     pub id: String,
     /// The newest article.
     pub center: DocId,
-    /// All articles, the newest first, so the center comes first.
+    /// All articles of the group, newest first. The center is the first.
     pub members: Vec<DocId>,
-    /// How many bits the others differ from the center on average; 0 if there are none.
+    /// Mean Hamming distance in bits between the center and the other members; 0 if there are none.
     pub average_distance: f64,
 }
 
-/// Groups articles: the newest that has no group yet is a center, and takes all others without a group whose
-/// fingerprints differ from its own in at most `radius` bits.
+/// Groups articles by Hamming distance: the newest unassigned article becomes a center and takes all unassigned articles
+/// whose fingerprints differ from its own in at most `radius` bits.
 ///
-/// Of articles of the same time the one that was given first counts as newer. Every article is in one group. Bad
-/// dates and repeated ids are refused.
+/// Of articles with equal dates, the one that is first in the input counts as newer. Every article is in exactly one group.
+/// Returns an error if a date is invalid, if an id occurs twice, or if the radius exceeds 64.
 ///
 /// # Cost
-/// Seed 000 compares all with all. Here a [`HammingIndex`] answers for each center, and what was taken leaves it, so every
-/// article is found once, even if all are near each other.
+/// Uses a [`HammingIndex`] instead of comparing all articles with each other. Members are removed from the index, so every
+/// article is found once, even if all articles are within the radius of each other.
 ///
 /// ```
 /// use sameish::{Article, Fingerprint, greedy};
@@ -71,31 +72,31 @@ pub fn greedy(articles: &[Article], radius: u32) -> Result<Vec<ArticleGroup>> {
     Ok(greedy_stars(&fingerprints, radius)?.into_iter().enumerate().map(group).collect())
 }
 
-/// As [`greedy`], for fingerprints that are in order already, the newest first. The numbers of the documents are their
-/// positions.
+/// Like [`greedy`], for fingerprints that are already sorted, newest first. Document numbers are positions in the slice.
 pub fn greedy_stars(newest_first: &[Fingerprint], radius: u32) -> Result<Vec<MeasuredCluster>> {
     greedy_stars_while(newest_first, radius, |_| true)
 }
 
-/// As [`greedy_stars`], as long as `wanted`, which is asked before each center and told how many came before. Where it was
-/// not to the end, documents stand alone that do not.
+/// Like [`greedy_stars`], with cancellation: calls `keep_going` before each center with the number of centers so far. After
+/// it returns `false`, every remaining unassigned document becomes a cluster of its own.
 pub(crate) fn greedy_stars_while(
     newest_first: &[Fingerprint],
     radius: u32,
-    mut wanted: impl FnMut(u64) -> bool,
+    mut keep_going: impl FnMut(u64) -> bool,
 ) -> Result<Vec<MeasuredCluster>> {
     let mut index = HammingIndex::with_capacity(radius, newest_first.len())?;
     let order: Vec<DocNumber> = (0u32..).map(DocNumber).take(newest_first.len()).collect();
     let entries: Vec<_> = newest_first.iter().copied().zip(order.iter().copied()).collect();
     index.insert_all(&entries);
-    let mut asked = 0;
+    let mut centers = 0;
     let clusters = measured_stars(&order, |center, hits| {
-        if !wanted(asked) {
+        if !keep_going(centers) {
             return;
         }
-        asked += 1;
+        centers += 1;
         index.find_all(newest_first[center.0 as usize], hits);
-        // The center's own fingerprint may stay: whatever is near it is taken now, so no later center meets it.
+        // Documents with the center's own fingerprint can stay in the index: all documents within the radius of it are
+        // assigned now, so no later center finds them.
         for hit in hits.iter().filter(|hit| hit.distance > 0) {
             index.remove(newest_first[hit.doc.0 as usize], hit.doc);
         }
@@ -107,7 +108,7 @@ fn check_ids(articles: &[Article]) -> Result<()> {
     let mut seen = HashMap::with_capacity(articles.len());
     for (second, article) in articles.iter().enumerate() {
         match seen.entry(&article.id) {
-            Entry::Vacant(free) => _ = free.insert(second),
+            Entry::Vacant(entry) => _ = entry.insert(second),
             Entry::Occupied(first) => {
                 return Err(Error::RepeatedId { id: article.id.to_string(), first: *first.get(), second });
             }
@@ -116,7 +117,7 @@ fn check_ids(articles: &[Article]) -> Result<()> {
     Ok(())
 }
 
-/// Positions of the articles, the newest first, those of one time as they came.
+/// Returns the positions of the articles, newest first; articles with equal dates in input order.
 fn newest_first(articles: &[Article]) -> Result<Vec<u32>> {
     let date = |article: &Article| {
         let in_document = |source| Error::InDocument { id: article.id.to_string(), source: Box::new(source) };
@@ -137,8 +138,8 @@ mod tests {
         Article { id: id.into(), fingerprint: Fingerprint::from_u64(code), published_at: date.into() }
     }
 
-    /// The rule of the seed, comparing all with all.
-    fn plain(articles: &[Article], radius: u32) -> Vec<ArticleGroup> {
+    /// Reference implementation: compares each center with all unassigned articles.
+    fn brute_force(articles: &[Article], radius: u32) -> Vec<ArticleGroup> {
         let mut sorted: Vec<&Article> = articles.iter().collect();
         sorted.sort_by_key(|a| std::cmp::Reverse(Timestamp::parse(&a.published_at).unwrap()));
         let mut groups = Vec::new();
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_those_of_comparing_all_with_all() {
+    fn agrees_with_brute_force() {
         let mut random = SplitMix64(1);
         for radius in [0, 1, 3, 5, 12, 32, 64] {
             for count in [0, 1, 2, 30, 1200] {
@@ -172,20 +173,24 @@ mod tests {
                         article(i, code, &format!("2024-01-{:02}", 1 + random.below(20)))
                     })
                     .collect();
-                assert_eq!(greedy(&articles, radius).unwrap(), plain(&articles, radius), "{radius}, {count}");
+                assert_eq!(
+                    greedy(&articles, radius).unwrap(),
+                    brute_force(&articles, radius),
+                    "{radius}, {count}"
+                );
             }
         }
     }
 
     #[test]
-    fn half_a_million_equal_articles_are_one_group() {
+    fn groups_half_a_million_equal_articles() {
         let prints = vec![Fingerprint::from_u64(7); 500_000];
         let clusters = greedy_stars(&prints, 3).unwrap();
         assert_eq!((clusters.len(), clusters[0].cluster.members.len()), (1, 500_000));
     }
 
     #[test]
-    fn repeated_ids_and_bad_dates_are_named() {
+    fn errors_name_repeated_ids_and_invalid_dates() {
         let twice =
             [article("a", 1, "2024-01-01"), article("b", 2, "2024-01-01"), article("a", 3, "2024-01-01")];
         let message = greedy(&twice, 3).unwrap_err().to_string();
@@ -195,7 +200,7 @@ mod tests {
             message.starts_with("document `a`: `published_at` is \"soon\": must be a date such as"),
             "{message}"
         );
-        // Ids of two types are two ids.
+        // The integer 7 and the string "7" are different ids.
         assert_eq!(
             greedy(&[article(7, 1, "2024-01-01"), article("7", 1, "2024-01-01")], 3).unwrap().len(),
             1

@@ -1,36 +1,42 @@
-//! Clusters that hold together: every member matches its center.
+//! Star clustering: every member matches its center.
+//!
+//! A variant of the algorithm of Aslam, Pelekhov and Rus (*The star clustering algorithm for static and dynamic information
+//! organization*, 2004), with two differences: documents become centers in a given order instead of by descending degree,
+//! and a document belongs to one star only.
 
 use super::places::Places;
 use super::{Cluster, MeasuredCluster};
 use crate::index::{DocNumber, Hit};
 
-/// Clusters around centers, and how many matches they cut.
+/// The result of star clustering.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stars {
-    /// In the order of their centers; documents without a match stand alone.
+    /// The clusters in the order of their centers. A document without a match is a cluster of its own.
     pub clusters: Vec<Cluster>,
-    /// How many documents matched a center but already belonged to an earlier one: the links of chains that were cut.
+    /// Number of matches between a center and a document that an earlier center had already taken. These are the links at which
+    /// chains of matches were cut.
     pub cut: usize,
 }
 
-/// Takes documents in order; the first unassigned one is a center and takes every unassigned document that matches it.
+/// Clusters documents into stars: processes the documents in order, and each unassigned document becomes a center and takes
+/// every unassigned document that matches it.
 ///
-/// `matches` lists the matches of a document. It must be symmetric for the promise that no two centers match. Members come
-/// in the order of `order`, whatever order the matches have. Documents that are not in `order` are not taken.
+/// `matches` returns the matches of a document. If it is symmetric, no two centers match. Members have the order of `order`,
+/// independently of the order of the matches. Documents that are not in `order` are ignored.
 ///
 /// ```
 /// use sameish::{DocNumber, stars};
 ///
 /// // A chain 0 - 1 - 2 - 3.
-/// let near = |doc: DocNumber| (0..4).filter(move |&other| doc.0.abs_diff(other) == 1).map(DocNumber).collect();
-/// let stars = stars(&[1, 0, 2, 3].map(DocNumber), near);
+/// let matches = |doc: DocNumber| (0..4).filter(move |&other| doc.0.abs_diff(other) == 1).map(DocNumber).collect();
+/// let stars = stars(&[1, 0, 2, 3].map(DocNumber), matches);
 /// let groups: Vec<Vec<u32>> = stars.clusters.iter().map(|c| c.members.iter().map(|doc| doc.0).collect()).collect();
 /// assert_eq!(groups, [vec![1, 0, 2], vec![3]]);
 /// assert_eq!(stars.cut, 1);
 /// ```
 pub fn stars(order: &[DocNumber], mut matches: impl FnMut(DocNumber) -> Vec<DocNumber>) -> Stars {
     let mut stars = Stars::default();
-    stars.cut = gather(
+    stars.cut = build_stars(
         order,
         |center, hits| hits.extend(matches(center).into_iter().map(|doc| Hit { distance: 0, doc })),
         |cluster, _| stars.clusters.push(cluster),
@@ -38,10 +44,11 @@ pub fn stars(order: &[DocNumber], mut matches: impl FnMut(DocNumber) -> Vec<DocN
     stars
 }
 
-/// As [`stars`], with distances: `near` adds the documents near a center to the list it is given.
+/// Like [`stars`], but also computes the average distance of the members from their center.
 ///
-/// It may leave out documents that it named before: they are assigned. An index from which every hit is removed thus
-/// answers each document once, however many are near each other.
+/// `near` appends the matches of a center and their distances to a list. It may omit documents that it returned before,
+/// because they are already assigned. An index can therefore remove every hit that it returns, so that it returns each
+/// document only once, even if all documents match each other.
 ///
 /// ```
 /// use sameish::{DocNumber, Hit, measured_stars};
@@ -57,7 +64,7 @@ pub fn measured_stars(
     near: impl FnMut(DocNumber, &mut Vec<Hit>),
 ) -> Vec<MeasuredCluster> {
     let mut clusters = Vec::new();
-    gather(order, near, |cluster, total| {
+    build_stars(order, near, |cluster, total| {
         let others = cluster.members.len() - 1;
         let average_distance = if others == 0 { 0.0 } else { total as f64 / others as f64 };
         clusters.push(MeasuredCluster { cluster, average_distance });
@@ -65,27 +72,30 @@ pub fn measured_stars(
     clusters
 }
 
-/// Gives `sink` each cluster with the sum of its members' distances; tells how many matches were cut.
-fn gather(
+/// Calls `sink` with each cluster and the sum of the distances of its members. Returns the number of cut matches; see
+/// [`Stars::cut`].
+fn build_stars(
     order: &[DocNumber],
     mut near: impl FnMut(DocNumber, &mut Vec<Hit>),
     mut sink: impl FnMut(Cluster, u64),
 ) -> usize {
-    let places = Places::new(order);
+    let positions = Places::new(order);
     let mut assigned = vec![false; order.len()];
-    let (mut cut, mut hits, mut taken) = (0, Vec::new(), Vec::new());
-    for (place, &center) in order.iter().enumerate() {
-        // A document that stands in the order twice has its first place only.
-        if places.get(center) != Some(place) || std::mem::replace(&mut assigned[place], true) {
+    let mut cut = 0;
+    let mut hits = Vec::new();
+    let mut taken = Vec::new();
+    for (position, &center) in order.iter().enumerate() {
+        // If a document occurs several times in the order, only its first position counts.
+        if positions.get(center) != Some(position) || std::mem::replace(&mut assigned[position], true) {
             continue;
         }
         hits.clear();
         near(center, &mut hits);
         taken.clear();
-        taken.extend(hits.iter().filter_map(|hit| Some((places.get(hit.doc)?, hit.distance))));
+        taken.extend(hits.iter().filter_map(|hit| Some((positions.get(hit.doc)?, hit.distance))));
         taken.sort_unstable();
         taken.dedup_by_key(|&mut (at, _)| at);
-        taken.retain(|&(at, _)| at != place);
+        taken.retain(|&(at, _)| at != position);
         let before = taken.len();
         taken.retain(|&(at, _)| !std::mem::replace(&mut assigned[at], true));
         cut += before - taken.len();
@@ -104,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn every_document_is_in_exactly_one_cluster_and_centers_do_not_match() {
+    fn assigns_every_document_once_and_centers_do_not_match() {
         let mut state = 7u64;
         for n in [0u32, 1, 2, 10, 60] {
             let mut edges = vec![vec![false; n as usize]; n as usize];
@@ -132,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn a_document_does_not_match_itself_or_strangers() {
+    fn ignores_matches_with_itself_and_with_documents_outside_the_order() {
         let found = stars(&docs(&[1, 2]), |_| docs(&[1, 2, 2, 9]));
         assert_eq!(found.clusters, [Cluster { center: DocNumber(1), members: docs(&[1, 2]) }]);
         assert_eq!(found.cut, 0);
     }
 
     #[test]
-    fn a_document_that_stands_in_the_order_twice_counts_once() {
+    fn ignores_repeated_documents_in_the_order() {
         let found = stars(&docs(&[1, 2, 1]), |_| Vec::new());
         assert_eq!(found.clusters.len(), 2);
     }
