@@ -87,7 +87,10 @@ fn finds_every_exact_duplicate_with_maximum_similarity() {
             if upper.to_lowercase() == text.to_lowercase() { format!("  {upper}\n") } else { text.clone() };
         changed += usize::from(copy != *text);
         let found = articles.find(copy, id).unwrap();
-        assert_eq!((found.verdict.kind, found.verdict.similarity, found.verdict.distance), (MatchKind::Exact, 1.0, Some(0)));
+        assert_eq!(
+            (found.verdict.kind, found.verdict.similarity, found.verdict.distance),
+            (MatchKind::Exact, 1.0, Some(0))
+        );
     }
     assert!(changed > 2000, "{changed} of {} copies differ in case", articles.texts.len());
 }
@@ -140,7 +143,8 @@ fn search_among_real_texts_agrees_with_brute_force() {
         let matches = engine.search_id(&(a as u64).into(), options).unwrap().unwrap().matches;
         for b in (0..texts.len()).filter(|&b| b != a) {
             let similar = features[a].jaccard(&features[b]) >= 0.5;
-            let reported = matches.iter().any(|found| found.id == DocId::Number(b as u64) && found.verdict.verified);
+            let reported =
+                matches.iter().any(|found| found.id == DocId::Number(b as u64) && found.verdict.verified);
             similar_pairs += usize::from(similar);
             found += usize::from(similar && reported);
             different_pairs += usize::from(!similar);
