@@ -109,4 +109,4 @@ else:
 # %%
 kept = directory / "kept.parquet"
 pq.write_table(result.take(table), kept)
-print(f"{len(result.kept)} of {len(result)} rows written to {kept}")
+print(f"wrote {len(result.kept)} of {len(result)} rows into {kept}")
