@@ -89,7 +89,7 @@ DATES = {"mon", "dow", "day", "yr", "ord"}
 PROSE = {"noun", "verb", "adj", "why"}
 
 # `|` separates paragraphs; a paragraph that begins with `?` is optional.
-FORMS = {
+PATTERNS = {
     "quarter": "{co} {ord} qtr net|Shr {cts} cts vs {cts2} cts|Net {net} vs {net2}|Revs {mln} mln vs {mln2} mln|?Avg shrs {big} vs {big2}"
                "|?Note: {yr} net includes gain of {net3} dlrs, or {cts3} cts per share, from sale of assets.",
     "nine": "{co} {ord} qtr ended {mon} {day}|Oper shr {dlr} dlrs vs {dlr2} dlrs|Oper net {net} vs {net2}|Sales {mln} mln vs {mln2} mln|Nine mths"
@@ -203,9 +203,9 @@ def fill(template, r, values):
     return re.sub(r"\{(\w+)\}", value, template)
 
 
-def paragraphs(form, r, values, optional):
+def paragraphs(pattern, r, values, optional):
     parts = []
-    for i, part in enumerate(FORMS[form].split("|")):
+    for i, part in enumerate(PATTERNS[pattern].split("|")):
         if part[0] != "?" or optional.setdefault(i, r.random() < .6):
             parts.append(fill(part.lstrip("?"), r, values))
     return parts
@@ -215,8 +215,8 @@ def comment(r):
     return fill(r.choice(COMMENT), r, {})
 
 
-def article(form, r, values, optional):
-    return paragraphs(form, r, values, optional)
+def article(pattern, r, values, optional):
+    return paragraphs(pattern, r, values, optional)
 
 
 def other_facts(kind, r, values):
@@ -323,16 +323,16 @@ def jaccard3(a, b):
     return len(x & y) / len(x | y) if x | y else 0.0
 
 
-def pairs(seed, per_form):
+def pairs(seed, per_pattern):
     r = random.Random(seed)
-    for form in FORMS:
+    for pattern in PATTERNS:
         counts = {True: 0, False: 0}
-        for _ in range(per_form * 12):
+        for _ in range(per_pattern * 12):
             copy = r.random() < .5
-            if counts[copy] >= per_form:
+            if counts[copy] >= per_pattern:
                 continue
             values, optional = {}, {}
-            first = article(form, r, values, optional)
+            first = article(pattern, r, values, optional)
             # Some articles have additional commentary, so that the pattern is not the whole text.
             extra = [comment(r) for _ in range(r.choice([0, 0, 1, 2, 3]))]
             if copy:
@@ -340,7 +340,7 @@ def pairs(seed, per_form):
                 first = first + extra
             else:
                 kind = r.choice(["other", "same day", "same company", "half", "other name"])
-                second = article(form, r, other_facts(kind, r, values), dict(optional) if r.random() < .6 else {})
+                second = article(pattern, r, other_facts(kind, r, values), dict(optional) if r.random() < .6 else {})
                 first = first + extra[:r.choice([0, 1])]
                 second = second + [comment(r) for _ in range(r.choice([0, 0, 1]))]
             joint = r.choice(["\n", "\n\n", " "])
@@ -349,7 +349,7 @@ def pairs(seed, per_form):
                 a, b = b, a
             if .3 <= jaccard3(a, b) < 1:
                 counts[copy] += 1
-                yield {"set": "forms", "kind": f"{form}/{kind}", "copy": copy, "a": a, "b": b}
+                yield {"set": "forms", "kind": f"{pattern}/{kind}", "copy": copy, "a": a, "b": b}
 
 
 if __name__ == "__main__":
