@@ -78,7 +78,7 @@ pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,
     SimHashConfig, Templates, TextConfig, TokenHash, Tokenizer, Weighting,
 };
-pub use document::{Content, ContentRef, DocId, Document, Timestamp};
+pub use document::{Content, ContentRef, DocId, Document, InvalidId, Timestamp};
 pub use engine::{
     BulkLoad, CANDIDATES_JUDGED, Digest, Effort, Engine, External, FeaturesRef, Group, Groups, InMemory,
     Inserted, Match, MatchedPair, Scope, Search, SearchOptions, SketchedDocument, Spread, Storage,

@@ -10,6 +10,7 @@ use crate::text::{Span, TextScratch, for_each_batch};
 
 /// The result of comparing two documents with every measure.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Comparison {
     /// The exact Jaccard similarity of the shingles.
     pub similarity: f64,

@@ -56,6 +56,8 @@ struct Parts {
 
 /// Whether a text has enough words for the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Status {
     /// The text has enough words.
     Ok,

@@ -5,8 +5,6 @@ use crate::document::{DocId, Timestamp};
 use crate::error::{Error, Result};
 use crate::index::{DocNumber, HammingIndex};
 use crate::sketch::Fingerprint;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 /// The data of an article that [`greedy`] needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +56,7 @@ pub struct ArticleGroup {
 /// # Ok::<(), sameish::Error>(())
 /// ```
 pub fn greedy(articles: &[Article], radius: u32) -> Result<Vec<ArticleGroup>> {
-    check_ids(articles)?;
+    DocId::check_unique(articles.iter().map(|article| &article.id))?;
     let order = newest_first(articles)?;
     let fingerprints: Vec<Fingerprint> = order.iter().map(|&at| articles[at as usize].fingerprint).collect();
     let id = |doc: DocNumber| articles[order[doc.0 as usize] as usize].id.clone();
@@ -102,19 +100,6 @@ pub(crate) fn greedy_stars_while(
         }
     });
     Ok(clusters)
-}
-
-fn check_ids(articles: &[Article]) -> Result<()> {
-    let mut seen = HashMap::with_capacity(articles.len());
-    for (second, article) in articles.iter().enumerate() {
-        match seen.entry(&article.id) {
-            Entry::Vacant(entry) => _ = entry.insert(second),
-            Entry::Occupied(first) => {
-                return Err(Error::RepeatedId { id: article.id.to_string(), first: *first.get(), second });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Returns the positions of the articles, newest first; articles with equal dates in input order.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The stable id of a cluster. Ids are assigned in ascending order and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClusterId(pub u64);
 
 /// Clusters in which each new document joins the cluster of its best match, or starts a new one.

@@ -62,6 +62,7 @@ pub struct Engine<S: Storage = InMemory> {
 
 /// The outcome of inserting a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Inserted {
     /// Whether the text has enough words.
     pub status: Status,

@@ -28,16 +28,23 @@ pub struct Side<'a> {
 ///
 /// Every match and pair that sameish reports carries one.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Verdict {
     /// From 0 to 1: the exact Jaccard similarity if `verified`, otherwise the estimate from the sketches.
     pub similarity: f64,
     /// The kind of match.
+    #[cfg_attr(feature = "serde", serde(rename = "match_type"))]
     pub kind: MatchKind,
     /// Whether the documents' own features were compared.
     pub verified: bool,
     /// The Hamming distance of the fingerprints, if both documents have one.
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "simhash_distance", default, skip_serializing_if = "Option::is_none")
+    )]
     pub distance: Option<u32>,
     /// How far the names and numbers agree, from 0 to 1, if the match is verified and facts were requested.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub facts: Option<f64>,
     /// Whether the two are templates: the same wording with different names or numbers.
     pub template: bool,

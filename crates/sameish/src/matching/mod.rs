@@ -24,6 +24,8 @@ use std::fmt;
 
 /// The kind of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum MatchKind {
     /// Equal normalized text.
     Exact,
@@ -35,6 +37,8 @@ pub enum MatchKind {
 
 /// The relation of two compared documents: a kind of match, or different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(into = "String", try_from = "String"))]
 pub enum MatchType {
     /// A match of this kind.
     Match(MatchKind),
@@ -127,6 +131,22 @@ impl fmt::Display for MatchType {
     }
 }
 
+impl From<MatchType> for String {
+    fn from(kind: MatchType) -> String {
+        kind.to_string()
+    }
+}
+
+impl TryFrom<String> for MatchType {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<MatchType, String> {
+        let kinds = [MatchKind::Exact, MatchKind::Near, MatchKind::Similar].map(MatchType::Match);
+        let mut all = kinds.into_iter().chain([MatchType::Different]);
+        all.find(|kind| kind.to_string() == name).ok_or_else(|| format!("unknown match type `{name}`"))
+    }
+}
+
 /// Converts a Hamming distance, or an average of distances, to a similarity: 1 - d/64, and 0 beyond 64.
 ///
 /// ```
@@ -138,6 +158,7 @@ pub fn distance_to_similarity(distance: impl Into<f64>) -> f64 {
 
 /// A passage that two texts share, as byte offsets into each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Passage {
     /// The offset of the first byte in the first text.
     pub a_start: usize,
@@ -153,6 +174,7 @@ pub struct Passage {
 
 /// The passages that two texts share, and the fraction of each text that they cover.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Evidence {
     /// The maximal shared passages, in the order of the first text.
     pub passages: Vec<Passage>,

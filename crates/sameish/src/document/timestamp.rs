@@ -1,49 +1,9 @@
-//! Documents: the input of the engine.
-//!
-//! A [`Document`] has an id, a content and optional metadata. The content is a text or, for callers with their own
-//! tokenizer, a list of tokens.
+//! Publication dates.
 
 use crate::error::{Error, Result};
 use jiff::civil::Time;
 use jiff::fmt::{rfc2822, temporal};
 use jiff::tz::Offset;
-use serde::{Deserialize, Serialize};
-
-/// The id of a document, assigned by the caller. It keeps its JSON type: `7` and `"7"` are different ids.
-///
-/// Integers are exact over the whole range of `i64` and `u64`, including those beyond 2^53.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum DocId {
-    /// A non-negative integer.
-    Number(u64),
-    /// A negative integer.
-    Negative(i64),
-    /// A string.
-    Text(String),
-}
-
-impl std::fmt::Display for DocId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            DocId::Number(n) => n.fmt(f),
-            DocId::Negative(n) => n.fmt(f),
-            DocId::Text(s) => s.fmt(f),
-        }
-    }
-}
-
-impl From<&str> for DocId {
-    fn from(id: &str) -> Self {
-        DocId::Text(id.to_owned())
-    }
-}
-
-impl From<u64> for DocId {
-    fn from(id: u64) -> Self {
-        DocId::Number(id)
-    }
-}
 
 /// A point in time with nanosecond precision, in the years -9999 to 9999. Later timestamps are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -136,74 +96,6 @@ fn from_iso(text: &str) -> Option<jiff::Timestamp> {
 
 fn from_feed(text: &str) -> Option<jiff::Timestamp> {
     rfc2822::DateTimeParser::new().relaxed_weekday(true).parse_timestamp(text).ok()
-}
-
-/// The content of a document: a text, or tokens from the caller's own tokenizer. A word can have up to 4 GiB; the length of
-/// a text is not limited.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// A text, which the engine normalizes and splits into tokens.
-    Text(String),
-    /// Tokens, which are used without normalization.
-    Tokens(Vec<String>),
-}
-
-/// Borrowed content, for texts in memory that the caller owns, such as an Arrow column.
-///
-/// ```
-/// use sameish::{Analyzer, Preset, Scratch};
-///
-/// let analyzer = Analyzer::new(Preset::Wire.config())?;
-/// let column = "Breaking news: Major earthquake hits city";
-/// assert_eq!(analyzer.sketch(column, &mut Scratch::default()).simhash.unwrap().to_hex(), "f10893b1083a30a2");
-/// # Ok::<(), sameish::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContentRef<'a> {
-    /// A text, which the engine normalizes and splits into tokens.
-    Text(&'a str),
-    /// Tokens, which are used without normalization.
-    Tokens(&'a [String]),
-}
-
-impl<'a> From<&'a Content> for ContentRef<'a> {
-    fn from(content: &'a Content) -> Self {
-        match content {
-            Content::Text(text) => ContentRef::Text(text),
-            Content::Tokens(tokens) => ContentRef::Tokens(tokens),
-        }
-    }
-}
-
-impl<'a> From<&'a str> for ContentRef<'a> {
-    fn from(text: &'a str) -> Self {
-        ContentRef::Text(text)
-    }
-}
-
-/// A text with its id and metadata.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    /// Id, assigned by the caller.
-    pub id: DocId,
-    /// Text or tokens that are compared.
-    pub content: Content,
-    /// Headline, shown with matches. Interfaces compare it only if the document has no text.
-    pub title: Option<String>,
-    /// Origin of the document, often a host name.
-    pub source: Option<String>,
-    /// Publication date as given by the caller. [`Timestamp::parse`] lists the formats.
-    pub published_at: Option<String>,
-    /// Web address of the document. It is never fetched.
-    pub url: Option<String>,
-}
-
-impl Document {
-    /// Creates a document from an id and a text, without metadata.
-    pub fn new(id: impl Into<DocId>, text: impl Into<String>) -> Document {
-        let content = Content::Text(text.into());
-        Document { id: id.into(), content, title: None, source: None, published_at: None, url: None }
-    }
 }
 
 #[cfg(test)]
