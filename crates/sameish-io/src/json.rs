@@ -42,7 +42,7 @@ pub enum Value<'a> {
     /// A string.
     Text(Cow<'a, str>),
     /// An array.
-    List(Vec<Value<'a>>),
+    Array(Vec<Value<'a>>),
     /// An object, in the order of the input.
     Object(Vec<(Cow<'a, str>, Value<'a>)>),
 }
@@ -52,10 +52,10 @@ impl Value<'_> {
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",
-            Value::Bool(_) => "true or false",
+            Value::Bool(_) => "a boolean",
             Value::Integer(_) | Value::Float(_) => "a number",
             Value::Text(_) => "a string",
-            Value::List(_) => "a list",
+            Value::Array(_) => "an array",
             Value::Object(_) => "an object",
         }
     }
@@ -273,13 +273,13 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         let mut complete = self.keep != Keep::Scalar;
         while complete {
             let Some(item) = list.next_element_seed(ValueSeed { keep: item_keep, depth, ..self })? else {
-                return Ok(Value::List(items));
+                return Ok(Value::Array(items));
             };
             complete = self.keep == Keep::Tree || matches!(item, Value::Text(_));
             items.push(item);
         }
         while list.next_element_seed(CheckSeed { depth, state: self.state })?.is_some() {}
-        Ok(Value::List(items))
+        Ok(Value::Array(items))
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Value<'de>, M::Error> {
@@ -519,11 +519,11 @@ mod tests {
     #[test]
     fn keeps_selected_fields_only() {
         let found = fields(r#"{"a":[{"x":1}],"tokens":["p","q\n"],"id":"7","b":{}}"#).unwrap();
-        let tokens = Value::List(vec![Value::Text("p".into()), Value::Text("q\n".into())]);
+        let tokens = Value::Array(vec![Value::Text("p".into()), Value::Text("q\n".into())]);
         assert_eq!(found, [("tokens", tokens), ("id", Value::Text("7".into()))]);
         let found = fields(r#"{"id":[1,{"a":2}],"tokens":["p",[7],8]}"#).unwrap();
-        let tokens = Value::List(vec![Value::Text("p".into()), Value::List(Vec::new())]);
-        assert_eq!(found, [("id", Value::List(Vec::new())), ("tokens", tokens)]);
+        let tokens = Value::Array(vec![Value::Text("p".into()), Value::Array(Vec::new())]);
+        assert_eq!(found, [("id", Value::Array(Vec::new())), ("tokens", tokens)]);
     }
 
     #[test]
