@@ -12,7 +12,7 @@ use crate::state::{App, BufferedBytes, with_key};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::MatchedPath;
-use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, Version, header};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, Uri, Version, header};
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -75,9 +75,15 @@ impl RequestService {
         let is_streamed = response.extensions_mut().remove::<Streamed>().is_some();
         let body_read = is_streamed || body_read.load(Ordering::Acquire);
         add_common_headers(&self.app, response.headers_mut(), &request_id, body_read);
-        let route = route.as_deref().unwrap_or(OTHER);
-        let status = response.status().as_u16();
-        record_response(&self.app, &method, route, status, started.elapsed(), &request_id, is_quiet);
+        let record = ResponseRecord {
+            method: method.as_str(),
+            route: route.as_deref().unwrap_or(OTHER),
+            status: response.status().as_u16(),
+            duration: started.elapsed(),
+            request_id: &request_id,
+            is_quiet,
+        };
+        record.write(&self.app);
         response.map(|body| ResponseBody { body, buffered, _active: active })
     }
 
@@ -128,7 +134,15 @@ pub(crate) async fn rejection_response(app: &App, problem: &Problem) -> Vec<u8> 
     let mut response = problem.respond(&request_id);
     add_common_headers(app, response.headers_mut(), &request_id, false);
     let status = response.status();
-    record_response(app, &Method::default(), OTHER, status.as_u16(), Duration::ZERO, &request_id, false);
+    let record = ResponseRecord {
+        method: OTHER,
+        route: OTHER,
+        status: status.as_u16(),
+        duration: Duration::ZERO,
+        request_id: &request_id,
+        is_quiet: false,
+    };
+    record.write(app);
     let (parts, body) = response.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let mut bytes = format!("HTTP/1.1 {status}\r\n").into_bytes();
@@ -169,22 +183,27 @@ fn add_common_headers(app: &App, headers: &mut HeaderMap, request_id: &str, body
     }
 }
 
-/// Counts and logs a response.
-fn record_response(
-    app: &App,
-    method: &Method,
-    route: &str,
+/// What is counted and logged of a response.
+struct ResponseRecord<'a> {
+    method: &'a str,
+    route: &'a str,
     status: u16,
     duration: Duration,
-    request_id: &str,
+    request_id: &'a str,
+    /// Whether the response is logged only on level `debug`, if it is a success.
     is_quiet: bool,
-) {
-    app.metrics.count_response(method_label(method), route, status, duration);
-    let milliseconds = duration.as_micros() as f64 / 1e3;
-    if is_quiet && status < 400 {
-        tracing::debug!(%method, route, status, milliseconds, request_id, "response");
-    } else {
-        tracing::info!(%method, route, status, milliseconds, request_id, "response");
+}
+
+impl ResponseRecord<'_> {
+    fn write(&self, app: &App) {
+        let &ResponseRecord { method, route, status, duration, request_id, is_quiet } = self;
+        app.metrics.count_response(method_label(method), route, status, duration);
+        let milliseconds = duration.as_micros() as f64 / 1e3;
+        if is_quiet && status < 400 {
+            tracing::debug!(method, route, status, milliseconds, request_id, "response");
+        } else {
+            tracing::info!(method, route, status, milliseconds, request_id, "response");
+        }
     }
 }
 
@@ -318,16 +337,9 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Returns the label of a method, from a fixed set: a client may send any method.
-fn method_label(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::HEAD => "HEAD",
-        Method::POST => "POST",
-        Method::PUT => "PUT",
-        Method::DELETE => "DELETE",
-        Method::OPTIONS => "OPTIONS",
-        _ => OTHER,
-    }
+fn method_label(method: &str) -> &'static str {
+    const KNOWN: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"];
+    KNOWN.into_iter().find(|known| *known == method).unwrap_or(OTHER)
 }
 
 /// A request in progress. Ends on drop, when its response is complete.
