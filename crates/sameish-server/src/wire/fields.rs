@@ -141,10 +141,6 @@ impl<'a> Fields<'a> {
                 errors.push(FieldError::new("?", "invalid", "the query string is not percent-encoded UTF-8"));
                 continue;
             };
-            if entries.iter().any(|(known, _)| *known == name) {
-                errors.push(FieldError::new(pointer(Source::Query, &name), "invalid", "is given twice"));
-                continue;
-            }
             entries.push((name.into(), Input::Query(value)));
         }
         Fields { entries, source: Source::Query, limits, present: Vec::new(), errors }
@@ -159,7 +155,11 @@ impl<'a> Fields<'a> {
             }
             return absent;
         };
-        let (_, input) = self.entries.swap_remove(at);
+        let (_, input) = self.entries.remove(at);
+        if self.source == Source::Query && self.entries.iter().any(|(key, _)| key == name) {
+            self.entries.retain(|(key, _)| key != name);
+            self.record(name, Fault::new("invalid", "is given twice"));
+        }
         let is_null = matches!(input, Input::Json(Value::Null));
         let value = T::read(input, self.limits);
         if !is_null || value.is_err() {
@@ -610,8 +610,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                ("?title", "invalid"),
                 ("?", "invalid"),
+                ("?title", "invalid"),
                 ("?number", "out_of_range"),
                 ("?type", "out_of_range"),
                 ("?/", "unknown_field"),
