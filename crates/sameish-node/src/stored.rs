@@ -2,16 +2,16 @@
 
 use crate::fault::{Fault, Result};
 use sameish::Engine;
-use sameish_files::Whole;
+use sameish_io::AtomicFile;
 use std::io;
 use std::path::Path;
 
 /// Writes an engine.
 pub(crate) fn save(engine: &Engine, path: &Path) -> Result<(), Fault> {
     let failed = |error: io::Error| Fault::of_file(path, "written", &error);
-    let mut file = Whole::beside(path).map_err(failed)?;
+    let mut file = AtomicFile::create(path).map_err(failed)?;
     engine.write_into(&mut file).map_err(|error| Fault::from(error).in_file(path))?.map_err(failed)?;
-    file.keep().map_err(failed)
+    file.commit().map_err(failed)
 }
 
 /// Reads an engine.

@@ -9,7 +9,7 @@ use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::report::{Report, Side};
 use sameish::Content;
-use sameish_server::CompareAnswer;
+use sameish_server::CompareResponse;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
     let mut answer = Vec::new();
     match args.json {
-        true => push_line(&mut answer, &CompareAnswer::new(&comparison, a.text())),
+        true => push_line(&mut answer, &CompareResponse::new(&comparison, a.text())),
         false => {
             let palette = Palette::for_stdout(args.color);
             let report =

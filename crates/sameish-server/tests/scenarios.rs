@@ -1,4 +1,4 @@
-//! The scenarios of the two seeds that the service grew from, one by one.
+//! Acceptance scenarios of the presets `articles` and `headlines`.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ fn ids(found: &Value) -> Vec<Value> {
     found["similar"].as_array().unwrap().iter().map(|found| found["id"].clone()).collect()
 }
 
-/// A text in which every `step`-th word is another.
+/// Returns the text with every `step`-th word replaced.
 fn edited(text: &str, step: usize) -> String {
     let words: Vec<String> = text
         .split(' ')
@@ -25,11 +25,11 @@ mod articles {
     use super::*;
 
     #[test]
-    fn identical_text_is_a_full_match() {
+    fn identical_texts_match_exactly() {
         let service = Service::start();
         let text = article(1, 300);
         for id in 1..=2 {
-            service.post("/api/v1/articles", json!({"id": id, "text": text})).is(201);
+            service.post("/api/v1/articles", json!({"id": id, "text": text})).expect(201);
         }
         let found = service.get("/api/v1/articles/1/similar").json();
         assert_eq!(found["similar"][0]["similarity_score"], 1.0);
@@ -38,7 +38,7 @@ mod articles {
     }
 
     #[test]
-    fn small_edits_are_found_above_all_others() {
+    fn finds_slightly_edited_copies() {
         let service = Service::start();
         let mut lines = String::new();
         for story in 0..40 {
@@ -59,19 +59,19 @@ mod articles {
         let service = Service::start();
         let lines: String =
             (0..50).map(|id| format!("{}\n", json!({"id": id, "text": article(id, 120)}))).collect();
-        for answer in service.bulk("/api/v1/articles/bulk", &lines) {
-            assert_eq!(answer["duplicates"], json!([]));
+        for response in service.bulk("/api/v1/articles/bulk", &lines) {
+            assert_eq!(response["duplicates"], json!([]));
         }
         assert_eq!(ids(&service.get("/api/v1/articles/7/similar").json()), [] as [Value; 0]);
     }
 
     #[test]
-    fn ten_results_unless_asked_for_more_best_first() {
+    fn returns_ten_matches_by_default_best_first() {
         let service = Service::start();
         let text = article(1, 300);
         for id in 0..15 {
             let text = if id == 0 { text.clone() } else { edited(&text, 280 - 12 * id) };
-            service.post("/api/v1/articles", json!({"id": id, "text": text})).is(201);
+            service.post("/api/v1/articles", json!({"id": id, "text": text})).expect(201);
         }
         let found = service.get("/api/v1/articles/0/similar").json();
         let scores: Vec<f64> = found["similar"]
@@ -87,14 +87,14 @@ mod articles {
     }
 
     #[test]
-    fn short_articles_are_flagged_and_never_invisible() {
+    fn short_articles_are_flagged_and_found() {
         let service = Service::start();
         let text = article(1, 30);
-        let first = service.post("/api/v1/articles", json!({"id": 1, "text": text})).is(201).json();
+        let first = service.post("/api/v1/articles", json!({"id": 1, "text": text})).expect(201).json();
         assert_eq!(first["status"], "too_short");
         assert_eq!(first["too_short"], true);
         assert_eq!(first["cluster"], Value::Null);
-        let second = service.post("/api/v1/articles", json!({"id": 2, "text": text})).is(201).json();
+        let second = service.post("/api/v1/articles", json!({"id": 2, "text": text})).expect(201).json();
         assert_eq!(second["duplicates"][0]["id"], 1);
         assert_eq!(ids(&service.get("/api/v1/articles/1/similar").json()), [json!(2)]);
         assert_eq!(service.get("/api/v1/articles/1").json()["status"], "too_short");
@@ -102,9 +102,9 @@ mod articles {
     }
 
     #[test]
-    fn a_form_with_other_facts_is_no_copy() {
-        let service = Service::with(|_| {});
-        let form = |company: &str, town: &str, sales: &str, people: &str| {
+    fn templates_are_flagged_and_not_clustered() {
+        let service = Service::start();
+        let template = |company: &str, town: &str, sales: &str, people: &str| {
             format!(
                 "{company} from {town} sold goods worth {sales} million euros in the last quarter, the company said on Monday. \
                  Demand was strong in the home market while orders from abroad stayed behind the plan. It employs {people} \
@@ -113,9 +113,9 @@ mod articles {
             )
         };
         let [a, b] = [("Hydra", "Kelling", "182.4", "1930"), ("Boreal", "Ostmark", "97.3", "840")]
-            .map(|(company, town, sales, people)| form(company, town, sales, people));
-        let first = service.post("/api/v1/articles", json!({"id": "a", "text": a})).is(201).json();
-        let second = service.post("/api/v1/articles", json!({"id": "b", "text": b})).is(201).json();
+            .map(|(company, town, sales, people)| template(company, town, sales, people));
+        let first = service.post("/api/v1/articles", json!({"id": "a", "text": a})).expect(201).json();
+        let second = service.post("/api/v1/articles", json!({"id": "b", "text": b})).expect(201).json();
         assert_eq!(second["duplicates"][0]["id"], "a");
         assert_eq!(second["duplicates"][0]["template"], true);
         assert_ne!(first["cluster"], second["cluster"]);
@@ -128,21 +128,22 @@ mod headlines {
     const HEADLINES: &str = "/api/v1/headlines";
 
     #[test]
-    fn the_headline_of_the_seed_has_a_cluster() {
+    fn a_first_headline_gets_a_cluster() {
         let service = Service::start();
         let stored = service
             .post(HEADLINES, json!({"id": 1, "title": "SpaceX acquires xAI for $2 billion"}))
-            .is(201)
+            .expect(201)
             .json();
         assert_eq!(stored["status"], "created");
         assert!(stored["cluster"].is_u64());
     }
 
     #[test]
-    fn like_headlines_join_and_others_found_a_cluster() {
+    fn similar_headlines_join_a_cluster() {
         let service = Service::start();
-        let post =
-            |id: u64, title: &str| service.post(HEADLINES, json!({"id": id, "title": title})).is(201).json();
+        let post = |id: u64, title: &str| {
+            service.post(HEADLINES, json!({"id": id, "title": title})).expect(201).json()
+        };
         let first = post(1, "SpaceX acquires xAI for $2 billion in cash and stock");
         let joined = post(2, "SpaceX acquires xAI for $2 billion in cash and stocks");
         let other = post(3, "Storm closes coastal road as waves top sea wall");
@@ -150,18 +151,19 @@ mod headlines {
         assert!(joined["duplicates"][0]["similarity_score"].as_f64().unwrap() >= 0.75);
         assert_ne!(other["cluster"], first["cluster"]);
         assert_eq!(other["duplicates"], json!([]));
-        let cluster = service.get(&format!("/api/v1/headlines/clusters/{}", first["cluster"])).is(200).json();
+        let cluster =
+            service.get(&format!("/api/v1/headlines/clusters/{}", first["cluster"])).expect(200).json();
         assert_eq!(cluster["members"].as_array().unwrap().len(), 2);
         assert_eq!(cluster["center"], 1);
     }
 
     #[test]
-    fn short_headlines_have_no_cluster() {
+    fn short_headlines_get_no_cluster() {
         let service = Service::start();
         for (id, title) in
             [(1, "Election results"), (2, "The king is dead"), (3, "Markets fall after sudden rate rise")]
         {
-            let stored = service.post(HEADLINES, json!({"id": id, "title": title})).is(201).json();
+            let stored = service.post(HEADLINES, json!({"id": id, "title": title})).expect(201).json();
             let short = id < 3;
             assert_eq!(stored["too_short"], short, "{title}");
             assert_eq!(stored["cluster"].is_null(), short, "{title}");
@@ -169,39 +171,40 @@ mod headlines {
     }
 
     #[test]
-    fn clusters_keep_their_ids_over_restarts_and_deletes() {
+    fn clusters_keep_their_ids_after_restarts_and_deletes() {
         let service = Service::start();
         let title = "Night train from Arlen to Lisbon returns after eleven years";
-        let first = service.post(HEADLINES, json!({"id": 1, "title": title})).is(201).json();
-        let second = service.post(HEADLINES, json!({"id": 2, "title": title})).is(201).json();
+        let first = service.post(HEADLINES, json!({"id": 1, "title": title})).expect(201).json();
+        let second = service.post(HEADLINES, json!({"id": 2, "title": title})).expect(201).json();
         assert_eq!(first["cluster"], second["cluster"]);
-        let service = Service::over(service.stop(), |_| {});
+        let service = Service::with_data(service.stop(), |_| {});
         let third =
-            service.post(HEADLINES, json!({"id": 3, "title": format!("{title} away")})).is(201).json();
+            service.post(HEADLINES, json!({"id": 3, "title": format!("{title} away")})).expect(201).json();
         assert_eq!(third["cluster"], first["cluster"]);
-        service.delete("/api/v1/headlines/1").is(204);
-        let cluster = service.get(&format!("/api/v1/headlines/clusters/{}", first["cluster"])).is(200).json();
+        service.delete("/api/v1/headlines/1").expect(204);
+        let cluster =
+            service.get(&format!("/api/v1/headlines/clusters/{}", first["cluster"])).expect(200).json();
         assert_eq!(cluster["size"], 2);
         assert_eq!(cluster["center"], 2);
         for id in [2, 3] {
-            service.delete(&format!("/api/v1/headlines/{id}")).is(204);
+            service.delete(&format!("/api/v1/headlines/{id}")).expect(204);
         }
-        service.get(&format!("/api/v1/headlines/clusters/{}", first["cluster"])).problem(404);
-        let new = service.post(HEADLINES, json!({"id": 4, "title": title})).is(201).json();
-        assert_ne!(new["cluster"], first["cluster"], "the id of a cluster is never given again");
+        service.get(&format!("/api/v1/headlines/clusters/{}", first["cluster"])).expect_problem(404);
+        let new = service.post(HEADLINES, json!({"id": 4, "title": title})).expect(201).json();
+        assert_ne!(new["cluster"], first["cluster"], "cluster ids are never reused");
     }
 
     #[test]
-    fn the_bundled_news_shows_all_of_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let settings = sameish_server::Settings { data: folder.path().join("data"), ..Default::default() };
-        let mut settings = settings;
+    fn the_demo_contains_copies_templates_and_clusters() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut settings =
+            sameish_server::Settings { data: directory.path().join("data"), ..Default::default() };
         settings.listen.set_port(0);
         let server = sameish_server::Server::bind(settings).unwrap();
         assert_eq!(server.load_demo().unwrap(), 61);
         assert_eq!(server.load_demo().unwrap(), 61, "loading again changes nothing");
         drop(server);
-        let service = Service::over(folder, |_| {});
+        let service = Service::with_data(directory, |_| {});
         let found = service.get("/api/v1/articles/harbor-1/similar").json();
         assert_eq!(ids(&found)[0], "harbor-4");
         assert_eq!(ids(&found).len(), 3);

@@ -1,4 +1,4 @@
-//! What does a client get for documents and texts?
+//! Responses about documents, matches and comparisons.
 
 use super::{Id, rounded};
 use crate::problem::ProblemBody;
@@ -7,36 +7,36 @@ use sameish_store::{Inserted, Outcome, Similar, SimilarDocuments, Stored};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What became of a document.
+/// Result of storing a document.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct InsertAnswer {
-    /// As it was given, or as it was made.
+pub(crate) struct InsertResponse {
+    /// Given or generated id.
     pub(crate) id: Id,
-    /// `created`, `too_short` (created, and too short for the collection's preset), `unchanged` or `replaced`.
+    /// `created`, `too_short` (created, but too short for the collection's preset), `unchanged` or `replaced`.
     #[schema(example = "created")]
     pub(crate) status: &'static str,
-    /// Stored documents that match, the most similar first.
+    /// Stored documents that match, most similar first.
     pub(crate) duplicates: Vec<Duplicate>,
-    /// The cluster that it joined or founded; null for a text that is too short.
+    /// Cluster of the document; null if the text is too short.
     pub(crate) cluster: Option<u64>,
     /// Whether the text is too short for the collection's preset.
     pub(crate) too_short: bool,
-    /// Whether a limit was hit, so that duplicates may be missing.
+    /// Whether a limit was reached, so that duplicates may be missing.
     pub(crate) capped: bool,
-    /// What is odd: `published_in_future`.
+    /// Suspicious values: `published_in_future`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<&'static str>,
 }
 
-impl InsertAnswer {
-    pub(crate) fn new(inserted: Inserted, warnings: Vec<&'static str>) -> InsertAnswer {
+impl InsertResponse {
+    pub(crate) fn new(inserted: Inserted, warnings: Vec<&'static str>) -> InsertResponse {
         let Inserted { id, outcome, status, duplicates, cluster, capped, .. } = inserted;
         let too_short = status == Status::TooShort;
         let status = match outcome {
             Outcome::Created if too_short => "too_short",
             outcome => outcome.name(),
         };
-        InsertAnswer {
+        InsertResponse {
             id: Id(id),
             status,
             duplicates: duplicates.into_iter().map(Duplicate::from).collect(),
@@ -47,8 +47,8 @@ impl InsertAnswer {
         }
     }
 
-    /// The HTTP status that goes with it.
-    pub(crate) fn code(&self) -> u16 {
+    /// Returns the HTTP status code of the response.
+    pub(crate) fn status_code(&self) -> u16 {
         if matches!(self.status, "created" | "too_short") { 201 } else { 200 }
     }
 }
@@ -57,17 +57,17 @@ impl InsertAnswer {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Duplicate {
     pub(crate) id: Id,
-    /// From 0 to 1: the exact Jaccard similarity of the preset's shingles where `verified`.
+    /// Similarity from 0 to 1: the exact Jaccard similarity of the preset's shingles if `verified`.
     pub(crate) similarity_score: f64,
     /// `exact`, `near` or `similar`.
     pub(crate) match_type: &'static str,
-    /// Whether it was judged on the documents' own features, not on sketches.
+    /// Whether the match was verified on the documents' features instead of their sketches.
     pub(crate) verified: bool,
-    /// In how many bits the fingerprints differ, where both have one.
+    /// Hamming distance of the fingerprints, if both documents have one.
     pub(crate) simhash_distance: Option<u32>,
-    /// From 0 to 1: how far numbers and rare words agree, of a verified match.
+    /// Agreement of numbers and rare words from 0 to 1, for verified matches.
     pub(crate) facts: Option<f64>,
-    /// Whether the two are of one form with other facts: alike, but no copies.
+    /// Whether the documents are a template: the same wording with different names or numbers.
     pub(crate) template: bool,
 }
 
@@ -87,41 +87,46 @@ impl From<Match> for Duplicate {
     }
 }
 
-/// One line of the answer to a bulk request.
+/// One line of the response to a bulk request.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BulkLine {
-    /// The line of the request, from 1.
+    /// Number of the line in the request, from 1.
     pub(crate) line: u64,
-    /// The document's id, where the line could be read.
+    /// Id of the document, if the line is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) id: Option<Id>,
-    /// As for one document, or `rejected`.
+    /// `status` of a single insertion, or `rejected`.
     pub(crate) status: &'static str,
-    /// The HTTP status that the same document would have got by itself.
+    /// HTTP status code that a request with this document alone would get.
     pub(crate) http_status: u16,
+    /// Stored documents that match, most similar first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) duplicates: Option<Vec<Duplicate>>,
+    /// Cluster of the document; null if the text is too short.
     pub(crate) cluster: Option<u64>,
+    /// Whether the text is too short for the collection's preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) too_short: Option<bool>,
+    /// Whether a limit was reached, so that duplicates may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) capped: Option<bool>,
+    /// Suspicious values: `published_in_future`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<&'static str>,
-    /// Why it was rejected.
+    /// Why the line was rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) error: Option<ProblemBody>,
 }
 
 impl BulkLine {
-    pub(crate) fn stored(line: u64, answer: InsertAnswer) -> BulkLine {
-        let http_status = answer.code();
-        let InsertAnswer { id, status, duplicates, cluster, too_short, capped, warnings } = answer;
+    pub(crate) fn stored(line: u64, response: InsertResponse) -> BulkLine {
+        let http_status = response.status_code();
+        let InsertResponse { id, status, duplicates, cluster, too_short, capped, warnings } = response;
         BulkLine {
             line,
             id: Some(id),
@@ -154,31 +159,31 @@ impl BulkLine {
 
 /// A stored document.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct DocumentAnswer {
+pub(crate) struct DocumentResponse {
     pub(crate) id: Id,
     pub(crate) title: Option<String>,
-    /// What is compared.
+    /// Text to compare.
     pub(crate) text: String,
     pub(crate) url: Option<String>,
     pub(crate) host: Option<String>,
-    /// As it was written.
+    /// Date of publication, as the client wrote it.
     pub(crate) published_at: Option<String>,
-    /// When it came here.
+    /// Time of insertion.
     #[schema(format = DateTime)]
     pub(crate) arrived_at: String,
     /// `ok` or `too_short`.
     pub(crate) status: &'static str,
-    /// Words, without stop words where the preset drops them.
+    /// Number of words, without stop words if the preset removes them.
     pub(crate) words: u64,
-    /// The fingerprint as 16 hex digits, where the preset makes one.
+    /// SimHash fingerprint as 16 hexadecimal digits, if the preset computes one.
     pub(crate) simhash: Option<String>,
     pub(crate) cluster: Option<u64>,
 }
 
-impl From<Stored> for DocumentAnswer {
-    fn from(stored: Stored) -> DocumentAnswer {
+impl From<Stored> for DocumentResponse {
+    fn from(stored: Stored) -> DocumentResponse {
         let document = stored.document;
-        DocumentAnswer {
+        DocumentResponse {
             id: Id(document.id),
             title: document.title,
             text: match document.content {
@@ -197,19 +202,19 @@ impl From<Stored> for DocumentAnswer {
     }
 }
 
-/// The documents that are like another, best first.
+/// Similar documents, most similar first.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct SimilarAnswer {
+pub(crate) struct SimilarResponse {
     pub(crate) similar: Vec<SimilarDocument>,
-    /// How many candidates were judged.
+    /// Number of candidates that were compared.
     pub(crate) candidates: usize,
-    /// Whether a limit was hit, so that matches may be missing.
+    /// Whether a limit was reached, so that matches may be missing.
     pub(crate) capped: bool,
 }
 
-impl From<SimilarDocuments> for SimilarAnswer {
-    fn from(found: SimilarDocuments) -> SimilarAnswer {
-        SimilarAnswer {
+impl From<SimilarDocuments> for SimilarResponse {
+    fn from(found: SimilarDocuments) -> SimilarResponse {
+        SimilarResponse {
             similar: found.similar.into_iter().map(SimilarDocument::from).collect(),
             candidates: found.candidates,
             capped: found.capped > 0,
@@ -223,24 +228,24 @@ pub(crate) struct SimilarDocument {
     pub(crate) id: Id,
     pub(crate) title: Option<String>,
     pub(crate) host: Option<String>,
-    /// From 0 to 1: the exact Jaccard similarity of the preset's shingles where `verified`; for short articles 1 - d/64.
+    /// Similarity from 0 to 1: the exact Jaccard similarity of the preset's shingles if `verified`; 1 - d/64 for short articles.
     pub(crate) similarity_score: f64,
     /// `exact`, `near` or `similar`.
     pub(crate) match_type: &'static str,
     pub(crate) url: Option<String>,
     pub(crate) published_at: Option<String>,
-    /// Whether it was judged on the documents' own features, not on sketches.
+    /// Whether the match was verified on the documents' features instead of their sketches.
     pub(crate) verified: bool,
-    /// In how many bits the fingerprints differ, where both have one.
+    /// Hamming distance of the fingerprints, if both documents have one.
     pub(crate) simhash_distance: Option<u32>,
-    /// From 0 to 1: how far numbers and rare words agree, of a verified match.
+    /// Agreement of numbers and rare words from 0 to 1, for verified matches.
     pub(crate) facts: Option<f64>,
-    /// Whether the two are of one form with other facts: alike, but no copies.
+    /// Whether the documents are a template: the same wording with different names or numbers.
     pub(crate) template: bool,
-    /// Where it was asked for: what the two share.
+    /// Shared passages, if `evidence` was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) evidence: Option<EvidenceAnswer>,
+    pub(crate) evidence: Option<EvidenceResponse>,
 }
 
 impl From<Similar> for SimilarDocument {
@@ -259,79 +264,81 @@ impl From<Similar> for SimilarDocument {
             simhash_distance: distance,
             facts: facts.map(rounded),
             template,
-            evidence: similar.evidence.map(EvidenceAnswer::from),
+            evidence: similar.evidence.map(EvidenceResponse::from),
         }
     }
 }
 
-/// What two texts share: `a` is the one that was asked about, `b` the one that was found.
+/// Passages that two texts share: `a` is the text of the query, `b` the text of the match.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct EvidenceAnswer {
+pub(crate) struct EvidenceResponse {
     /// Maximal shared passages, in the order of `a`.
-    pub(crate) passages: Vec<PassageAnswer>,
-    /// The share of a's words that stand in a shared passage.
+    pub(crate) passages: Vec<PassageResponse>,
+    /// Fraction of the words of `a` that are in a shared passage.
     pub(crate) coverage_a: f64,
-    /// The same for b.
+    /// Fraction of the words of `b` that are in a shared passage.
     pub(crate) coverage_b: f64,
-    /// Whether there are more passages than are told: the longest 1,000 are.
+    /// Whether only the longest 1,000 passages are listed.
     pub(crate) capped: bool,
 }
 
-impl From<Evidence> for EvidenceAnswer {
-    fn from(evidence: Evidence) -> EvidenceAnswer {
-        EvidenceAnswer {
+impl From<Evidence> for EvidenceResponse {
+    fn from(evidence: Evidence) -> EvidenceResponse {
+        EvidenceResponse {
             capped: evidence.passages.len() > MAX_PASSAGES,
-            passages: longest(&evidence.passages, MAX_PASSAGES).map(PassageAnswer::from).collect(),
+            passages: longest(&evidence.passages, MAX_PASSAGES).map(PassageResponse::from).collect(),
             coverage_a: rounded(evidence.coverage_a),
             coverage_b: rounded(evidence.coverage_b),
         }
     }
 }
 
-/// Most passages of two texts in an answer. Two long texts of few words share hundreds of thousands, which nobody reads.
+/// Maximum number of passages in a response. Two long texts with a small vocabulary can share hundreds of thousands.
 pub(crate) const MAX_PASSAGES: usize = 1_000;
 
-/// The longest passages, in their order.
-fn longest(passages: &[Passage], most: usize) -> impl Iterator<Item = &Passage> {
+/// Returns the longest `max` passages in their original order.
+fn longest(passages: &[Passage], max: usize) -> impl Iterator<Item = &Passage> {
     let mut kept: Vec<usize> = (0..passages.len()).collect();
-    if kept.len() > most {
+    if kept.len() > max {
         kept.sort_by_key(|&at| std::cmp::Reverse(passages[at].tokens));
-        kept.truncate(most);
+        kept.truncate(max);
         kept.sort_unstable();
     }
     kept.into_iter().map(|at| &passages[at])
 }
 
-/// A passage that two texts share. Offsets are bytes of UTF-8; ends are behind the last byte.
+/// A passage that two texts share. Offsets are in bytes of UTF-8; ends are exclusive.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct PassageAnswer {
+pub(crate) struct PassageResponse {
     pub(crate) a_start: usize,
     pub(crate) a_end: usize,
     pub(crate) b_start: usize,
     pub(crate) b_end: usize,
-    /// How many words long.
+    /// Length in words.
     pub(crate) tokens: usize,
 }
 
-impl From<&Passage> for PassageAnswer {
-    fn from(passage: &Passage) -> PassageAnswer {
+impl From<&Passage> for PassageResponse {
+    fn from(passage: &Passage) -> PassageResponse {
         let &Passage { a_start, a_end, b_start, b_end, tokens } = passage;
-        PassageAnswer { a_start, a_end, b_start, b_end, tokens }
+        PassageResponse { a_start, a_end, b_start, b_end, tokens }
     }
 }
 
-/// Two texts side by side, as the service and the command line tell it.
+/// A comparison of two texts, as the service and the command line return it.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct CompareAnswer {
+pub struct CompareResponse {
     /// Exact Jaccard similarity of the preset's shingles.
     similarity: f64,
-    /// The share of the smaller side's shingles that the other has.
+    /// Fraction of the smaller text's shingles that the other text contains.
     containment: f64,
+    /// Fraction of the shingles of `a` that `b` contains.
     containment_a: f64,
+    /// Fraction of the shingles of `b` that `a` contains.
     containment_b: f64,
-    /// In how many of 64 bits the fingerprints differ.
+    /// Hamming distance of the 64-bit SimHash fingerprints.
     simhash_distance: u32,
-    /// What the signatures estimate, where the preset makes them of both.
+    /// Similarity estimated from MinHash signatures, if the preset computes them for both texts.
     minhash_similarity: Option<f64>,
     /// `exact`, `near`, `similar` or `different`.
     match_type: String,
@@ -339,47 +346,49 @@ pub struct CompareAnswer {
     too_short: bool,
     words_a: usize,
     words_b: usize,
-    /// The share of a's words that stand in a shared passage.
+    /// Fraction of the words of `a` that are in a shared passage.
     coverage_a: f64,
+    /// Fraction of the words of `b` that are in a shared passage.
     coverage_b: f64,
-    /// Maximal shared passages, in the order of `a`, with their words as `a` writes them.
+    /// Maximal shared passages in the order of `a`, with their text in `a`.
     passages: Vec<SharedPassage>,
-    /// Whether there are more passages than are told: the longest 1,000 are.
+    /// Whether only the longest 1,000 passages are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     capped: Option<bool>,
 }
 
-/// A passage that two texts share, with its words.
+/// A passage that two texts share, with its text. Offsets are in bytes of UTF-8; ends are exclusive.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SharedPassage {
     a_start: usize,
     a_end: usize,
     b_start: usize,
     b_end: usize,
+    /// Length in words.
     tokens: usize,
     text: String,
 }
 
-impl CompareAnswer {
-    /// A comparison, with the words of its passages taken from the first text.
-    pub fn new(comparison: &Comparison, a: &str) -> CompareAnswer {
-        CompareAnswer::of(comparison, a, usize::MAX)
+impl CompareResponse {
+    /// Converts a comparison; `a` is the first text, from which the text of the passages is taken.
+    pub fn new(comparison: &Comparison, a: &str) -> CompareResponse {
+        CompareResponse::with_passages(comparison, a, usize::MAX)
     }
 
-    /// The same with not too many passages, and whether there are more.
-    pub(crate) fn bounded(comparison: &Comparison, a: &str) -> CompareAnswer {
+    /// Converts a comparison, with at most [`MAX_PASSAGES`] passages.
+    pub(crate) fn limited(comparison: &Comparison, a: &str) -> CompareResponse {
         let capped = Some(comparison.passages.len() > MAX_PASSAGES);
-        CompareAnswer { capped, ..CompareAnswer::of(comparison, a, MAX_PASSAGES) }
+        CompareResponse { capped, ..CompareResponse::with_passages(comparison, a, MAX_PASSAGES) }
     }
 
-    fn of(comparison: &Comparison, a: &str, most: usize) -> CompareAnswer {
+    fn with_passages(comparison: &Comparison, a: &str, max: usize) -> CompareResponse {
         let shared = |passage: &Passage| {
             let &Passage { a_start, a_end, b_start, b_end, tokens } = passage;
             let text = a.get(a_start..a_end).unwrap_or_default().to_owned();
             SharedPassage { a_start, a_end, b_start, b_end, tokens, text }
         };
-        CompareAnswer {
+        CompareResponse {
             similarity: rounded(comparison.similarity),
             containment: rounded(comparison.containment),
             containment_a: rounded(comparison.containment_a),
@@ -392,7 +401,7 @@ impl CompareAnswer {
             words_b: comparison.words_b,
             coverage_a: rounded(comparison.coverage_a),
             coverage_b: rounded(comparison.coverage_b),
-            passages: longest(&comparison.passages, most).map(shared).collect(),
+            passages: longest(&comparison.passages, max).map(shared).collect(),
             capped: None,
         }
     }
@@ -403,11 +412,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_passages_stay_in_their_order() {
+    fn keeps_the_longest_passages_in_order() {
         let passage = |a_start, tokens| Passage { a_start, a_end: 0, b_start: 0, b_end: 0, tokens };
         let all: Vec<Passage> =
             [7, 5, 9, 5, 8].into_iter().enumerate().map(|(at, tokens)| passage(at, tokens)).collect();
-        let kept = |most| longest(&all, most).map(|passage| passage.a_start).collect::<Vec<_>>();
+        let kept = |max| longest(&all, max).map(|passage| passage.a_start).collect::<Vec<_>>();
         assert_eq!(kept(3), [0, 2, 4]);
         assert_eq!(kept(4), [0, 1, 2, 4]);
         assert_eq!(kept(5), [0, 1, 2, 3, 4]);
