@@ -4,7 +4,6 @@
 
 pub(crate) mod agreement;
 pub(crate) mod audit;
-pub(crate) mod color;
 pub(crate) mod escape;
 pub(crate) mod figures;
 pub(crate) mod file;
