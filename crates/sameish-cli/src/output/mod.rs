@@ -13,6 +13,7 @@ pub(crate) mod leftovers;
 pub(crate) mod messages;
 pub(crate) mod packed;
 pub(crate) mod parquet;
+pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod report;
 pub(crate) mod table;
