@@ -45,8 +45,8 @@ fn labels_give_the_same_result_as_clusters() {
     dir.write("truth", TRUTH);
     let label =
         |id: &str, cluster: &str| format!("{{\"doc\":\"{id}\",\"story\":\"{cluster}\",\"text\":\"...\"}}\n");
-    let labelled = [("a", "x"), ("c", "y"), ("b", "x"), ("e", "y"), ("d", "y")].map(|(id, c)| label(id, c));
-    dir.write("labels", labelled.concat());
+    let labeled = [("a", "x"), ("c", "y"), ("b", "x"), ("e", "y"), ("d", "y")].map(|(id, c)| label(id, c));
+    dir.write("labels", labeled.concat());
     let expected = evaluated(&dir, &["found", "truth"]);
     let answer = evaluated(&dir, &["found", "labels", "--cluster-field", "story", "--id-field", "doc"]);
     for measure in ["pairs", "bcubed", "adjusted_rand_index", "false_merges"] {

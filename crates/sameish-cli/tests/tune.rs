@@ -360,12 +360,12 @@ fn proposals_fit_the_test_corpora() {
         let path = corpora.join(format!("{name}.jsonl"));
         let text = std::fs::read_to_string(&path).unwrap();
         dir.write("plain.jsonl", text.replace("\"cluster\"", "\"kept\""));
-        let (labelled, plain) = (tune(&dir, &[path.to_str().unwrap()]), tune(&dir, &["plain.jsonl"]));
+        let (labeled, plain) = (tune(&dir, &[path.to_str().unwrap()]), tune(&dir, &["plain.jsonl"]));
         assert_eq!(plain["proposal"]["chosen_by"], "valley", "{name}");
         let threshold = number(&plain["proposal"]["threshold"]);
-        let levels = labelled["labels"]["levels"].as_array().unwrap();
+        let levels = labeled["labels"]["levels"].as_array().unwrap();
         let level = levels.iter().find(|level| number(&level["threshold"]) >= threshold).unwrap();
         assert!(number(&level["f1"]) >= min_f1, "{name}: {threshold} gives {level}");
-        assert!(number(&labelled["labels"]["best"]["f1"]) >= number(&level["f1"]));
+        assert!(number(&labeled["labels"]["best"]["f1"]) >= number(&level["f1"]));
     }
 }

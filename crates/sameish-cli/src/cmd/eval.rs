@@ -178,7 +178,8 @@ impl Ids {
 }
 
 fn evaluate(predicted: &Side, gold: &Side, ids: &Ids, examples: usize) -> Answer {
-    let (p, g) = (&predicted.judgments, &gold.judgments);
+    let p = &predicted.judgments;
+    let g = &gold.judgments;
     let documents = ids.numbers.len() as u64;
     let mut answer = Answer {
         predicted: SideReport::new(&predicted.name, p, documents - g.documents()),

@@ -44,8 +44,13 @@ impl SideReport {
             Kind::Pairs => judgments.count_pairs(),
             _ => judgments.clusters(),
         };
-        let (kind, documents) = (judgments.kind().name(), judgments.documents());
-        SideReport { name: name.to_owned(), kind, documents, count, only_here }
+        SideReport {
+            name: name.to_owned(),
+            kind: judgments.kind().name(),
+            documents: judgments.documents(),
+            count,
+            only_here,
+        }
     }
 
     fn noun(&self) -> &'static str {

@@ -166,7 +166,8 @@ impl Excerpt {
         (start, end): (usize, usize),
         passages: impl Iterator<Item = (usize, usize)>,
     ) -> Excerpt {
-        let (mut from, mut to) = (0, text.len());
+        let mut from = 0;
+        let mut to = text.len();
         for (other_start, other_end) in passages {
             if other_end <= start {
                 from = from.max(other_end);
@@ -176,7 +177,8 @@ impl Excerpt {
             }
         }
         let slice = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
-        let (before, after) = (slice(from..start), slice(end..to));
+        let before = slice(from..start);
+        let after = slice(end..to);
         let mut shared = keep_ends(slice(start..end));
         if let Some(first) = shared.first_mut() {
             first.spaced = before.ends_with(char::is_whitespace);

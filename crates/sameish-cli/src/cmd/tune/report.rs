@@ -210,10 +210,8 @@ fn reason_f1(name: &str, quality: &Quality, is_radius: bool) -> String {
 }
 
 fn reason_valley(proposal: &Proposal, from: f64, to: f64, depth: f64) -> String {
-    let [from, to] = [from, to].map(|edge| match proposal.is_radius() {
-        true => edge.to_string(),
-        false => format!("{edge:.2}"),
-    });
+    let decimals = if proposal.is_radius() { 0 } else { 2 };
+    let [from, to] = [from, to].map(|edge| format!("{edge:.decimals$}"));
     let depth_in_words = if depth >= 10.0 { grouped(depth.round() as u64) } else { format!("{depth:.1}") };
     let mut text = format!(
         "The histogram has a valley from {from} to {to}, between unrelated pairs and near-duplicates. The lower of its two \

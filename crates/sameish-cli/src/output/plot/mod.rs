@@ -68,6 +68,7 @@ pub(crate) fn similarity_bars(counts: &[f64], threshold: f64) -> Vec<Bar> {
 }
 
 /// A chart of shares from 0 % to 100 % over a numeric axis.
+#[derive(Default)]
 pub(crate) struct LineChart {
     pub(crate) title: String,
     pub(crate) axis: &'static str,
@@ -155,19 +156,7 @@ mod tests {
 
     #[test]
     fn ticks_are_few_and_round() {
-        let ticks = |from, to| {
-            LineChart {
-                title: String::new(),
-                axis: "",
-                unit: "",
-                from,
-                to,
-                lines: Vec::new(),
-                marks: Vec::new(),
-                point: None,
-            }
-            .ticks()
-        };
+        let ticks = |from, to| LineChart { from, to, ..LineChart::default() }.ticks();
         assert_eq!(ticks(0.0, 1.0), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]);
         assert_eq!(ticks(0.3, 1.0), [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
         assert_eq!(ticks(0.0, 20.0), [0.0, 5.0, 10.0, 15.0, 20.0]);

@@ -113,7 +113,8 @@ impl LineChart {
             text(&mut body, "mark-label", (x, y), anchor, &mark.label);
         }
         if let Some((x, y)) = self.point {
-            let (x, y) = (self.x(x), y_of(y));
+            let x = self.x(x);
+            let y = y_of(y);
             let _ = writeln!(body, "<circle class=\"point\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>");
         }
         element(HEIGHT, &self.title, &body)

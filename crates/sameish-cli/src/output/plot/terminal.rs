@@ -125,14 +125,10 @@ mod tests {
         let probability = |x: f64| 1.0 - (1.0 - x.powi(8)).powi(16);
         let points = (0..=200).map(|i| f64::from(i) / 200.0).map(|x| (x, probability(x))).collect();
         let chart = LineChart {
-            title: "Probability".into(),
-            axis: "similarity",
-            unit: "found",
-            from: 0.0,
             to: 1.0,
             lines: vec![Line { name: "found", points }],
             marks: vec![Mark { at: 0.8, label: "threshold".into() }],
-            point: None,
+            ..LineChart::default()
         };
         let text = chart.text(Charset { ascii: true });
         assert!(text.lines().all(|line| line.len() <= WIDTH) && text.is_ascii());
