@@ -1,8 +1,8 @@
-//! Text that can not steer a terminal.
+//! Escaping of untrusted text for the terminal, HTML and SVG.
 
 use std::ffi::OsStr;
 
-/// The text with control characters and those that turn the writing direction written out, as in `\u{1b}`.
+/// Escapes control characters and direction marks, as in `\u{1b}`.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -15,12 +15,12 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// The same for a file name, whose bytes need not be UTF-8: those that are not become `\xff`.
+/// Escapes a file name. Bytes that are not UTF-8 become `\xff`.
 pub(crate) fn escaped_name(name: &OsStr) -> String {
     escaped_bytes(name.as_encoded_bytes())
 }
 
-/// The same for any bytes.
+/// Escapes bytes that may not be UTF-8.
 pub(crate) fn escaped_bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -32,7 +32,7 @@ pub(crate) fn escaped_bytes(bytes: &[u8]) -> String {
     out
 }
 
-/// Text that is safe within HTML and SVG.
+/// Escapes text for HTML and SVG.
 pub(crate) fn escaped_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -44,7 +44,7 @@ pub(crate) fn escaped_markup(text: &str) -> String {
     out
 }
 
-/// How markup writes a character that means something to it.
+/// Returns the entity of a character with a special meaning in markup.
 pub(crate) fn entity(c: char) -> Option<&'static str> {
     Some(match c {
         '&' => "&amp;",
@@ -56,7 +56,7 @@ pub(crate) fn entity(c: char) -> Option<&'static str> {
     })
 }
 
-/// Control characters, line separators, and marks that change the direction of text.
+/// Returns `true` for control characters, line separators and direction marks.
 pub(crate) fn is_steering(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -67,12 +67,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terminal_codes_are_written_out() {
+    fn escapes_terminal_codes() {
         assert_eq!(escaped("a\u{1b}[31m\n\u{202e}é"), "a\\u{1b}[31m\\n\\u{202e}é");
     }
 
     #[test]
-    fn bytes_that_are_not_text_are_written_out() {
+    fn escapes_bytes_that_are_not_utf8() {
         assert_eq!(escaped_bytes(b"a\xff\xfeb"), "a\\xff\\xfeb");
     }
 }

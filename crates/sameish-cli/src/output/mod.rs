@@ -4,7 +4,6 @@
 
 pub(crate) mod agreement;
 pub(crate) mod audit;
-pub(crate) mod color;
 pub(crate) mod escape;
 pub(crate) mod figures;
 pub(crate) mod file;
@@ -14,6 +13,7 @@ pub(crate) mod leftovers;
 pub(crate) mod messages;
 pub(crate) mod packed;
 pub(crate) mod parquet;
+pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod report;
 pub(crate) mod table;
