@@ -1,4 +1,4 @@
-"""The same bytes as from every other door."""
+"""Sketch vectors that every interface must reproduce: see `testdata/sketches/README.md`."""
 
 import json
 
@@ -11,9 +11,9 @@ PRESETS = ["wire", "articles", "sdr", "headlines", "web", "copies"]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_sketches_equal_the_vectors(preset, doors, texts):
+def test_engine_reproduces_the_sketch_vectors(preset, vectors, texts):
     engine = sameish.Engine(preset)
-    expected = [json.loads(line) for line in (doors / f"{preset}.jsonl").read_text().splitlines()]
+    expected = [json.loads(line) for line in (vectors / f"{preset}.jsonl").read_text().splitlines()]
     assert {record["id"] for record in expected} == set(texts)
     for record in expected:
         sketches = engine.sketch(texts[record["id"]])
@@ -27,7 +27,7 @@ def test_sketches_equal_the_vectors(preset, doors, texts):
         assert found == record
 
 
-def test_sketchers_equal_the_engine(texts):
+def test_hashers_match_the_engine(texts):
     engine = sameish.Engine("copies")
     hasher = sameish.MinHasher(128, shingle="words:3", min_words=3)
     rows = hasher.sketch_many(list(texts.values()))
