@@ -69,8 +69,9 @@ mod sketch;
 mod text;
 
 pub use cluster::{
-    Article, ArticleGroup, Cluster, ClusterId, Contingency, MeasuredCluster, Mixed, OnlineClusters,
-    PairCounts, Score, Stars, components, greedy, greedy_stars, measured_stars, stars,
+    Article, ArticleGroup, Batch, Candidates, Centers, Cluster, ClusterId, Contingency, MeasuredCluster,
+    Mixed, OnlineClusters, PairCounts, Purpose, Score, StarClusters, StarSource, Stars, components, greedy,
+    greedy_stars, star_clusters, stars,
 };
 pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,

@@ -2,13 +2,12 @@
 
 use crate::args::{EngineArgs, TextArgs, ThreadArgs};
 use crate::exit::{Exit, Failure};
-use crate::input::find::Source;
-use crate::input::read_whole;
 use crate::output::color::{Palette, When};
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::report::{Report, Side};
 use sameish::Content;
+use sameish_batch::input::{Input, read_whole};
 use sameish_server::CompareAnswer;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -99,11 +98,11 @@ fn given(name: &str, text: &str) -> Side {
 }
 
 fn read(file: &OsString, args: &Args, lossy: bool) -> Result<Side, Failure> {
-    let source = if file == "-" { Source::stdin() } else { Source::file(PathBuf::from(file)) };
+    let source = if file == "-" { Input::stdin() } else { Input::file(PathBuf::from(file)) };
     let mut reading = args.text.reading();
     reading.rules.lossy |= lossy;
     match read_whole(&source, &reading) {
         Ok(content) => Ok(Side { name: source.name.to_string(), content }),
-        Err(broken) => Err(Failure::new(broken.exit, broken.to_string())),
+        Err(error) => Err(sameish_batch::Error::from(error).into()),
     }
 }

@@ -18,18 +18,19 @@ mod proposal;
 mod report;
 mod sample;
 
-use crate::args::{EngineArgs, InputArgs};
+use crate::args::{EngineArgs, InputArgs, OnDupId};
 use crate::exit::{Exit, Failure};
-use crate::input::find::Found;
-use crate::intake::{Counts, RunArgs};
-use crate::on_dup_id::OnDupId;
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
+use crate::run_args::RunArgs;
+use crate::run_log::{CountsText as _, finish};
 use labels::{Labels, Quality};
 use measure::{Distances, Similarities};
 use proposal::Proposal;
 use report::{Facts, Section};
 use sameish::{Config, Engine, Linkage};
+use sameish_batch::Counts;
+use sameish_batch::input::InputResult;
 use sample::{Sample, Texts};
 use std::path::{Path, PathBuf};
 
@@ -134,7 +135,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let by_prints = engine.config().minhash.is_none();
     let judged = labels.labels.as_deref().map(labels::read_file).transpose()?;
     let sources = input.find()?;
-    let mut intake = run.intake(&sources)?;
+    let mut log = run.log(&sources)?;
     let mut output = run.create_output(&sources)?;
     let mut files = Files::create(&plots, run.force, &sources)?;
     let mut reading = input.reading(run.quiet);
@@ -144,7 +145,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let wanted = judged.iter().flatten().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
     let plan = sample::Plan { size: size as usize, wanted, on_dup_id: tuning.on_dup_id };
     let threads = run.threads.count();
-    let sample = sample::read(&engine, sources, reading, threads, plan, &mut intake)?;
+    let sample = sample::read(&engine, sources, reading, threads, plan, &mut log)?;
     let texts = Texts::of(&sample);
     let labels = Labels::choose(&labels, judged, &texts)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
@@ -152,7 +153,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         true => Tuned::by_distance(&engine, &texts, &labels, &tuning),
         false => Tuned::by_similarity(&engine, &texts, &labels, &tuning),
     })?;
-    let (counts, exit) = intake.finish()?;
+    let (counts, exit) = finish(log)?;
     let facts =
         Facts { counts: &counts, sample: &sample, texts: &texts, labels: &labels, config: engine.config() };
     let sections = report::sections(&facts, &tuned);
@@ -252,7 +253,7 @@ struct Files {
 }
 
 impl Files {
-    fn create(plots: &PlotArgs, force: bool, sources: &[Found]) -> Result<Files, Failure> {
+    fn create(plots: &PlotArgs, force: bool, sources: &[InputResult]) -> Result<Files, Failure> {
         let create = |path: &Path| Output::create(Some(path), force, sources);
         let mut svg = Vec::new();
         if let Some(folder) = &plots.svg {

@@ -1,12 +1,9 @@
 //! Words to standard error.
 
 use super::progress::{Done, Progress};
-use crate::input::find::Found;
-use crate::input::meter;
-use crate::input::reject::{Broken, Reject};
+use sameish_batch::input::{InputError, InputResult, Reject, total_size};
 use std::fmt;
 use std::io::{IsTerminal, Write};
-use std::time::Instant;
 
 /// Rejected records that are named on standard error; the others are counted.
 const NAMED: u64 = 10;
@@ -22,7 +19,6 @@ pub(crate) struct Messages {
     rejects: u64,
     /// Present where progress is shown.
     shown: Option<Progress>,
-    begun: Instant,
 }
 
 impl Messages {
@@ -30,18 +26,18 @@ impl Messages {
     pub(crate) fn new(quiet: bool, data_on_stdout: bool) -> Messages {
         let screen_is_free = !data_on_stdout || !std::io::stdout().is_terminal();
         let progress = !quiet && screen_is_free && std::io::stderr().is_terminal();
-        Messages { quiet, rejects: 0, shown: progress.then(Progress::new), begun: Instant::now() }
+        Messages { quiet, rejects: 0, shown: progress.then(Progress::new) }
     }
 
     /// Which inputs will be read, so that the share that is done is known.
-    pub(crate) fn expect<'a>(&mut self, sources: impl IntoIterator<Item = &'a Found>) {
+    pub(crate) fn expect<'a>(&mut self, sources: impl IntoIterator<Item = &'a InputResult>) {
         if let Some(shown) = &mut self.shown {
-            shown.total = meter::size_of(sources);
+            shown.total = total_size(sources);
         }
     }
 
     /// An input that failed is named even when quiet.
-    pub(crate) fn broken(&mut self, broken: &Broken) {
+    pub(crate) fn broken(&mut self, broken: &InputError) {
         self.clear();
         say(format_args!("error: {broken}"));
     }
@@ -64,11 +60,6 @@ impl Messages {
             self.clear();
             say(format_args!("note: {words}"));
         }
-    }
-
-    /// Seconds since the run began.
-    pub(crate) fn seconds(&self) -> f64 {
-        self.begun.elapsed().as_secs_f64()
     }
 
     /// How far reading is.

@@ -4,7 +4,7 @@
 //! at most, and taken away before anything else is said.
 
 use super::messages::grouped;
-use crate::input::meter::read_so_far;
+use crate::run_log::bytes_read;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ impl Progress {
             // The first stage began with the run.
             let begun = if self.what.is_empty() { self.begun } else { Instant::now() };
             *self =
-                Progress { what, begun, base: if self.what.is_empty() { 0 } else { read_so_far() }, ..*self };
+                Progress { what, begun, base: if self.what.is_empty() { 0 } else { bytes_read() }, ..*self };
         }
         if self.updated.elapsed() < PAUSE {
             return;
@@ -60,10 +60,10 @@ impl Progress {
         self.updated = Instant::now();
         let share = match (done, self.total) {
             (Done::Documents { done, of }, _) => Some(*done as f64 / (*of).max(1) as f64),
-            (_, Some(total)) => Some((read_so_far() - self.base) as f64 / total as f64),
+            (_, Some(total)) => Some((bytes_read() - self.base) as f64 / total as f64),
             (_, None) => None,
         };
-        let line = line(what, done, share, read_so_far() - self.base, self.begun.elapsed());
+        let line = line(what, done, share, bytes_read() - self.base, self.begun.elapsed());
         let mut stderr = std::io::stderr();
         let _ = write!(stderr, "\r\x1b[K{line}");
         let _ = stderr.flush();

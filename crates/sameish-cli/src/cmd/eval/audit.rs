@@ -10,14 +10,12 @@ use super::tally::{Pair, Tally, id_of};
 use super::{Args, Ids, print, read};
 use crate::args::Size;
 use crate::exit::{Exit, Failure};
-use crate::input::batch::{Batch, Rules};
-use crate::input::reject::Broken;
-use crate::input::{Batches, find::Found};
-use crate::intake::Intake;
 use crate::output::audit::{Answer, Example, Report};
-use crate::pipeline::{in_order, with_scratch};
+use crate::run_log::{Log, finish, plain_log};
 use sameish::{DocId, Engine, Prepared, Scratch, Status, Templates, TextKey, WordFrequencies};
 use sameish::{facts_agreement, is_template};
+use sameish_batch::input::{InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules};
+use sameish_batch::ordered_pool::{in_order, with_scratch};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -38,7 +36,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut reading = args.documents.reading(args.max_line.unwrap_or(Size::RECORD), args.quiet);
     reading.rules.lossy |= config.text.lossy;
     let (rules, threads) = (reading.rules, args.threads.count());
-    let mut intake = Intake::plain(args.quiet, &sources);
+    let mut log = plain_log(args.quiet, &sources);
     let draw = Draw {
         engine: truth.clone(),
         size: args.sample as usize,
@@ -46,17 +44,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         on_dup_id: args.matching.on_dup_id,
         facts: side.is_some() && config.matching.templates == Templates::Keep,
     };
-    let survey = Survey::new(draw, sources.clone(), reading.clone(), threads, &mut intake)?;
+    let survey = Survey::new(draw, sources.clone(), reading.clone(), threads, &mut log)?;
     let prediction = match side {
         None => Prediction::Engine(index),
         Some(side) => Prediction::File(File::new(side, ids, &survey.drawn)),
     };
     let examples = usize::from(args.examples);
     let audit = Arc::new(Audit::new(truth, prediction, survey, rules, examples));
-    let quiet = crate::input::Reading { quiet: true, ..reading };
-    let tally = audit.run(sources, quiet, threads, &mut intake)?;
+    let quiet = ReadOptions { on_guessed_text: None, ..reading };
+    let tally = audit.run(sources, quiet, threads, &mut log)?;
     let answer = audit.answer(&tally);
-    let (_, exit) = intake.finish()?;
+    let (_, exit) = finish(log)?;
     print(args.json, &answer, || Report { answer: &answer }.to_string())?;
     Ok(exit)
 }
@@ -66,7 +64,7 @@ struct Audit {
     truth: Engine,
     prediction: Prediction,
     survey: Survey,
-    rules: Rules,
+    rules: RecordRules,
     examples: usize,
     features: Features,
     by_key: HashMap<TextKey, Vec<u32>>,
@@ -78,7 +76,13 @@ struct Audit {
 const BYTES_PER_RECORD: usize = 128;
 
 impl Audit {
-    fn new(truth: Engine, prediction: Prediction, survey: Survey, rules: Rules, examples: usize) -> Audit {
+    fn new(
+        truth: Engine,
+        prediction: Prediction,
+        survey: Survey,
+        rules: RecordRules,
+        examples: usize,
+    ) -> Audit {
         let mut by_key: HashMap<TextKey, Vec<u32>> = HashMap::new();
         for (at, doc) in (0..).zip(&survey.drawn) {
             by_key.extend(
@@ -101,22 +105,22 @@ impl Audit {
     /// Holds all documents against the drawn ones.
     fn run(
         self: &Arc<Audit>,
-        sources: Vec<Found>,
-        reading: crate::input::Reading,
+        sources: Vec<InputResult>,
+        reading: ReadOptions,
         threads: usize,
-        intake: &mut Intake,
+        log: &mut Log,
     ) -> anyhow::Result<Tally> {
         let (mut sum, worker) = (Tally::default(), self.clone());
-        let work = move |batch: Batch| with_scratch(|scratch| worker.work(&batch, scratch));
+        let work = move |batch: RecordBatch| with_scratch(|scratch| worker.work(&batch, scratch));
         // What could not be read the first time was told then.
-        let take = |turn: Result<Tally, Broken>| {
+        let take = |turn: Result<Tally, InputError>| {
             if let Ok(tally) = turn {
                 sum.add(tally, self.examples);
-                intake.messages.share("comparing", sum.documents as usize, self.survey.documents as usize);
+                log.monitor.share("comparing", sum.documents as usize, self.survey.documents as usize);
             }
-            Ok(ControlFlow::Continue(()))
+            anyhow::Ok(ControlFlow::Continue(()))
         };
-        in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, take)?;
+        in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, take)?;
         match sum.documents == self.survey.documents {
             true => Ok(sum),
             false => Err(Failure::new(
@@ -127,7 +131,7 @@ impl Audit {
         }
     }
 
-    fn work(&self, batch: &Batch, scratch: &mut Scratch) -> Tally {
+    fn work(&self, batch: &RecordBatch, scratch: &mut Scratch) -> Tally {
         let mut tally = Tally::default();
         let mut shared = Shared::new(self.survey.drawn.len());
         for (number, taken) in (batch.first..).zip(batch.records(self.rules)) {

@@ -3,8 +3,8 @@
 use super::survey::Drawn;
 use super::{Ids, Side};
 use crate::exit::Failure;
-use crate::input::judgments::Judgments;
 use sameish::{Bands, Config, DocId, Engine, Fingerprint, Judge, Prepared, Status};
+use sameish_batch::input::judgments::Judgments;
 use std::collections::HashMap;
 
 /// What is audited.

@@ -3,16 +3,16 @@
 //! The first of two passes. Drawn are those whose ids have the smallest hashes: as good as by lot, the same for any order of
 //! the input, and others for another seed.
 
-use crate::input::batch::{Batch, Rules};
-use crate::input::find::Found;
-use crate::input::reject::{Broken, Reject};
-use crate::input::{Batches, Reading};
-use crate::intake::{Counts, Intake};
-use crate::on_dup_id::{OnDupId, repeated_id};
-use crate::pipeline::{in_order, with_scratch};
+use crate::args::OnDupId;
+use crate::run_log::Log;
 use sameish::{
     Content, DocId, Engine, Facts, Prepared, Scratch, TextKey, TokenHash, WordFrequencies, hash_token,
 };
+use sameish_batch::input::{
+    InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
+};
+use sameish_batch::ordered_pool::{in_order, with_scratch};
+use sameish_batch::{Counts, duplicate_id};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ struct Ready {
 }
 
 struct Surveyed {
-    batch: Batch,
+    batch: RecordBatch,
     ready: Vec<Ready>,
     rejects: Vec<Reject>,
 }
@@ -75,16 +75,16 @@ impl Survey {
     /// Reads all inputs once.
     pub(super) fn new(
         draw: Draw,
-        sources: Vec<Found>,
-        reading: Reading,
+        sources: Vec<InputResult>,
+        reading: ReadOptions,
         threads: usize,
-        intake: &mut Intake,
+        log: &mut Log,
     ) -> anyhow::Result<Survey> {
         let (rules, on_dup_id, size) = (reading.rules, draw.on_dup_id, draw.size);
         let frequencies = draw.facts.then(WordFrequencies::default);
         let maker = Arc::new(Maker { draw, rules, bound: AtomicU64::new(u64::MAX) });
         let worker = maker.clone();
-        let work = move |batch: Batch| with_scratch(|scratch| worker.work(batch, scratch));
+        let work = move |batch: RecordBatch| with_scratch(|scratch| worker.work(batch, scratch));
         let mut end = End {
             maker: &maker,
             on_dup_id,
@@ -93,9 +93,11 @@ impl Survey {
             drawn: BTreeMap::new(),
             passed_over: HashSet::new(),
             frequencies,
-            intake,
+            log,
         };
-        in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| end.take(turn))?;
+        in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| {
+            end.take(turn)
+        })?;
         let documents = end.known.len() as u64;
         let mut drawn: Vec<Drawn> = end.drawn.into_values().collect();
         drawn.sort_by_key(|doc| doc.record);
@@ -106,14 +108,14 @@ impl Survey {
 /// What the threads share.
 struct Maker {
     draw: Draw,
-    rules: Rules,
+    rules: RecordRules,
     /// Documents behind it are not drawn. It only falls, so whoever sees an old value only works in vain.
     bound: AtomicU64,
 }
 
 impl Maker {
-    fn work(&self, batch: Batch, scratch: &mut Scratch) -> Surveyed {
-        let (mut ready, mut rejects) = (Vec::with_capacity(batch.spans.len()), Vec::new());
+    fn work(&self, batch: RecordBatch, scratch: &mut Scratch) -> Surveyed {
+        let (mut ready, mut rejects) = (Vec::with_capacity(batch.len()), Vec::new());
         for (record, taken) in batch.records(self.rules).enumerate() {
             match taken {
                 Err(reject) => rejects.push(reject),
@@ -160,13 +162,13 @@ struct End<'a> {
     drawn: BTreeMap<(u64, u64), Drawn>,
     passed_over: HashSet<u64>,
     frequencies: Option<WordFrequencies>,
-    intake: &'a mut Intake,
+    log: &'a mut Log,
 }
 
 impl End<'_> {
-    fn take(&mut self, turn: Result<Surveyed, Broken>) -> anyhow::Result<ControlFlow<()>> {
+    fn take(&mut self, turn: Result<Surveyed, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match turn {
-            Err(broken) => self.intake.broken(&broken),
+            Err(broken) => self.log.input_failed(&broken),
             Ok(surveyed) => self.take_surveyed(surveyed)?,
         }
         Ok(ControlFlow::Continue(()))
@@ -187,7 +189,7 @@ impl End<'_> {
                 }
                 Some(_) if self.on_dup_id == OnDupId::Reject => {
                     self.passed_over.insert(number);
-                    rejects.push(batch.reject_record(ready.record, repeated_id(&ready.id)));
+                    rejects.push(batch.reject_record(ready.record, duplicate_id(&ready.id)));
                     continue;
                 }
                 Some((_, before)) => {
@@ -203,8 +205,8 @@ impl End<'_> {
             self.draw(number, ready);
         }
         rejects.sort_by_key(|reject| reject.place);
-        rejects.iter().try_for_each(|reject| self.intake.reject(reject))?;
-        self.intake.count(&counts);
+        rejects.iter().try_for_each(|reject| self.log.reject(reject))?;
+        self.log.count(&counts)?;
         Ok(())
     }
 

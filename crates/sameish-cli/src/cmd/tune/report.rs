@@ -6,10 +6,10 @@ use super::plot::{Bars, Plot, QualityLines};
 use super::proposal::{Expected, Proposal, Why};
 use super::sample::{Sample, Texts};
 use super::{Measured, Tuned};
-use crate::intake::Counts;
 use crate::output::jsonl::rounded;
 use crate::output::messages::{counted, grouped};
 use sameish::{Bands, Config};
+use sameish_batch::Counts;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 

@@ -3,14 +3,14 @@
 //! Those whose ids have the smallest hashes: as good as drawn at random, the same each time and for any order of the
 //! input. Documents that labels name are kept besides, for those labels alone.
 
-use crate::input::batch::{Batch, Rules};
-use crate::input::find::Found;
-use crate::input::reject::{Broken, Reject};
-use crate::input::{Batches, Reading};
-use crate::intake::{Counts, Intake};
-use crate::on_dup_id::{OnDupId, repeated_id};
-use crate::pipeline::{in_order, with_scratch};
+use crate::args::OnDupId;
+use crate::run_log::Log;
 use sameish::{DocId, Engine, Prepared, Scratch, Status, TextKey, TokenHash, hash_token};
+use sameish_batch::input::{
+    InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
+};
+use sameish_batch::ordered_pool::{in_order, with_scratch};
+use sameish_batch::{Counts, duplicate_id};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ struct Ready {
 
 /// What became of one batch.
 struct Loaded {
-    batch: Batch,
+    batch: RecordBatch,
     ready: Vec<Ready>,
     rejects: Vec<Reject>,
     counts: Counts,
@@ -65,11 +65,11 @@ struct Loaded {
 /// Reads all inputs and keeps the sample.
 pub(super) fn read(
     engine: &Engine,
-    sources: Vec<Found>,
-    mut reading: Reading,
+    sources: Vec<InputResult>,
+    mut reading: ReadOptions,
     threads: usize,
     plan: Plan,
-    intake: &mut Intake,
+    log: &mut Log,
 ) -> anyhow::Result<Sample> {
     reading.rules.lossy |= engine.config().text.lossy;
     let maker = Arc::new(Maker {
@@ -78,14 +78,16 @@ pub(super) fn read(
         bound: AtomicU64::new(u64::MAX),
         plan,
     });
-    let mut keeper = Keeper { maker: maker.clone(), kept: BTreeMap::new(), extra: BTreeMap::new(), intake };
-    let work = move |batch: Batch| with_scratch(|scratch| maker.work(batch, scratch));
-    in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| keeper.take(turn))?;
-    let Keeper { kept, extra, intake, .. } = keeper;
+    let mut keeper = Keeper { maker: maker.clone(), kept: BTreeMap::new(), extra: BTreeMap::new(), log };
+    let work = move |batch: RecordBatch| with_scratch(|scratch| maker.work(batch, scratch));
+    in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| {
+        keeper.take(turn)
+    })?;
+    let Keeper { kept, extra, log, .. } = keeper;
     let docs: Vec<Doc> = kept.into_values().collect();
     let too_short = |doc: &&Doc| doc.prepared.sketches.status == Status::TooShort;
-    intake.counts.too_short = docs.iter().filter(too_short).count() as u64;
-    Ok(Sample { docs, extra: extra.into_values().collect(), read: intake.counts.documents })
+    log.counts.too_short = docs.iter().filter(too_short).count() as u64;
+    Ok(Sample { docs, extra: extra.into_values().collect(), read: log.counts.documents })
 }
 
 /// About how much a prepared document takes.
@@ -94,14 +96,14 @@ const BYTES_PER_RECORD: usize = 4096;
 /// What the threads share.
 struct Maker {
     engine: Engine,
-    rules: Rules,
+    rules: RecordRules,
     /// Documents behind it are not in the sample. It only falls, so whoever sees an old value only works in vain.
     bound: AtomicU64,
     plan: Plan,
 }
 
 impl Maker {
-    fn work(&self, batch: Batch, scratch: &mut Scratch) -> Loaded {
+    fn work(&self, batch: RecordBatch, scratch: &mut Scratch) -> Loaded {
         let (mut ready, mut rejects) = (Vec::new(), Vec::new());
         let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
         for (record, taken) in batch.records(self.rules).enumerate() {
@@ -135,13 +137,13 @@ struct Keeper<'a> {
     maker: Arc<Maker>,
     kept: BTreeMap<(u64, DocId), Doc>,
     extra: BTreeMap<DocId, Doc>,
-    intake: &'a mut Intake,
+    log: &'a mut Log,
 }
 
 impl Keeper<'_> {
-    fn take(&mut self, turn: Result<Loaded, Broken>) -> anyhow::Result<ControlFlow<()>> {
+    fn take(&mut self, turn: Result<Loaded, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match turn {
-            Err(broken) => self.intake.broken(&broken),
+            Err(broken) => self.log.input_failed(&broken),
             Ok(loaded) => self.take_loaded(loaded)?,
         }
         Ok(ControlFlow::Continue(()))
@@ -159,7 +161,7 @@ impl Keeper<'_> {
                 }
                 Some(_) if self.maker.plan.on_dup_id == OnDupId::Reject => {
                     counts.documents -= 1;
-                    rejects.push(batch.reject_record(record, repeated_id(&key.1)));
+                    rejects.push(batch.reject_record(record, duplicate_id(&key.1)));
                     continue;
                 }
                 Some(_) => counts.documents -= 1,
@@ -172,8 +174,8 @@ impl Keeper<'_> {
         }
         // In the order of the input, whoever found what is wrong.
         rejects.sort_by_key(|reject| reject.place);
-        rejects.iter().try_for_each(|reject| self.intake.reject(reject))?;
-        self.intake.count(&counts);
+        rejects.iter().try_for_each(|reject| self.log.reject(reject))?;
+        self.log.count(&counts)?;
         Ok(())
     }
 
