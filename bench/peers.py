@@ -1,6 +1,8 @@
-"""The rivals on the same texts, one thread, CPU time of the process.
+"""Measures the peer libraries on the same texts: one thread, CPU time of the process, best and median of 5.
+
     python peers.py FILE.jsonl [DOCUMENTS]
-Words: lower-case \\w+ (daft splits at blanks). Shingles: 3 consecutive words. Best and median of 5."""
+
+Words are lower-case \\w+ (daft splits at spaces). Shingles are 3 consecutive words."""
 import json
 import re
 import statistics
@@ -42,7 +44,7 @@ def chdb_simhash():
     import chdb.session
     import pandas
 
-    frame = pandas.DataFrame({"t": docs})  # named in the query below
+    frame = pandas.DataFrame({"t": docs})  # The query below refers to this variable.
     session = chdb.session.Session()
     session.query("CREATE TABLE m (t String) ENGINE=Memory")
     session.query("INSERT INTO m SELECT t FROM Python(frame)")
@@ -59,7 +61,7 @@ def rensa_kernel():
     flat = np.concatenate([np.asarray(s, dtype=np.uint64) for s in sets])
     ends = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.uint64)
     work = lambda: rensa.RMinHash.digest_matrix_from_flat_token_hashes(flat, ends, 128, 42)
-    timed("rensa RMinHash-128 from ready hashes", work, len(flat) / 1e6, "M features/s")
+    timed("rensa RMinHash-128 from precomputed hashes", work, len(flat) / 1e6, "M features/s")
 
 
 daft_minhash()

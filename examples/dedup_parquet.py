@@ -1,8 +1,8 @@
 # %% [markdown]
-# # Near copies in a Parquet file
+# # Near-duplicates in a Parquet file
 #
-# Runs as a notebook (cells by `# %%`) or as a script: `python dedup_parquet.py [CORPUS.parquet] [TEXT_COLUMN]`. Without a file it
-# makes a small corpus of its own. Needs `sameish` and `pyarrow`; draws the histogram where `matplotlib` is installed.
+# Runs as a notebook (cells marked by `# %%`) or as a script: `python dedup_parquet.py [CORPUS.parquet] [TEXT_COLUMN]`. Without a
+# file it generates a small corpus. Needs `sameish` and `pyarrow`; plots a histogram if `matplotlib` is installed.
 
 # %%
 import random
@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import sameish
 
 # %% [markdown]
-# ## A corpus
+# ## Corpus
 #
-# 400 reports, of which a quarter are copies of another with some of its words changed.
+# 400 reports. A quarter of them are copies with some words changed.
 
 # %%
 WORDS = (
@@ -27,54 +27,54 @@ WORDS = (
 ).split()
 
 
-def made_up(path: Path) -> Path:
-    draw = random.Random(1)
-    texts = [" ".join(draw.choices(WORDS, k=80)) for _ in range(300)]
+def generate(path: Path) -> Path:
+    rng = random.Random(1)
+    texts = [" ".join(rng.choices(WORDS, k=80)) for _ in range(300)]
     for _ in range(100):
-        words = draw.choice(texts[:300]).split()
-        for place in draw.sample(range(80), draw.randint(0, 12)):
-            words[place] = draw.choice(WORDS)
+        words = rng.choice(texts[:300]).split()
+        for position in rng.sample(range(80), rng.randint(0, 12)):
+            words[position] = rng.choice(WORDS)
         texts.append(" ".join(words))
-    draw.shuffle(texts)
+    rng.shuffle(texts)
     pq.write_table(pa.table({"text": texts}), path)
     return path
 
 
 arguments = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-folder = Path(tempfile.mkdtemp())
-source = Path(arguments[0]) if arguments else made_up(folder / "corpus.parquet")
+directory = Path(tempfile.mkdtemp())
+source = Path(arguments[0]) if arguments else generate(directory / "corpus.parquet")
 column = arguments[1] if len(arguments) > 1 else "text"
 
 # %% [markdown]
-# ## What would go
+# ## Find near-duplicates
 #
-# Nothing is written yet: look first.
+# This step writes nothing.
 
 # %%
-found = sameish.dedup(source, text=column, threshold=0.7)
-print(found)
-print(found.summary)
+result = sameish.dedup(source, text=column, threshold=0.7)
+print(result)
+print(result.summary)
 
 # %% [markdown]
-# ## Why
+# ## Show the evidence
 #
-# The largest cluster, and what its first two documents share.
+# The largest cluster, and the passages that its first two documents share.
 
 # %%
 table = pq.read_table(source)
 texts = table[column].to_pylist()
-largest = max(found.clusters, key=lambda cluster: len(cluster.members), default=None)
+largest = max(result.clusters, key=lambda cluster: len(cluster.members), default=None)
 if largest is not None:
     a, b = largest.members[:2]
     comparison = sameish.compare(texts[a], texts[b])
     print(f"rows {a} and {b}: {comparison.match_type}, similarity {comparison.similarity:.3f}")
     for passage in comparison.passages[:3]:
-        print("  both have:", texts[a][passage.a_start : passage.a_end][:100])
+        print("  shared:", texts[a][passage.a_start : passage.a_end][:100])
 
 # %% [markdown]
-# ## How alike are the pairs?
+# ## Distribution of similarities
 #
-# A low threshold shows where copies end and strangers begin.
+# A low threshold shows the gap between copies and unrelated documents.
 
 # %%
 pairs = sameish.pairs(source, text=column, threshold=0.3)
@@ -89,10 +89,10 @@ try:
     import matplotlib
 
     if not hasattr(sys, "ps1") and "ipykernel" not in sys.modules:
-        matplotlib.use("Agg")  # a script has no screen to draw on
+        matplotlib.use("Agg")  # A script may run without a display.
     import matplotlib.pyplot as plt
 except ImportError:
-    print("no matplotlib: the histogram above will do")
+    print("matplotlib is not installed; skipping the plot")
 else:
     figure, axes = plt.subplots()
     axes.hist([pair.similarity for pair in pairs], bins=28, range=(0.3, 1.0))
@@ -100,13 +100,13 @@ else:
     axes.set_xlabel("similarity")
     axes.set_ylabel("pairs")
     axes.legend()
-    figure.savefig(folder / "similarity.png")
-    print("histogram:", folder / "similarity.png")
+    figure.savefig(directory / "similarity.png")
+    print("histogram:", directory / "similarity.png")
 
 # %% [markdown]
-# ## Keep one of each
+# ## Write the kept documents
 
 # %%
-kept = folder / "kept.parquet"
-pq.write_table(found.take(table), kept)
-print(f"{len(found.kept)} of {len(found)} rows in {kept}")
+kept = directory / "kept.parquet"
+pq.write_table(result.take(table), kept)
+print(f"wrote {len(result.kept)} of {len(result)} rows into {kept}")

@@ -1,4 +1,5 @@
-"""daft as a deduplicator: MinHash-128 of 3 words, 16 bands of 8, union-find, the lowest id of a cluster stays.
+"""Deduplicates a file with daft: MinHash-128 of 3-word shingles, 16 bands of 8 rows, union-find. Keeps the lowest id per cluster.
+
     python daft_dedup.py IN.jsonl OUT.jsonl"""
 import sys
 import daft, numpy as np

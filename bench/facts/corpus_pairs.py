@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the pairs of a labelled corpus whose Jaccard similarity of 3 words lies between 0.3 and 1.
+"""Writes the pairs of a labeled corpus whose 3-word Jaccard similarity is at least 0.3 and below 1.
 
     python3 bench/facts/corpus_pairs.py gesetze_rev.jsonl > gesetze.jsonl
 
-A line is {"set", "kind", "copy", "a", "b"}; a pair is a copy where both documents have the same `cluster`.
+Each line is an object with the fields set, kind, copy, a and b. A pair is a copy if both documents have the same `cluster`.
 """
 import collections
 import json

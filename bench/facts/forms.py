@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes pairs of wire-like articles: the same form with other facts, and edited copies of one article.
+"""Generates pairs of wire-like articles: templates (the same wording with different facts) and edited copies.
 
     python3 bench/facts/forms.py [SEED] > forms.jsonl
 
-A line is {"set", "kind", "copy", "a", "b"}. The bytes depend on the seed alone. Every template, name list and edit here
-is ours; nothing is taken from a corpus. A slot is written {kind} or {kind7}: equal names in one template get equal values.
+Each line is an object with the fields set, kind, copy, a and b. The output depends only on SEED (default 1). All patterns, name
+lists and edits were written for this project; nothing is taken from a corpus. A slot is written {kind} or {kind7}; slots with the
+same name in one pattern get the same value.
 """
 import json
 import random
@@ -87,8 +88,8 @@ NAMES = {"co", "short", "per", "last", "city", "ctry", "com", "cur"}
 DATES = {"mon", "dow", "day", "yr", "ord"}
 PROSE = {"noun", "verb", "adj", "why"}
 
-# Paragraphs are split at |; one that begins with ? stands in some articles only.
-FORMS = {
+# `|` separates paragraphs; a paragraph that begins with `?` is optional.
+PATTERNS = {
     "quarter": "{co} {ord} qtr net|Shr {cts} cts vs {cts2} cts|Net {net} vs {net2}|Revs {mln} mln vs {mln2} mln|?Avg shrs {big} vs {big2}"
                "|?Note: {yr} net includes gain of {net3} dlrs, or {cts3} cts per share, from sale of assets.",
     "nine": "{co} {ord} qtr ended {mon} {day}|Oper shr {dlr} dlrs vs {dlr2} dlrs|Oper net {net} vs {net2}|Sales {mln} mln vs {mln2} mln|Nine mths"
@@ -202,9 +203,9 @@ def fill(template, r, values):
     return re.sub(r"\{(\w+)\}", value, template)
 
 
-def paragraphs(form, r, values, optional):
+def paragraphs(pattern, r, values, optional):
     parts = []
-    for i, part in enumerate(FORMS[form].split("|")):
+    for i, part in enumerate(PATTERNS[pattern].split("|")):
         if part[0] != "?" or optional.setdefault(i, r.random() < .6):
             parts.append(fill(part.lstrip("?"), r, values))
     return parts
@@ -214,12 +215,12 @@ def comment(r):
     return fill(r.choice(COMMENT), r, {})
 
 
-def article(form, r, values, optional):
-    return paragraphs(form, r, values, optional)
+def article(pattern, r, values, optional):
+    return paragraphs(pattern, r, values, optional)
 
 
 def other_facts(kind, r, values):
-    """What of the first article's facts the second keeps."""
+    """Selects the facts that the second article shares with the first."""
     kept = {}
     for slot, value in values.items():
         base = kind_of(slot)
@@ -274,7 +275,7 @@ def reword(text, r):
 
 
 def edited(parts, r):
-    """An edited copy and the names of the edits."""
+    """Returns an edited copy and the names of its edits."""
     parts, done = list(parts), []
     for _ in range(r.choice([1, 1, 2, 2, 3])):
         kind = r.choice(["words", "words", "number", "append", "append", "cut", "headline", "dateline", "sentence", "reword", "insert", "resend", "figures", "order"])
@@ -286,7 +287,7 @@ def edited(parts, r):
             i = r.randrange(len(parts))
             parts[i] = correct_number(parts[i], r)
         elif kind == "figures":
-            # A later version with better figures: up to a quarter of them.
+            # A later version that updates up to a quarter of the figures.
             count = len(NUMBER.findall(" ".join(parts)))
             for _ in range(r.randint(1, max(1, count // 4))):
                 i = r.randrange(len(parts))
@@ -322,24 +323,24 @@ def jaccard3(a, b):
     return len(x & y) / len(x | y) if x | y else 0.0
 
 
-def pairs(seed, per_form):
+def pairs(seed, per_pattern):
     r = random.Random(seed)
-    for form in FORMS:
+    for pattern in PATTERNS:
         counts = {True: 0, False: 0}
-        for _ in range(per_form * 12):
+        for _ in range(per_pattern * 12):
             copy = r.random() < .5
-            if counts[copy] >= per_form:
+            if counts[copy] >= per_pattern:
                 continue
             values, optional = {}, {}
-            first = article(form, r, values, optional)
-            # Some articles carry commentary of their own, so that a form is not the whole text.
+            first = article(pattern, r, values, optional)
+            # Some articles have additional commentary, so that the pattern is not the whole text.
             extra = [comment(r) for _ in range(r.choice([0, 0, 1, 2, 3]))]
             if copy:
                 second, kind = edited(first + extra, r)
                 first = first + extra
             else:
                 kind = r.choice(["other", "same day", "same company", "half", "other name"])
-                second = article(form, r, other_facts(kind, r, values), dict(optional) if r.random() < .6 else {})
+                second = article(pattern, r, other_facts(kind, r, values), dict(optional) if r.random() < .6 else {})
                 first = first + extra[:r.choice([0, 1])]
                 second = second + [comment(r) for _ in range(r.choice([0, 0, 1]))]
             joint = r.choice(["\n", "\n\n", " "])
@@ -348,7 +349,7 @@ def pairs(seed, per_form):
                 a, b = b, a
             if .3 <= jaccard3(a, b) < 1:
                 counts[copy] += 1
-                yield {"set": "forms", "kind": f"{form}/{kind}", "copy": copy, "a": a, "b": b}
+                yield {"set": "forms", "kind": f"{pattern}/{kind}", "copy": copy, "a": a, "b": b}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// How fast is the package for Node? Medians of several runs; the machine has other things to do, so compare within a run.
+// Benchmark of the Node package. Prints medians of several rounds; compare figures only within one run.
 'use strict';
 
 const os = require('node:os');
@@ -15,7 +15,7 @@ function median(values) {
   return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
 
-/** Milliseconds that a call takes, with `calls` of them in each of `rounds` rounds. */
+/** Returns the median time of a call in milliseconds, over `rounds` rounds of `calls` calls each. */
 function timed(rounds, calls, call) {
   const times = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -26,6 +26,7 @@ function timed(rounds, calls, call) {
   return median(times);
 }
 
+/** Returns the time of one call in milliseconds. */
 async function once(call) {
   globalThis.gc?.();
   const start = process.hrtime.bigint();
@@ -38,41 +39,43 @@ function row(...cells) {
 }
 
 function fingerprints() {
-  // English of the demo, as long as the text of the seed's figure.
+  // English text of the demo corpus, 500 words, as in the published figure of the original implementation.
   const words = records('testdata', 'demo', 'articles.jsonl').map(({ text }) => text).join(' ').split(/\s+/);
   const text = words.slice(0, 500).join(' ');
   if (sameish.computeSimHash(text) !== plain.computeSimHash(text)) throw new Error('fingerprints differ');
   const slow = timed(15, 20, () => plain.computeSimHash(text));
   const fast = timed(15, 20_000, () => sameish.computeSimHash(text));
-  console.log(`\n### A fingerprint of ${words.slice(0, 500).length} words, ${text.length} letters\n`);
-  row('computeSimHash', 'microseconds a call');
+  console.log(`\n### Fingerprint of ${words.slice(0, 500).length} words, ${text.length} characters\n`);
+  row('computeSimHash', 'us per call');
   row('---', '---');
   row('plain JavaScript with BigInt', (slow * 1000).toFixed(0));
   row('sameish', (fast * 1000).toFixed(2));
   console.log(`\n${(slow / fast).toFixed(0)} times as fast as plain JavaScript.`);
-  console.log(`${(6.8 / fast).toFixed(0)} times as fast as 6.8 ms, the figure handed down for the original.`);
+  console.log(`${(6.8 / fast).toFixed(0)} times as fast as the published 6.8 ms of the original implementation.`);
   const small = timed(9, 200_000, () => sameish.hammingDistance('a1b2c3d4e5f6a7b8', 'a1b2c3d4e5f6a7b9'));
-  console.log(`A \`hammingDistance\` takes ${(small * 1e6).toFixed(0)} ns, most of it the way into the addon and back.`);
+  console.log(`\`hammingDistance\` takes ${(small * 1e6).toFixed(0)} ns per call, most of it for the call into the addon.`);
 }
 
 async function documents() {
   const sizes = [1, 4, 16].map((times) => times * SMALLEST);
   const texts = madeTexts(sizes[2], 300);
-  console.log('\n### Engine, preset `copies`, made texts of 300 words, one in five an edited copy\n');
-  row('documents', 'MB', 'addMany ms', 'documents/s', 'addManyAsync ms', 'pairs ms', 'pairs', 'clusters ms');
+  console.log('\n### Engine, preset `copies`, generated texts of 300 words, one in five an edited copy\n');
+  row('documents', 'MB', 'addMany, ms', 'documents/s', 'addManyAsync, ms', 'pairs, ms', 'pairs found', 'clusters, ms');
   row('---', '---', '---', '---', '---', '---', '---', '---');
   for (const size of sizes) {
     const some = texts.slice(0, size).map((text, id) => ({ id, text }));
     const megabytes = some.reduce((sum, { text }) => sum + text.length, 0) / 1e6;
-    const [now, later, engine] = [new sameish.Engine(), new sameish.Engine(), new sameish.Engine()];
+    const engine = new sameish.Engine();
     engine.addMany(some);
-    const sync = await once(() => now.addMany(some));
-    const async = await once(() => later.addManyAsync(some));
-    let found;
-    const pairs = await once(() => (found = engine.pairs().pairs.length));
+    const syncEngine = new sameish.Engine();
+    const sync = await once(() => syncEngine.addMany(some));
+    const asyncEngine = new sameish.Engine();
+    const async = await once(() => asyncEngine.addManyAsync(some));
+    let pairCount;
+    const pairs = await once(() => (pairCount = engine.pairs().pairs.length));
     const clusters = await once(() => engine.clusters());
     const ms = [sync, async, pairs, clusters].map((time) => time.toFixed(0));
-    row(size, megabytes.toFixed(1), ms[0], ((size / sync) * 1000).toFixed(0), ms[1], ms[2], found, ms[3]);
+    row(size, megabytes.toFixed(1), ms[0], ((size / sync) * 1000).toFixed(0), ms[1], ms[2], pairCount, ms[3]);
   }
 }
 
@@ -87,18 +90,18 @@ async function groups() {
     const publishedAt = new Date(1.7e12 + (word() << 16)).toISOString();
     articles.push({ id: `article-${i}`, parts: near, simHash: hex(near), publishedAt });
   }
-  console.log('\n### groupArticlesBySimilarity, one article in three near another\n');
-  row('articles', 'ms', 'async ms', 'groups', 'plain JavaScript ms');
+  console.log('\n### groupArticlesBySimilarity, one article in three close to another\n');
+  row('articles', 'synchronous, ms', 'asynchronous, ms', 'groups', 'plain JavaScript, ms');
   row('---', '---', '---', '---', '---');
   for (const size of sizes) {
     const some = articles.slice(0, size);
-    let made;
-    const sync = await once(() => (made = sameish.groupArticlesBySimilarity(some)));
+    let groupCount;
+    const sync = await once(() => (groupCount = sameish.groupArticlesBySimilarity(some).length));
     const async = await once(() => sameish.groupArticlesBySimilarityAsync(some));
-    // All with all: only a piece of the smallest is bearable, and it grows with the square.
-    const piece = some.slice(0, 400);
-    const slow = size === sizes[0] ? `${(await once(() => plain.groupArticlesBySimilarity(piece))).toFixed(0)} for 400` : '';
-    row(size, sync.toFixed(0), async.toFixed(0), made.length, slow);
+    // Plain JavaScript compares all pairs, so it gets only 400 articles.
+    const few = some.slice(0, 400);
+    const slow = size === sizes[0] ? `${(await once(() => plain.groupArticlesBySimilarity(few))).toFixed(0)} for 400 articles` : '';
+    row(size, sync.toFixed(0), async.toFixed(0), groupCount, slow);
   }
 }
 

@@ -1,8 +1,9 @@
-"""Corpus in bulk, MinHash of a column, threads and signals. Best and median of 5; figures only compare within a run.
+"""Benchmark of the Python package: bulk operations of Corpus, MinHash of a column, threads, and response to signals.
 
     bench.py T20k.jsonl DOCUMENTS
 
-The environment's SAMEISH is the built command, whose `bench hamming` gives the figures of Rust alone."""
+Prints best and median of 5; compare figures only within one run. The environment variable SAMEISH is the path of the command;
+its `bench hamming` measures the same operations in Rust."""
 
 import json
 import os
@@ -19,8 +20,8 @@ import pyarrow as pa
 
 import sameish
 
-# The benchmark on seed 004's page: 1 million, 5 blocks, 3 bits.
-PAGE = {"insert_bulk": 2.534197, "find_first_bulk": 4.795310, "find_all_bulk": 7.415205, "remove_bulk": 3.346022}
+# Published figures of the original block-permuted index, in seconds: 1 million fingerprints, 5 blocks, 3 bits.
+PUBLISHED = {"insert_bulk": 2.534197, "find_first_bulk": 4.795310, "find_all_bulk": 7.415205, "remove_bulk": 3.346022}
 RUST = {"insert_bulk": "Bulk Insertion", "find_first_bulk": "Bulk Find First", "find_all_bulk": "Bulk Find All", "remove_bulk": "Bulk Removal"}
 N = 1_000_000
 RUNS = 5
@@ -31,7 +32,7 @@ def spread(times):
 
 
 def queries_of(codes, rng):
-    """Random, but every second is a code with up to 3 bits flipped, as `sameish bench hamming` has them."""
+    """Returns random queries; every second one is a code with up to 3 bits flipped, as in `sameish bench hamming`."""
     queries = rng.integers(0, 2**64, N, dtype=np.uint64)
     planted = codes[1::2].copy()
     flips = rng.integers(0, 4, len(planted))
@@ -43,14 +44,14 @@ def queries_of(codes, rng):
 
 
 def corpus_times(codes, queries):
-    times = {name: [] for name in PAGE}
+    times = {name: [] for name in PUBLISHED}
     for _ in range(RUNS):
         corpus = sameish.Corpus(5, 3)
-        for name in PAGE:
-            given = queries if name.startswith("find") else codes
-            begun = time.perf_counter()
-            found = getattr(corpus, name)(given)
-            times[name].append(time.perf_counter() - begun)
+        for name in PUBLISHED:
+            argument = queries if name.startswith("find") else codes
+            start = time.perf_counter()
+            found = getattr(corpus, name)(argument)
+            times[name].append(time.perf_counter() - start)
             if name == "find_all_bulk":
                 last = found
     return times, last
@@ -69,21 +70,20 @@ def corpus():
     lists, _ = corpus_times(codes.tolist(), queries.tolist())
     recall = np.mean([codes[i] in found[i] for i in range(1, 20001, 2)])
     print(f"Corpus, {N} fingerprints and queries, 3 bits, seconds; recall of 10,000 planted matches {recall:.4f}")
-    for name in PAGE:
-        rest = f"{min(arrays[name]) / min(rust[name]):5.2f} x Rust   {PAGE[name] / min(lists[name]):5.1f} x the page"
+    for name in PUBLISHED:
+        rest = f"{min(arrays[name]) / min(rust[name]):5.2f} x Rust   {PUBLISHED[name] / min(lists[name]):5.1f} x faster than published"
         print(f"  {name:16} Rust {spread(rust[name])} | NumPy {spread(arrays[name])} | lists {spread(lists[name])} | {rest}")
 
 
 def timed(name, work, size, base=None, clock=time.process_time):
-    """By CPU time of all threads, so that neither other work on the machine nor a peer's threads count; by the clock on the
-    wall where threads are what is measured."""
+    """Measures the CPU time of all threads, which excludes other work on the machine. Pass a wall clock to measure threads."""
     times = []
     for _ in range(RUNS):
-        begun = clock()
+        start = clock()
         work()
-        times.append(clock() - begun)
+        times.append(clock() - start)
     best = size / min(times) / 1e6
-    against = f"  sameish is {base / best:.1f} x" if base else ""
+    against = f"  sameish is {base / best:.1f} x as fast" if base else ""
     print(f"  {name:46} {best:8.1f} MB/s best {size / statistics.median(times) / 1e6:8.1f} median{against}")
     return best
 
@@ -102,15 +102,15 @@ def minhash(path, documents):
                 break
     size = sum(len(text.encode()) for text in texts)
     column = pa.array(texts)
-    print(f"MinHash-128 of 3 words from text, {documents} documents, {size / 1e6:.1f} MB")
+    print(f"MinHash-128 of 3-word shingles from text, {documents} documents, {size / 1e6:.1f} MB")
     hasher = sameish.MinHasher(128)
-    one = timed("sameish, column of Arrow, one thread", lambda: hasher.sketch_many(column, threads=1), size)
+    one = timed("sameish, Arrow column, one thread", lambda: hasher.sketch_many(column, threads=1), size)
     wall = time.perf_counter
     walls = [
-        timed(f"sameish, column of Arrow, {n} by the wall", lambda: hasher.sketch_many(column, threads=n), size, clock=wall)
+        timed(f"sameish, Arrow column, {n} threads, wall time", lambda: hasher.sketch_many(column, threads=n), size, clock=wall)
         for n in (1, 2)
     ]
-    print(f"  two threads against one: {walls[1] / walls[0]:.2f} x")
+    print(f"  speedup of two threads: {walls[1] / walls[0]:.2f} x")
     timed("sameish, list of str, one thread", lambda: hasher.sketch_many(texts, threads=1), size)
     import daft
     import rensa
@@ -121,18 +121,18 @@ def minhash(path, documents):
     command = lambda: table.select(minhash(daft.col("t"), num_hashes=128, ngram_size=3, hash_function="xxhash3_64")).collect()
     timed("daft minhash, xxhash3_64", command, size, one)
 
-    def of_rensa():
+    def rensa_minhash():
         for text in texts:
             sketch = rensa.RMinHash(num_perm=128, seed=42)
             sketch.update(shingles(text))
             sketch.digest()
 
-    timed("rensa RMinHash, shingles by Python", of_rensa, size, one)
+    timed("rensa RMinHash, shingles computed in Python", rensa_minhash, size, one)
     agreement(texts, hasher)
 
 
 def agreement(texts, hasher):
-    """The error of the estimate on pairs of neighbors that share something."""
+    """Prints the error of the estimate for pairs of neighboring documents that share shingles."""
     sets = [set(shingles(text)) for text in texts[:1500]]
     rows = hasher.sketch_many(texts[:1500])
     errors = []
@@ -142,11 +142,11 @@ def agreement(texts, hasher):
             if exact >= 0.1:
                 errors.append((rows[i] == rows[j]).mean() - exact)
     if errors:
-        print(f"  estimate against exact Jaccard, {len(errors)} pairs of at least 0.1: bias {np.mean(errors):+.4f}, rmse {np.std(errors):.4f}")
+        print(f"  estimate compared with exact Jaccard, {len(errors)} pairs of at least 0.1: bias {np.mean(errors):+.4f}, rmse {np.std(errors):.4f}")
 
 
 def signals():
-    """From Ctrl-C to the exception."""
+    """Measures the delay from SIGINT to KeyboardInterrupt."""
     texts = ["word %d here and there and everywhere " % i * 40 for i in range(20000)]
     codes = np.random.default_rng(1).integers(0, 2**64, 4 * N, dtype=np.uint64)
     calls = {
@@ -154,7 +154,7 @@ def signals():
         "Engine.add_many": lambda: sameish.Engine().add_many(range(20000), texts, threads=1),
         "Corpus.insert_bulk": lambda: sameish.Corpus(6, 3).insert_bulk(codes),
     }
-    print("from a signal to KeyboardInterrupt")
+    print("delay from SIGINT to KeyboardInterrupt")
     for name, call in calls.items():
         delays = []
         for _ in range(RUNS):
@@ -172,7 +172,7 @@ def signals():
             except KeyboardInterrupt:
                 delays.append((time.perf_counter() - sent[0]) * 1000)
             time.sleep(0.5)
-        print(f"  {name:24} {max(delays):6.0f} ms at worst, {statistics.median(delays):6.0f} median")
+        print(f"  {name:24} {max(delays):6.0f} ms worst, {statistics.median(delays):6.0f} median")
 
 
 if __name__ == "__main__":

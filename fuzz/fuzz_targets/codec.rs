@@ -1,4 +1,4 @@
-//! Bytes and hex are read back as what they were written from, or refused.
+//! Codecs of sketches: decoding arbitrary bytes or hex fails, or encoding the result gives the same input again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

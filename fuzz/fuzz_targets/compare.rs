@@ -1,4 +1,4 @@
-//! Any two texts compare under every preset, and their shared passages are shared.
+//! Comparison of arbitrary texts with every preset: measures are within 0 to 1, and shared passages occur in both texts.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -19,7 +19,7 @@ fuzz_target!(|input: (u8, String, String)| {
     for passage in compared.passages {
         assert!(passage.tokens > usize::from(choice >> 5));
         let [x, y] = [&a[passage.a_start..passage.a_end], &b[passage.b_start..passage.b_end]].map(words);
-        // A character that folds to several words may begin or end a passage in its middle.
+        // A passage may start or end within a character that normalizes to several words.
         assert!(x == y || x.len() >= passage.tokens && y.len() >= passage.tokens);
     }
 });

@@ -1,4 +1,4 @@
-//! A config file is refused, or makes an engine that works and writes a file of the same meaning.
+//! Configuration files: arbitrary text is rejected, or gives a configuration that survives a round trip and a working engine.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use sameish::{Config, Content, Engine, Scratch};
 fuzz_target!(|text: &str| {
     let Ok(config) = Config::from_toml(text) else { return };
     assert_eq!(Config::from_toml(&config.to_toml()).as_ref(), Ok(&config));
-    // Codes of millions of bits are right but slow.
+    // Codes of millions of bits are valid but slow.
     if config.sdr.as_ref().is_some_and(|sdr| sdr.size > 1 << 16) {
         return;
     }

@@ -1,5 +1,5 @@
-//! Bytes are a stored index that can be asked and changed, or refused. The checksums of the first heads are made right, so
-//! that what lies behind them is reached.
+//! Stored Hamming indexes: arbitrary bytes are rejected, or give an index that can be queried and modified. The target corrects the
+//! checksums of the first record heads, so that the fuzzer reaches the code behind them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

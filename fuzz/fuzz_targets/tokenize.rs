@@ -1,5 +1,5 @@
-//! Any bytes split into tokens that lie where they say, the same on every SIMD level and as an independent implementation
-//! of Unicode's rules splits the normalized text.
+//! Tokenizers on arbitrary bytes: token spans are valid, every SIMD level gives the same tokens, and an independent implementation
+//! of UAX #29 splits the normalized text into the same words.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

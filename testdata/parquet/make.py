@@ -1,4 +1,4 @@
-"""Makes the sample files beside it. Needs pyarrow; run by hand: `python testdata/parquet/make.py`."""
+"""Writes the sample Parquet files into this directory. Needs pyarrow. Run by hand: `python testdata/parquet/make.py`."""
 
 import datetime
 import decimal
@@ -12,7 +12,7 @@ N = 60
 
 
 def every(n, value, i):
-    """`value`, but null for every n-th row."""
+    """Returns `value`, or None for every n-th row."""
     return None if i % n == n - 1 else value
 
 
@@ -49,8 +49,8 @@ def table():
     return pa.table(columns).replace_schema_metadata({"origin": "testdata/parquet/make.py"})
 
 
-for packing in ["none", "snappy", "gzip", "zstd", "lz4"]:
-    pq.write_table(table(), HERE / f"{packing}.parquet", compression=packing, row_group_size=25)
+for compression in ["none", "snappy", "gzip", "zstd", "lz4"]:
+    pq.write_table(table(), HERE / f"{compression}.parquet", compression=compression, row_group_size=25)
 pq.write_table(
     table(),
     HERE / "v2.parquet",

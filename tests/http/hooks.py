@@ -1,4 +1,4 @@
-"""What schemathesis has to know of this service: lines of JSON, and which collections exist."""
+"""Schemathesis hooks: NDJSON bodies, and the names of existing collections."""
 import json
 
 import schemathesis
@@ -21,7 +21,7 @@ def first_line(ctx, response):
 
 @schemathesis.hook
 def map_path_parameters(ctx, path_parameters):
-    """Two of three requests go to a collection that exists, so that they get beyond its name."""
+    """Sends two of three requests to an existing collection, so that they reach the handlers."""
     name = (path_parameters or {}).get("collection")
     if isinstance(name, str) and len(name) % 3:
         path_parameters["collection"] = COLLECTIONS[sum(map(ord, name)) % 3]

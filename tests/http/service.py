@@ -1,6 +1,6 @@
-"""What the checks of the running service share: the process, a client that notices half answers, and small texts.
+"""Helpers for the HTTP tests: the service process, a client that detects truncated responses, and generated texts.
 
-Standard library only. The binary is `$SAMEISH`, or the one that `cargo build` leaves in the target folder.
+Uses only the standard library. The binary is `$SAMEISH`, or the newest one that `cargo build` left in the target directory.
 """
 import json
 import os
@@ -18,45 +18,47 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def binary():
+    """Returns the path of the `sameish` binary to test."""
     if os.environ.get("SAMEISH"):
         return os.environ["SAMEISH"]
     target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
-    found = [path for path in (target / "debug/sameish", target / "release/sameish") if path.exists()]
-    if not found:
-        sys.exit(f"no binary in {target}: run `cargo build`, or name one with SAMEISH=PATH")
-    return str(max(found, key=lambda path: path.stat().st_mtime))
+    candidates = [path for path in (target / "debug/sameish", target / "release/sameish") if path.exists()]
+    if not candidates:
+        sys.exit(f"no binary in {target}; run `cargo build` or set SAMEISH to its path")
+    return str(max(candidates, key=lambda path: path.stat().st_mtime))
 
 
 class Failed(Exception):
-    """The service did what it must not do."""
+    """The service violated an expectation of a test."""
 
 
-class Refused(Failed):
-    """The service did not start."""
+class StartFailed(Failed):
+    """The service exited before it listened."""
 
-    def __init__(self, code, words):
-        super().__init__(f"did not start, exit {code}: {words}")
-        self.code, self.words = code, words
-
-
-def check(holds, what):
-    if not holds:
-        raise Failed(what)
+    def __init__(self, code, log):
+        super().__init__(f"the service did not start; exit code {code}: {log}")
+        self.code, self.log = code, log
 
 
-class NoAnswer(Exception):
-    """The connection ended before the first byte of an answer: what was asked may have been done or not."""
+def check(condition, message):
+    """Raises `Failed` with the message unless the condition holds."""
+    if not condition:
+        raise Failed(message)
 
 
-class HalfAnswer(Exception):
-    """The connection ended inside an answer. What had come of it is in `lines`, without an unfinished last line."""
+class NoResponse(Exception):
+    """The connection ended before the first byte of a response; the service may or may not have processed the request."""
+
+
+class TruncatedResponse(Exception):
+    """The connection ended within a response. `lines` has the complete lines received so far."""
 
     def __init__(self, body):
-        super().__init__(f"the answer ended after {len(body)} bytes of its body")
+        super().__init__(f"the response ended after {len(body)} bytes of its body")
         self.lines = body.split(b"\n")[:-1]
 
 
-class Answer:
+class Response:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
 
@@ -71,24 +73,25 @@ class Answer:
 
 
 class Client:
-    """One connection, kept open and made again when it has gone."""
+    """A client with one persistent connection, which is opened again after it was closed."""
 
     def __init__(self, address, timeout=30):
         self.address, self.timeout = address, timeout
         self.socket = self.file = None
 
     def close(self):
-        for thing in (self.file, self.socket):
-            if thing:
-                thing.close()
+        for resource in (self.file, self.socket):
+            if resource:
+                resource.close()
         self.socket = self.file = None
 
-    def ask(self, method, path, body=None, kind="application/json"):
+    def request(self, method, path, body=None, content_type="application/json"):
+        """Sends a request and returns the response."""
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n"
         if body is not None:
-            head += f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+            head += f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
         try:
             if self.socket is None:
                 self.socket = socket.create_connection(self.address, self.timeout)
@@ -97,95 +100,97 @@ class Client:
             self.socket.sendall(head.encode() + b"\r\n" + (body or b""))
         except socket.timeout:
             self.close()
-            raise Failed(f"{method} {path}: not taken within {self.timeout} s") from None
+            raise Failed(f"{method} {path}: the request was not accepted within {self.timeout} s") from None
         except OSError as error:
             self.close()
-            raise NoAnswer(str(error)) from None
+            raise NoResponse(str(error)) from None
         try:
-            answer = self.read(method)
+            response = self.read(method)
         except socket.timeout:
             self.close()
-            raise Failed(f"{method} {path}: no answer within {self.timeout} s") from None
-        except (NoAnswer, HalfAnswer):
+            raise Failed(f"{method} {path}: no response within {self.timeout} s") from None
+        except (NoResponse, TruncatedResponse):
             self.close()
             raise
-        if answer.headers.get("connection") == "close":
+        if response.headers.get("connection") == "close":
             self.close()
-        return answer
+        return response
 
     def read(self, method):
         first = self.line(b"")
         if not first:
-            raise NoAnswer("closed")
+            raise NoResponse("connection closed")
         if not first.endswith(b"\r\n"):
-            raise HalfAnswer(b"")
+            raise TruncatedResponse(b"")
         headers = {}
         while (line := self.line(b"")) != b"\r\n":
             if not line.endswith(b"\r\n"):
-                raise HalfAnswer(b"")
+                raise TruncatedResponse(b"")
             name, value = line.decode().split(":", 1)
             headers[name.lower()] = value.strip()
         status = int(first.split()[1])
         if headers.get("transfer-encoding") == "chunked":
-            return Answer(status, headers, self.chunks())
+            return Response(status, headers, self.chunks())
         length = 0 if method == "HEAD" or status == 204 else int(headers["content-length"])
-        return Answer(status, headers, self.exactly(length, b""))
+        return Response(status, headers, self.exactly(length, b""))
 
     def line(self, before):
+        """Reads a line; `before` is the part of the body received so far."""
         try:
             return self.file.readline()
         except ConnectionError:
             if before:
-                raise HalfAnswer(before) from None
+                raise TruncatedResponse(before) from None
             return b""
 
     def exactly(self, length, before):
-        """So many bytes; `before` is what the body had so far."""
-        got = b""
-        while len(got) < length:
+        """Reads exactly `length` bytes; `before` is the part of the body received so far."""
+        received = b""
+        while len(received) < length:
             try:
-                piece = self.file.read1(length - len(got))
+                chunk = self.file.read1(length - len(received))
             except ConnectionError:
-                piece = b""
-            if not piece:
-                raise HalfAnswer(before + got)
-            got += piece
-        return got
+                chunk = b""
+            if not chunk:
+                raise TruncatedResponse(before + received)
+            received += chunk
+        return received
 
     def chunks(self):
+        """Reads a chunked body."""
         body = b""
         while True:
             size = self.line(body)
             if not size.endswith(b"\r\n"):
-                raise HalfAnswer(body)
+                raise TruncatedResponse(body)
             length = int(size, 16)
             body += self.exactly(length, body)
             if self.exactly(2, body) != b"\r\n":
-                raise Failed("a chunk without its end")
+                raise Failed("a chunk does not end with CRLF")
             if length == 0:
                 return body
 
 
 class Service:
-    """A running `sameish serve`."""
+    """A running `sameish serve` process."""
 
     def __init__(self, data, *flags, log=None, level="warn", under=()):
         self.data, self.log = Path(data), Path(log or f"{data}.log")
         command = [*under, binary(), "serve", "--listen", "127.0.0.1:0", "--data", str(data), "--log", level, *flags]
         started = time.monotonic()
-        with open(self.log, "ab") as words:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=words, text=True)
+        with open(self.log, "ab") as log_file:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log_file, text=True)
         first = self.process.stdout.readline()
         self.ready_after = time.monotonic() - started
         if not first.startswith("listening on http://"):
             code = self.process.wait(10)
-            raise Refused(code, self.last_words())
+            raise StartFailed(code, self.log_tail())
         host, port = first.split("http://")[1].strip().rsplit(":", 1)
         self.address = (host, int(port))
-        self.wait_for_ears()
+        self.wait_for_signal_handler()
 
-    def wait_for_ears(self):
-        """Just after the start a signal may not be heard yet, and would end the process the hard way."""
+    def wait_for_signal_handler(self):
+        """Waits until the process handles SIGTERM; before that, the signal would kill it."""
         for _ in range(500):
             status = Path(f"/proc/{self.process.pid}/status")
             caught = [line for line in status.read_text().splitlines() if line.startswith("SigCgt")] if status.exists() else []
@@ -193,7 +198,8 @@ class Service:
                 return
             time.sleep(0.01)
 
-    def last_words(self):
+    def log_tail(self):
+        """Returns the end of the log."""
         return self.log.read_text(errors="replace")[-600:].strip()
 
     def client(self):
@@ -205,17 +211,17 @@ class Service:
         self.process.stdout.close()
 
     def stop(self, within=10):
-        """Ends it in good order: exit 0 in time."""
-        asked = time.monotonic()
+        """Sends SIGTERM and checks that the process exits with code 0 in time. Returns the seconds it took."""
+        start = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         try:
             code = self.process.wait(within)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise Failed(f"still there {within} s after SIGTERM: {self.last_words()}") from None
+            raise Failed(f"still running {within} s after SIGTERM: {self.log_tail()}") from None
         self.process.stdout.close()
-        check(code == 0, f"exit {code} after SIGTERM: {self.last_words()}")
-        return time.monotonic() - asked
+        check(code == 0, f"exit code {code} after SIGTERM: {self.log_tail()}")
+        return time.monotonic() - start
 
     def __enter__(self):
         return self
@@ -226,17 +232,18 @@ class Service:
 
 
 def command(*arguments):
+    """Runs a `sameish` command and returns the completed process."""
     return subprocess.run([binary(), *map(str, arguments)], capture_output=True, text=True)
 
 
 def verify(data):
-    """Every row and the index against a rebuild, by the command that an operator has."""
-    ran = command("index", "verify", data)
-    check(ran.returncode == 0, f"index verify: exit {ran.returncode}\n{ran.stdout[:2000]}{ran.stderr[-500:]}")
+    """Runs `index verify`, which checks every row and compares the index with a rebuilt one."""
+    result = command("index", "verify", data)
+    check(result.returncode == 0, f"index verify: exit code {result.returncode}\n{result.stdout[:2000]}{result.stderr[-500:]}")
 
 
 class Texts:
-    """Small articles of a few families, so that there is something to match and to cluster."""
+    """Generates small articles of a few families, so that some of them match and form clusters."""
 
     WORDS = [a + b + c for a in "b d f g k l m n p r s t v".split() for b in "a e i o u".split()
              for c in "n r s t ld mp nd st".split()]
@@ -247,7 +254,7 @@ class Texts:
         self.families = [[shared.choice(self.WORDS) for _ in range(words)] for _ in range(families)]
 
     def text(self, mark):
-        """A family's text with some other words. The mark is in it, so no two texts are equal."""
+        """Returns a family's text with some words replaced. It contains the mark, so that no two texts are equal."""
         words = list(self.random.choice(self.families))
         for _ in range(self.random.choice((0, 1, 3, 10, 30))):
             words[self.random.randrange(len(words))] = self.random.choice(self.WORDS)
@@ -258,11 +265,12 @@ class Texts:
 
 
 def same(stored, sent):
+    """Returns whether a stored document has all fields as they were sent."""
     return all(stored.get(field) == value for field, value in sent.items())
 
 
-class Folder:
-    """A folder that goes away, unless something failed."""
+class TemporaryDirectory:
+    """A temporary directory that is kept if a test fails."""
 
     def __enter__(self):
         self.path = Path(tempfile.mkdtemp(prefix="sameish-"))
@@ -272,11 +280,11 @@ class Folder:
         if kind is None:
             shutil.rmtree(self.path, ignore_errors=True)
         else:
-            print(f"left for a look: {self.path}", file=sys.stderr)
+            print(f"kept for inspection: {self.path}", file=sys.stderr)
 
 
 def run(main):
-    """Runs a check; what failed is told in a line."""
+    """Runs a test and prints its failure in one line."""
     try:
         main()
     except Failed as failed:

@@ -1,7 +1,7 @@
-//! The band index from ready signatures, one thread. `cargo run --release --bin bands -- [DOCUMENTS]`
+//! Benchmark of the band index with precomputed signatures, one thread. `cargo run --release --bin bands -- [DOCUMENTS]`
 //!
-//! Every tenth document is a copy of an earlier one with each row replaced with probability 0.1; each of those must be
-//! found as often as 16 bands of 8 rows promise.
+//! Every tenth document is a copy of an earlier one in which each row is replaced with probability 0.1. The benchmark prints the
+//! recall of these copies and the theoretical recall of 16 bands of 8 rows.
 
 use cpu_time::ProcessTime;
 use sameish::{BandIndex, Bands, DocNumber, Signature};
@@ -48,7 +48,7 @@ fn measure(count: usize) {
     let mut bulk = BandIndex::new(ROWS as u32, BANDS).unwrap();
     let seconds = timed(|| bulk.insert_all(documents()).unwrap());
     println!(
-        "bulk insert    {:>10.0} documents/s, {:.0} bytes a document",
+        "bulk insert    {:>10.0} documents/s, {:.0} bytes per document",
         count as f64 / seconds,
         bytes(&bulk)
     );
@@ -56,7 +56,7 @@ fn measure(count: usize) {
     let mut index = BandIndex::new(ROWS as u32, BANDS).unwrap();
     let seconds = timed(|| documents().for_each(|(doc, signature)| index.insert(doc, signature).unwrap()));
     println!(
-        "single insert  {:>10.0} documents/s, {:.0} bytes a document",
+        "single insert  {:>10.0} documents/s, {:.0} bytes per document",
         count as f64 / seconds,
         bytes(&index)
     );
@@ -71,15 +71,15 @@ fn measure(count: usize) {
     });
     let expected = BANDS.probability(0.9);
     println!(
-        "query          {:>10.2} us, recall of planted copies {:.4} (theory at 0.9: {expected:.4})",
+        "query          {:>10.2} us, recall of planted copies {:.4} (theory at similarity 0.9: {expected:.4})",
         seconds / queries as f64 * 1e6,
         found as f64 / queries as f64
     );
-    let mut told = 0;
+    let mut reported = 0;
     let mut join = Default::default();
-    let seconds = timed(|| join = index.pairs(0.5, |_| told += 1));
+    let seconds = timed(|| join = index.pairs(0.5, |_| reported += 1));
     println!(
-        "pairs          {:>10.2} us a document, {told} of {} looked at, {} buckets capped",
+        "pairs          {:>10.2} us per document, {reported} of {} candidates, {} buckets capped",
         seconds / count as f64 * 1e6,
         join.candidates,
         join.capped

@@ -1,9 +1,9 @@
-//! From fingerprints to clusters, one thread, CPU time, best of 3. `cargo run --release --bin clusters -- [N]`
+//! Benchmark of clustering by fingerprints, one thread, CPU time, best of 3. `cargo run --release --bin clusters -- [N]`
 //!
-//! - `greedy` over N articles (SplitMix64), three in ten of which are an earlier one with 1 to 3 bits flipped, with dates
-//!   as text; checked against comparing all with all on the first 3,000. N/16 and N/4 show the growth. Then hostile sets.
-//! - `components` and `stars` over the codes and planted queries of the benchmark `hamming`, as PEERS has it for
-//!   simhash-cpp: 1,874,887 distinct codes at N = 1 million, radius 3, 312,912 clusters of two and more.
+//! - `greedy` over N articles (SplitMix64) with dates as text. Three in ten are an earlier article with 1 to 3 bits flipped. The
+//!   result for 3,000 articles is checked against comparing all pairs. N/16 and N/4 show the growth. Adversarial sets follow.
+//! - `components` and `stars` over the codes and planted queries of the benchmark `hamming`. With N = 1 million and radius 3 these
+//!   are 1,874,887 distinct codes and 312,912 clusters of two or more, the workload that was measured with simhash-cpp.
 
 use sameish::*;
 use sameish_bench::{planted, splitmix, time};
@@ -18,9 +18,11 @@ fn main() {
     whole_corpus(n);
 }
 
-/// Codes of which three in ten are an earlier one with 1 to 3 bits flipped.
+/// Returns random codes; three in ten are an earlier code with 1 to 3 bits flipped.
 fn codes(n: usize) -> Vec<u64> {
-    let (fresh, choice, bits) = (splitmix(1, n), splitmix(2, n), splitmix(3, n));
+    let fresh = splitmix(1, n);
+    let choice = splitmix(2, n);
+    let bits = splitmix(3, n);
     let mut codes: Vec<u64> = Vec::with_capacity(n);
     for i in 0..n {
         let copy = i > 0 && choice[i] % 10 < 3;
@@ -31,6 +33,7 @@ fn codes(n: usize) -> Vec<u64> {
     codes
 }
 
+/// Creates an article with id and date for each code.
 fn make(codes: &[u64]) -> Vec<Article> {
     let article = |(i, &code): (usize, &u64)| {
         let seconds = i.wrapping_mul(7919) % 86_400;
@@ -47,23 +50,25 @@ fn make(codes: &[u64]) -> Vec<Article> {
     codes.iter().enumerate().map(article).collect()
 }
 
+/// Checks `greedy` against comparing all pairs.
 fn check(n: usize) {
     let articles = make(&codes(n));
-    let mut left: Vec<&Article> = articles.iter().collect();
-    left.sort_by_key(|article| std::cmp::Reverse(Timestamp::parse(&article.published_at).unwrap()));
+    let mut unassigned: Vec<&Article> = articles.iter().collect();
+    unassigned.sort_by_key(|article| std::cmp::Reverse(Timestamp::parse(&article.published_at).unwrap()));
     let mut expected: Vec<Vec<DocId>> = Vec::new();
-    while let Some(&center) = left.first() {
+    while let Some(&center) = unassigned.first() {
         let near = |a: &&Article| a.fingerprint.distance(center.fingerprint) <= 3;
-        let (members, rest): (Vec<&Article>, Vec<&Article>) = left.into_iter().partition(near);
+        let (members, rest): (Vec<&Article>, Vec<&Article>) = unassigned.into_iter().partition(near);
         expected.push(members.into_iter().map(|article| article.id.clone()).collect());
-        left = rest;
+        unassigned = rest;
     }
     let found: Vec<Vec<DocId>> =
         greedy(&articles, 3).unwrap().into_iter().map(|group| group.members).collect();
     assert_eq!(found, expected);
-    println!("# greedy equals comparing all with all on {n} articles, {} groups", found.len());
+    println!("# greedy equals comparing all pairs on {n} articles, {} groups", found.len());
 }
 
+/// Measures greedy clustering.
 fn articles(n: usize) {
     let articles = make(&codes(n));
     let mut groups = 0;
@@ -74,7 +79,7 @@ fn articles(n: usize) {
     line(&format!("greedy_stars, {n} in order"), timing.best, n, &format!("{groups} groups"));
 }
 
-/// Sets in which much is near much.
+/// Measures adversarial sets, in which many codes are close to many others.
 fn hostile(n: usize) {
     let random = splitmix(7, n);
     let flip =
@@ -92,6 +97,7 @@ fn hostile(n: usize) {
     }
 }
 
+/// Measures clustering of all codes at once.
 fn whole_corpus(n: usize) {
     let mut codes: Vec<u64> = splitmix(1, n);
     codes.extend(planted(&codes, 1_000_000));
@@ -118,7 +124,7 @@ fn whole_corpus(n: usize) {
         "components, codes to clusters",
         timing.best,
         codes.len(),
-        &format!("{several} clusters of two and more"),
+        &format!("{several} clusters of two or more"),
     );
     let timing = time(3, || {
         let index = build();
@@ -129,12 +135,7 @@ fn whole_corpus(n: usize) {
         };
         several = count(&stars(&order, near).clusters);
     });
-    line(
-        "stars, codes to clusters",
-        timing.best,
-        codes.len(),
-        &format!("{several} clusters of two and more"),
-    );
+    line("stars, codes to clusters", timing.best, codes.len(), &format!("{several} clusters of two or more"));
     let timing = time(3, || drop(std::hint::black_box(greedy_stars(&codes, 3).unwrap())));
     line("greedy_stars, codes to clusters", timing.best, codes.len(), "");
 }

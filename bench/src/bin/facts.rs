@@ -1,7 +1,8 @@
-//! Copies against forms: how well `facts` tells them apart. `cargo run --release --bin facts -- PAIRS.jsonl...`
+//! Measures how well `facts` separates copies from templates. `cargo run --release --bin facts -- PAIRS.jsonl...`
 //!
-//! A line of a file is `{"kind", "copy", "a", "b"}`; see `bench/facts/`. Document frequencies are counted over the distinct
-//! texts of the same file. F1 is of copies; `even` counts copies and forms the same, so that files can be compared.
+//! Each line of a file has the fields `set`, `kind`, `copy`, `a` and `b`; see `bench/facts/`. Document frequencies are counted over
+//! the distinct texts of the same file. F1 is that of copies; balanced F1 gives copies and templates equal weight, so that files with
+//! different shares of copies can be compared.
 
 use sameish::{Content, Facts, FeatureSet, WordFrequencies, facts_agreement, is_template};
 use sameish_bench::time;
@@ -18,19 +19,19 @@ struct Set {
     name: String,
     pairs: Vec<Pair>,
     frequencies: WordFrequencies,
-    /// The first texts of the pairs, for timing.
+    /// The first text of each pair, to measure the time of extraction.
     texts: Vec<Content>,
 }
 
 fn main() {
     let sets: Vec<Set> = std::env::args().skip(1).map(|path| read(&path)).collect();
-    println!("{:<16} {:<22} at limit: F1, even | best: F1, even, at", "set", "measure");
+    println!("{:<16} {:<22} at limit: F1, balanced | best: F1, balanced, at", "set", "measure");
     for set in &sets {
         let copies = set.pairs.iter().filter(|pair| pair.copy).count();
-        println!("{:<16} {copies} copies, {} forms", set.name, set.pairs.len() - copies);
-        judge(set, "jaccard", 0.8, |pair| pair.similarity);
-        judge(set, "facts", 0.84, |pair| agreement(pair, Some(&set.frequencies)));
-        judge(set, "facts, no corpus", 0.84, |pair| agreement(pair, None));
+        println!("{:<16} {copies} copies, {} templates", set.name, set.pairs.len() - copies);
+        evaluate(set, "jaccard", 0.8, |pair| pair.similarity);
+        evaluate(set, "facts", 0.84, |pair| agreement(pair, Some(&set.frequencies)));
+        evaluate(set, "facts, no corpus", 0.84, |pair| agreement(pair, None));
         for threshold in [0.3, 0.5, 0.8] {
             false_merges(set, threshold);
         }
@@ -45,27 +46,30 @@ fn agreement(pair: &Pair, frequencies: Option<&WordFrequencies>) -> f64 {
 
 fn read(path: &str) -> Set {
     let file = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}; see bench/README.md"));
-    let (mut seen, mut frequencies) = (HashSet::new(), WordFrequencies::default());
+    let mut seen = HashSet::new();
+    let mut frequencies = WordFrequencies::default();
     let mut name = String::new();
-    let (mut pairs, mut kept) = (Vec::new(), Vec::new());
+    let mut pairs = Vec::new();
+    let mut first_texts = Vec::new();
     for line in file.lines() {
         let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{path}: {e}"));
-        let text =
-            |field: &str| value[field].as_str().unwrap_or_else(|| panic!("{path}: no {field}")).to_owned();
+        let text = |field: &str| {
+            value[field].as_str().unwrap_or_else(|| panic!("{path}: no string in `{field}`")).to_owned()
+        };
         let texts = [text("a"), text("b")];
         let facts = texts.clone().map(|text| Facts::of(&Content::Text(text)));
         let [x, y] = texts.clone().map(|text| shingles(&text));
-        kept.push(Content::Text(texts[0].clone()));
+        first_texts.push(Content::Text(texts[0].clone()));
         for (text, facts) in texts.into_iter().zip(&facts) {
             if seen.insert(text) {
                 frequencies.add(facts);
             }
         }
         name = text("set");
-        let copy = value["copy"].as_bool().unwrap_or_else(|| panic!("{path}: no copy"));
+        let copy = value["copy"].as_bool().unwrap_or_else(|| panic!("{path}: no boolean in `copy`"));
         pairs.push(Pair { kind: text("kind"), copy, facts, similarity: x.jaccard(&y) });
     }
-    Set { name, pairs, frequencies, texts: kept }
+    Set { name, pairs, frequencies, texts: first_texts }
 }
 
 fn shingles(text: &str) -> FeatureSet {
@@ -74,45 +78,51 @@ fn shingles(text: &str) -> FeatureSet {
     engine.features(&Content::Text(text.to_owned()), &mut sameish::Scratch::default())
 }
 
-/// Share of the copies, and of the forms, that are called copies.
-fn rates(labelled: &[(f64, bool)], limit: f64) -> [f64; 4] {
-    let called =
-        |copy: bool| labelled.iter().filter(|(x, label)| *label == copy && *x >= limit).count() as f64;
-    let all = |copy: bool| labelled.iter().filter(|(_, label)| *label == copy).count() as f64;
-    let (tp, fp) = (called(true), called(false));
+/// Returns F1, balanced F1, and the shares of copies and of templates that are classified as copies.
+fn rates(labeled: &[(f64, bool)], limit: f64) -> [f64; 4] {
+    let classified =
+        |copy: bool| labeled.iter().filter(|(x, label)| *label == copy && *x >= limit).count() as f64;
+    let all = |copy: bool| labeled.iter().filter(|(_, label)| *label == copy).count() as f64;
+    let tp = classified(true);
+    let fp = classified(false);
     let f1 = 2.0 * tp / (tp + fp + all(true));
-    let (tpr, fpr) = (tp / all(true).max(1.0), fp / all(false).max(1.0));
+    let tpr = tp / all(true).max(1.0);
+    let fpr = fp / all(false).max(1.0);
     [f1, 2.0 * tpr / (tpr + fpr + 1.0), tpr, fpr]
 }
 
-fn judge(set: &Set, name: &str, limit: f64, measure: impl Fn(&Pair) -> f64) {
-    let labelled: Vec<(f64, bool)> = set.pairs.iter().map(|pair| (measure(pair), pair.copy)).collect();
-    let [f1, even, ..] = rates(&labelled, limit);
+/// Prints F1 at a limit and at the best limit.
+fn evaluate(set: &Set, name: &str, limit: f64, measure: impl Fn(&Pair) -> f64) {
+    let labeled: Vec<(f64, bool)> = set.pairs.iter().map(|pair| (measure(pair), pair.copy)).collect();
+    let [f1, balanced, ..] = rates(&labeled, limit);
     let best = |which: usize| {
         let limits = (1..=100).map(|i| f64::from(i) / 100.0);
         limits
-            .map(|at| (rates(&labelled, at)[which], at))
+            .map(|at| (rates(&labeled, at)[which], at))
             .max_by(|x, y| x.0.total_cmp(&y.0))
             .unwrap_or_default()
     };
-    let ((best_f1, _), (best_even, at)) = (best(0), best(1));
-    println!("{:<16} {name:<22} {f1:.3} {even:.3} | {best_f1:.3} {best_even:.3} {at:.2}", "");
+    let (best_f1, _) = best(0);
+    let (best_balanced, at) = best(1);
+    println!("{:<16} {name:<22} {f1:.3} {balanced:.3} | {best_f1:.3} {best_balanced:.3} {at:.2}", "");
 }
 
-/// What merging at a Jaccard threshold gets wrong, before and after templates are left out.
+/// Prints the pairs that a Jaccard threshold merges, before and after templates are excluded.
 fn false_merges(set: &Set, threshold: f64) {
-    let alike: Vec<&Pair> = set.pairs.iter().filter(|pair| pair.similarity >= threshold).collect();
+    let merged: Vec<&Pair> = set.pairs.iter().filter(|pair| pair.similarity >= threshold).collect();
     let copy = |pair: &&&Pair| !is_template(pair.similarity, agreement(pair, Some(&set.frequencies)));
-    let kept: Vec<&&Pair> = alike.iter().filter(copy).collect();
-    let forms = alike.iter().filter(|pair| !pair.copy).count();
-    let kept_forms = kept.iter().filter(|pair| !pair.copy).count();
-    let (copies, kept_copies) = (alike.len() - forms, kept.len() - kept_forms);
+    let kept: Vec<&&Pair> = merged.iter().filter(copy).collect();
+    let templates = merged.iter().filter(|pair| !pair.copy).count();
+    let kept_templates = kept.iter().filter(|pair| !pair.copy).count();
+    let copies = merged.len() - templates;
+    let kept_copies = kept.len() - kept_templates;
     println!(
-        "{:<16} Jaccard >= {threshold}: {copies} copies + {forms} forms; not templates: {kept_copies} + {kept_forms}",
+        "{:<16} Jaccard >= {threshold}: {copies} copies + {templates} templates; templates excluded: {kept_copies} + {kept_templates}",
         ""
     );
 }
 
+/// Prints the number of errors per kind of edit.
 fn errors_by_kind(set: &Set) {
     let mut kinds: BTreeMap<(bool, &str), [usize; 2]> = BTreeMap::new();
     for pair in &set.pairs {
@@ -123,12 +133,13 @@ fn errors_by_kind(set: &Set) {
             count[1] += 1;
         }
     }
-    println!("{} wrong by kind:", set.name);
+    println!("errors in {} by kind:", set.name);
     for ((copy, kind), [wrong, of]) in kinds {
-        println!("  {} {kind:<14} {wrong} of {of}", if copy { "copy" } else { "form" });
+        println!("  {} {kind:<14} {wrong} of {of}", if copy { "copy" } else { "template" });
     }
 }
 
+/// Prints the time to extract facts and to compare a pair.
 fn speed(set: &Set) {
     let count = set.pairs.len() as f64;
     let words =
@@ -139,13 +150,14 @@ fn speed(set: &Set) {
         });
         seconds.best / count * 1e6
     };
-    let (with, without) = (run(Some(&set.frequencies)), run(None));
-    let making = time(5, || {
+    let with = run(Some(&set.frequencies));
+    let without = run(None);
+    let extraction = time(5, || {
         std::hint::black_box(set.texts.iter().map(|text| Facts::of(text).len()).sum::<usize>());
     });
-    let making = making.best / count * 1e6;
+    let extraction = extraction.best / count * 1e6;
     println!(
-        "{:<16} {words:.0} distinct words a text: {with:.2} us a pair, {without:.2} us without corpus, {making:.1} us to make",
+        "{:<16} {words:.0} distinct words per text: {with:.2} us per pair, {without:.2} us without corpus, {extraction:.1} us to extract",
         set.name
     );
 }

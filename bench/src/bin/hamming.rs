@@ -1,17 +1,17 @@
-//! Hamming search beside mih-rs and the tiled scan, one thread, CPU time, best of 3.
+//! Benchmark of Hamming search compared with mih-rs and a tiled scan, one thread, CPU time, best of 3.
 //!
 //! ```text
-//! hamming [N] [RADII] [Q] queries and changes at N codes (1,000,000) for each radius (3,6,8,12), Q queries at most
+//! hamming [N] [RADII] [Q] queries, inserts and removals with N codes (1,000,000) per radius (3,6,8,12), at most Q queries
 //! hamming changes [N]     inserts and removals only
 //! hamming growth [N]      N, 4 N and 16 N codes (250,000), radius 3
-//! hamming hostile [N]     codes that share bits, against random ones
+//! hamming hostile [N]     adversarial codes that share bits, compared with random codes
 //! hamming pairs           all pairs of 1,874,887 codes
 //! hamming pauses [N]      the longest single inserts (10,000,000)
-//! hamming stored [N]      write, map and ask a file of N codes (100,000,000) in the folder for temporary files
+//! hamming stored [N]      write, map and query a file of N codes (100,000,000) in the temporary directory
 //! ```
 //!
-//! Codes and queries are those of gen_hashes.py (SplitMix64): `uniform` has nothing within 3 bits, every second query
-//! of `planted` is a stored code with 0 to 3 bits flipped.
+//! Codes and queries come from SplitMix64: `uniform` queries have no code within 3 bits; every second `planted` query is a stored
+//! code with 0 to 3 bits flipped.
 
 use cpu_time::{ProcessTime, ThreadTime};
 use sameish::*;
@@ -22,7 +22,7 @@ use std::time::Instant;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize, or: usize| args.get(at).map_or(or, |n| n.parse().unwrap());
+    let number = |at: usize, default: usize| args.get(at).map_or(default, |n| n.parse().unwrap());
     println!("# {:?}, one thread, CPU time, best of 3", simd::Level::current());
     match args.first().map(String::as_str) {
         Some("changes") => changes(3, &Work::new(number(1, 1_000_000))),
@@ -35,26 +35,27 @@ fn main() {
     }
 }
 
-fn all(n: usize, radii: &str, most: usize) {
+/// Measures queries at every radius.
+fn all(n: usize, radii: &str, max_queries: usize) {
     let mut work = Work::new(n);
-    work.uniform.truncate(most);
-    work.planted.truncate(most);
+    work.uniform.truncate(max_queries);
+    work.planted.truncate(max_queries);
     println!("# {n} codes");
     for radius in radii.split(',').map(|radius| radius.parse().unwrap()) {
         scan(radius, &work);
-        ours(radius, &work);
-        rival(radius, &work);
+        sameish(radius, &work);
+        mih_rs(radius, &work);
     }
     if n <= 2_000_000 && radii.contains('3') {
-        explicit(&work);
+        explicit_blocks(&work);
     }
 }
 
-/// Time and memory as the number of codes grows.
+/// Measures time and memory for one number of codes.
 fn grown(n: usize) {
     println!("# {n} codes");
     let work = Work::new(n);
-    ours(3, &work);
+    sameish(3, &work);
 }
 
 struct Work {
@@ -66,7 +67,8 @@ struct Work {
 impl Work {
     fn new(n: usize) -> Work {
         let count = 1_000_000;
-        let (codes, uniform) = (splitmix(1, n), splitmix(2, count));
+        let codes = splitmix(1, n);
+        let uniform = splitmix(2, count);
         let planted = planted(&codes, count);
         let fingerprints = |codes: Vec<u64>| codes.into_iter().map(Fingerprint::from_u64).collect();
         let entry = |(i, code): (usize, &u64)| (Fingerprint::from_u64(*code), DocNumber(i as u32));
@@ -74,11 +76,11 @@ impl Work {
         Work { entries, uniform: fingerprints(uniform), planted: fingerprints(planted) }
     }
 
-    /// As many queries as take a sensible time.
+    /// Returns the number of queries that run in reasonable time.
     fn take(&self, radius: u32) -> usize {
-        let all = if radius <= 3 { 1_000_000 } else { 20_000 };
-        let all = if self.entries.len() > 5_000_000 { all / 5 } else { all };
-        all.min(self.uniform.len())
+        let queries = if radius <= 3 { 1_000_000 } else { 20_000 };
+        let queries = if self.entries.len() > 5_000_000 { queries / 5 } else { queries };
+        queries.min(self.uniform.len())
     }
 }
 
@@ -100,9 +102,10 @@ fn scan(radius: u32, work: &Work) {
     );
 }
 
-fn ours(radius: u32, work: &Work) {
+fn sameish(radius: u32, work: &Work) {
     println!("## sameish, radius {radius}");
-    let (n, take) = (work.entries.len(), work.take(radius));
+    let n = work.entries.len();
+    let take = work.take(radius);
     let mut index = HammingIndex::with_capacity(radius, n).unwrap();
     let timing = time(3, || {
         index = HammingIndex::with_capacity(radius, n).unwrap();
@@ -113,7 +116,7 @@ fn ours(radius: u32, work: &Work) {
         "bulk build",
         timing.best,
         n,
-        &format!("{} tables, {bytes:.1} bytes a fingerprint", index.table_count()),
+        &format!("{} tables, {bytes:.1} bytes per fingerprint", index.table_count()),
     );
     println!("{take} queries");
     queries(&index, work, take);
@@ -145,10 +148,13 @@ fn queries(index: &HammingIndex, work: &Work, take: usize) {
     }
 }
 
-/// Inserts and removals, one by one and in bulk.
+/// Measures inserts and removals, one by one and in bulk.
 fn changes(radius: u32, work: &Work) {
     let n = work.entries.len();
-    let (mut single, mut bulk, mut remove, mut remove_all) = (f64::MAX, f64::MAX, f64::MAX, f64::MAX);
+    let mut single = f64::MAX;
+    let mut bulk = f64::MAX;
+    let mut remove = f64::MAX;
+    let mut remove_all = f64::MAX;
     let mut bytes = 0.0;
     let clock = |work: &mut dyn FnMut()| {
         let start = ProcessTime::now();
@@ -174,13 +180,13 @@ fn changes(radius: u32, work: &Work) {
         bulk = bulk.min(clock(&mut || _ = black_box(index.insert_all(tail))));
         remove_all = remove_all.min(clock(&mut || assert_eq!(index.remove_all(&work.entries), n)));
     }
-    line("insert, one by one from empty", single, n, &format!("then {bytes:.1} bytes a fingerprint"));
+    line("insert, one by one from empty", single, n, &format!("then {bytes:.1} bytes per fingerprint"));
     line("insert_all, the second half", bulk, n / 2, "");
     line("remove, one by one to empty", remove, n, "");
     line("remove_all to empty", remove_all, n, "");
 }
 
-fn rival(radius: u32, work: &Work) {
+fn mih_rs(radius: u32, work: &Work) {
     println!("## mih-rs 0.3.1, radius {radius}");
     let take = work.take(radius);
     let codes: Vec<u64> = work.entries.iter().map(|(code, _)| code.as_u64()).collect();
@@ -211,8 +217,8 @@ fn rival(radius: u32, work: &Work) {
     }
 }
 
-/// Seed 004's own configuration.
-fn explicit(work: &Work) {
+/// Measures the block configurations of the original block-permuted index.
+fn explicit_blocks(work: &Work) {
     for (total, differing) in [(5, 3), (6, 3)] {
         println!("## sameish, blocks ({total}, {differing})");
         let mut index = HammingIndex::with_blocks(Blocks { total, differing }).unwrap();
@@ -220,7 +226,7 @@ fn explicit(work: &Work) {
         index.insert_all(&work.entries);
         let n = work.entries.len();
         let bytes = index.memory_bytes() as f64 / n as f64;
-        let note = format!("{} tables, {bytes:.1} bytes a fingerprint", index.table_count());
+        let note = format!("{} tables, {bytes:.1} bytes per fingerprint", index.table_count());
         line("bulk build", start.elapsed().as_secs_f64(), n, &note);
         queries(&index, work, work.uniform.len());
         let start = ProcessTime::now();
@@ -229,12 +235,12 @@ fn explicit(work: &Work) {
     }
 }
 
-/// Codes that share one or two blocks, or all.
+/// Measures adversarial codes that share bits, or are all equal.
 fn hostile(n: usize) {
-    println!("## sameish, radius 3, {n} codes, hostile sets");
-    let mut honest = f64::MAX;
+    println!("## sameish, radius 3, {n} codes, adversarial sets");
+    let mut random = f64::MAX;
     for (name, mask) in [
-        ("honest", 0),
+        ("random", 0),
         ("16 shared bits", 0xFFFF),
         ("32 shared bits", 0xFFFF_FFFFu64),
         ("40 shared bits", 0xFF_FFFF_FFFF),
@@ -251,14 +257,16 @@ fn hostile(n: usize) {
         let mut hits = 0;
         let timing = time(3, || index.find_all_bulk(&queries, |_, found| hits += found.len()));
         let bytes = index.memory_bytes() as f64 / n as f64;
-        honest = honest.min(if mask == 0 { timing.best } else { honest });
+        if mask == 0 {
+            random = timing.best;
+        }
         line(
             name,
             timing.best,
             queries.len(),
             &format!(
-                "{:.1} x honest, {} hits, insert {insert:.0} ns, {bytes:.1} bytes",
-                timing.best / honest,
+                "{:.1} x random, {} hits, insert {insert:.0} ns, {bytes:.1} bytes per fingerprint",
+                timing.best / random,
                 hits / 3
             ),
         );
@@ -273,7 +281,7 @@ fn hostile(n: usize) {
     line("all equal, remove", start.elapsed().as_secs_f64(), n, "");
 }
 
-/// All pairs of codes and planted queries together, as PEERS.md has it for simhash-cpp (6.67 s at 1 million).
+/// Measures all pairs of codes and planted queries together, the workload on which simhash-cpp takes 6.67 s at 1 million.
 fn self_join(work: &Work) {
     let mut codes: Vec<Fingerprint> =
         work.entries.iter().map(|&(code, _)| code).chain(work.planted.clone()).collect();
@@ -295,7 +303,7 @@ fn self_join(work: &Work) {
     );
 }
 
-/// The longest single insert while an index grows. CPU time: on a busy machine wall time shows the scheduler.
+/// Measures the longest single insert while an index grows, in CPU time, because wall time includes scheduling delays.
 fn pauses(n: usize) {
     let codes = splitmix(5, n);
     let mut index = HammingIndex::with_capacity(3, n).unwrap();
@@ -313,7 +321,7 @@ fn pauses(n: usize) {
     println!("longest of {n} inserts, ms: {}; over 0.1 ms: {}", top.join(", "), longest.len());
 }
 
-/// Writes an index to a file, and asks it there. Wall time.
+/// Writes an index to a file, maps it and queries it. Wall time.
 fn stored(n: usize) {
     let work = Work::new(n);
     let mut index = HammingIndex::with_capacity(3, n).unwrap();

@@ -1,7 +1,8 @@
-//! The overlap index beside a scan of bit vectors, one thread, CPU time. `cargo run --release --bin overlap -- [N]`
+//! Benchmark of the overlap index compared with a scan of bit vectors, one thread, CPU time.
+//! `cargo run --release --bin overlap -- [N]`
 //!
-//! Codes of 2048 bits with 40 set at random; every tenth shares 30 with an earlier one, and those are the queries. The scan
-//! ANDs and counts; `reading` is only the pass over its memory, which no scan with any instructions can beat.
+//! Codes have 2,048 bits with 40 set at random. Every tenth code shares 30 bits with an earlier one; these are the queries. The scan
+//! computes AND and popcount. `memory read` is one pass over the data of the scan, a lower bound for any scan.
 
 use sameish::{DocNumber, OverlapHit, OverlapIndex, Sdr};
 use sameish_bench::{splitmix, time};
@@ -29,7 +30,7 @@ fn measure(n: usize) {
         }
     });
     let bytes = index.memory_bytes() as f64 / n as f64;
-    line("insert", insert.best, n, &format!("{bytes:.0} bytes a document"));
+    line("insert", insert.best, n, &format!("{bytes:.0} bytes per document"));
     let queries: Vec<&Sdr> = codes.iter().skip(9).step_by(n / 50 / 10 * 10).collect();
     let vectors: Vec<[u64; WORDS]> = codes.iter().map(dense).collect();
     let few = &queries[..queries.len().min(10)];
@@ -41,13 +42,13 @@ fn measure(n: usize) {
     let timing = time(3, || queries.iter().for_each(|query| drop(black_box(index.at_least(query, 10)))));
     line("at least 10", timing.best, queries.len(), "");
     let timing = time(1, || few.iter().for_each(|query| drop(black_box(scan(&vectors, &dense(query), 10)))));
-    line("scan, top 10", timing.best, few.len(), "256 bytes a document");
+    line("scan, top 10", timing.best, few.len(), "256 bytes per document");
     let timing = time(3, || _ = black_box(vectors.iter().flatten().fold(0, |sum, word| sum ^ word)));
-    line("scan, reading", timing.best, 1, "");
+    line("memory read", timing.best, 1, "");
     let remove = time(1, || {
         (0..n as u32).step_by(2).for_each(|doc| assert!(index.remove(DocNumber(doc))));
     });
-    line("remove", remove.best, n / 2, "every second");
+    line("remove", remove.best, n / 2, "every second document");
 }
 
 fn codes(n: usize) -> Vec<Sdr> {
@@ -55,8 +56,8 @@ fn codes(n: usize) -> Vec<Sdr> {
     let mut codes: Vec<Sdr> = Vec::with_capacity(n);
     for i in 0..n {
         let mut state = random.next().unwrap();
-        let kept = if i % 10 == 9 { codes[state as usize % i].active()[..30].to_vec() } else { Vec::new() };
-        let mut active = kept;
+        let mut active =
+            if i % 10 == 9 { codes[state as usize % i].active()[..30].to_vec() } else { Vec::new() };
         while active.len() < ACTIVE {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let bit = (state >> 40) as u32 % SIZE;
@@ -77,22 +78,23 @@ fn dense(code: &Sdr) -> [u64; WORDS] {
 }
 
 fn scan(vectors: &[[u64; WORDS]], query: &[u64; WORDS], k: usize) -> Vec<OverlapHit> {
-    let (mut hits, mut least) = (Vec::new(), 1);
+    let mut hits = Vec::new();
+    let mut minimum = 1;
     for (i, vector) in vectors.iter().enumerate() {
         let overlap: u32 = vector.iter().zip(query).map(|(a, b)| (a & b).count_ones()).sum();
-        if overlap >= least {
+        if overlap >= minimum {
             hits.push(OverlapHit { doc: DocNumber(i as u32), overlap });
         }
         if hits.len() > 4 * k {
-            shorten(&mut hits, k);
-            least = hits[k - 1].overlap;
+            keep_top(&mut hits, k);
+            minimum = hits[k - 1].overlap;
         }
     }
-    shorten(&mut hits, k);
+    keep_top(&mut hits, k);
     hits
 }
 
-fn shorten(hits: &mut Vec<OverlapHit>, k: usize) {
+fn keep_top(hits: &mut Vec<OverlapHit>, k: usize) {
     hits.sort_unstable_by_key(|hit| (Reverse(hit.overlap), hit.doc));
     hits.truncate(k);
 }

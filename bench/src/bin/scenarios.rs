@@ -1,14 +1,14 @@
-//! What seed 001 promises, measured: `cargo run --release --bin scenarios -- FILE.jsonl...`
+//! Recall and precision of the preset `articles`. `cargo run --release --bin scenarios -- FILE.jsonl...`
 //!
-//! Each text goes into an engine of preset `articles`. Exact copies, and copies with 5 % of the words replaced, are searched
-//! for; pairs that share no origin are judged by exact similarity and by the engine.
+//! Inserts each text into an engine, then searches for exact copies and for copies with 5 % of the words replaced. Random pairs with
+//! an exact similarity below 0.5 must not match.
 
 use sameish::*;
 use sameish_bench::{read_texts, splitmix};
 
 fn main() {
     println!(
-        "| file | texts | exact found | 5 % edited found | with 16 x 8 bands | strangers matched | strangers, largest Jaccard |"
+        "| file | texts | exact copies found | edited copies found | edited copies found, 16 x 8 bands | unrelated pairs matched | their largest Jaccard similarity |"
     );
     println!("|---|---|---|---|---|---|---|");
     for path in std::env::args().skip(1) {
@@ -18,23 +18,23 @@ fn main() {
 
 fn measure(path: &str) {
     let texts = distinct(read_texts(path, 20_000));
-    let seed_bands = {
+    let edited_16_by_8 = {
         let mut config = Preset::Articles.config();
         config.minhash.as_mut().unwrap().bands = Some(Bands { count: 16, rows: 8 });
         share_found(&filled(config, &texts), &texts, edited)
     };
     let engine = filled(Preset::Articles.config(), &texts);
     let exact = share_found(&engine, &texts, |text, _| text.to_owned());
-    let five = share_found(&engine, &texts, edited);
-    let (pairs, matched, largest) = strangers(&engine, &texts);
+    let edited = share_found(&engine, &texts, edited);
+    let Unrelated { pairs, matched, largest } = unrelated(&engine, &texts);
     let name = path.rsplit('/').next().unwrap_or(path);
     println!(
-        "| {name} | {} | {exact:.4} | {five:.4} | {seed_bands:.4} | {matched} of {pairs} | {largest:.3} |",
+        "| {name} | {} | {exact:.4} | {edited:.4} | {edited_16_by_8:.4} | {matched} of {pairs} | {largest:.3} |",
         texts.len()
     );
 }
 
-/// Texts of at least 50 words, the first of each content: what the preset does not call short.
+/// Returns the texts that are long enough for the preset, without repetitions.
 fn distinct(texts: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     let long = |text: &String| text.split_whitespace().count() >= 60;
@@ -42,28 +42,30 @@ fn distinct(texts: Vec<String>) -> Vec<String> {
     texts.into_iter().filter(long).filter(|text| seen.insert(key(text))).collect()
 }
 
+/// Creates an engine that contains the texts.
 fn filled(config: Config, texts: &[String]) -> Engine {
-    let (mut engine, mut scratch) = (Engine::new(config).unwrap(), Scratch::default());
+    let mut engine = Engine::new(config).unwrap();
+    let mut scratch = Scratch::default();
     for (id, text) in (0u64..).zip(texts) {
         engine.insert(&Document::new(id, text), &mut scratch).unwrap();
     }
     engine
 }
 
+/// Returns the share of texts that a search for a copy of them finds.
 fn share_found(engine: &Engine, texts: &[String], copy: impl Fn(&str, u64) -> String) -> f64 {
-    let (options, mut scratch) =
-        (SearchOptions { limit: Some(usize::MAX), ..SearchOptions::default() }, Scratch::default());
-    let found = |id: u64, text: &String| {
+    let options = SearchOptions { limit: Some(usize::MAX), ..SearchOptions::default() };
+    let mut scratch = Scratch::default();
+    let mut found = |id: u64, text: &String| {
         let content = Content::Text(copy(text, id));
         let search = engine.search(&content, options, &mut scratch).unwrap();
         search.matches.iter().any(|found| found.id == DocId::Number(id))
     };
-    let mut found = found;
     let count = (0u64..).zip(texts).filter(|(id, text)| found(*id, text)).count();
     count as f64 / texts.len() as f64
 }
 
-/// One word in twenty replaced by another of the text's language: its own words from elsewhere.
+/// Replaces one word in twenty by another word of the same text.
 fn edited(text: &str, id: u64) -> String {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let random = splitmix(id + 1, words.len() / 10 + 2);
@@ -74,9 +76,19 @@ fn edited(text: &str, id: u64) -> String {
     words.join(" ")
 }
 
-/// Random pairs of different texts: how many the engine calls a match though their Jaccard similarity is below 0.5.
-fn strangers(engine: &Engine, texts: &[String]) -> (usize, usize, f64) {
-    let (mut matched, mut largest, mut pairs) = (0, 0.0f64, 0);
+/// Random pairs of texts with a Jaccard similarity below 0.5.
+struct Unrelated {
+    pairs: usize,
+    /// Pairs that the engine reports as a match.
+    matched: usize,
+    /// Largest Jaccard similarity of a pair.
+    largest: f64,
+}
+
+fn unrelated(engine: &Engine, texts: &[String]) -> Unrelated {
+    let mut pairs = 0;
+    let mut matched = 0;
+    let mut largest = 0.0f64;
     let mut scratch = Scratch::default();
     let options = SearchOptions { limit: Some(usize::MAX), ..SearchOptions::default() };
     for pair in splitmix(9, 10_000).chunks_exact(2) {
@@ -95,5 +107,5 @@ fn strangers(engine: &Engine, texts: &[String]) -> (usize, usize, f64) {
         let search = engine.search(&contents[0], options, &mut scratch).unwrap();
         matched += usize::from(search.matches.iter().any(|found| found.id == DocId::Number(b as u64)));
     }
-    (pairs, matched, largest)
+    Unrelated { pairs, matched, largest }
 }

@@ -1,4 +1,4 @@
-//! Text in, sketch out, one thread. `cargo run --release --bin sketch -- FILE.jsonl [DOCUMENTS]`
+//! Benchmark of sketching text, one thread. `cargo run --release --bin sketch -- FILE.jsonl [DOCUMENTS]`
 
 use sameish::*;
 use sameish_bench::{read_texts, report, time};
@@ -52,7 +52,7 @@ fn sketch(name: &str, config: Config, contents: &[Content], bytes: usize) {
     report(name, bytes, timing, "");
 }
 
-/// The inner loop from ready hashes, 512 a set.
+/// Measures MinHash on precomputed hashes, 512 per set.
 fn kernel() {
     let mut state = 1u64;
     let mut hashes: Vec<u64> = Vec::new();
@@ -68,24 +68,24 @@ fn kernel() {
             }
         });
         let rate = hashes.len() as f64 / timing.best / 1e6;
-        println!("{:<58} {rate:>8.1} M features/s", format!("MinHash-{rows} from ready hashes"));
+        println!("{:<58} {rate:>8.1} M features/s", format!("MinHash-{rows} from precomputed hashes"));
     }
 }
 
-/// Error of the estimate on pairs whose exact similarity is known.
+/// Prints the error of the MinHash estimate for pairs with an exact similarity of at least 0.5.
 fn error(contents: &[Content]) {
     let engine = Engine::new(Preset::Copies.config()).unwrap();
     let mut scratch = Scratch::default();
     let features: Vec<FeatureSet> = contents.iter().map(|c| engine.features(c, &mut scratch)).collect();
     let signatures: Vec<_> = contents.iter().map(|c| engine.sketch(c, &mut scratch).minhash).collect();
-    let mut holders = std::collections::HashMap::<u64, Vec<usize>>::new();
+    let mut documents_by_feature = std::collections::HashMap::<u64, Vec<usize>>::new();
     for (i, set) in features.iter().enumerate() {
-        // Pairs that share one of a few features: near-duplicates, found without comparing all.
+        // Near-duplicates share one of the first features, so there is no need to compare all pairs.
         for &feature in set.as_slice().iter().take(8) {
-            holders.entry(feature).or_default().push(i);
+            documents_by_feature.entry(feature).or_default().push(i);
         }
     }
-    let mut pairs: Vec<(usize, usize)> = holders
+    let mut pairs: Vec<(usize, usize)> = documents_by_feature
         .values()
         .flat_map(|ids| {
             ids.iter().flat_map(move |&a| ids.iter().filter(move |&&b| a < b).map(move |&b| (a, b)))
@@ -93,16 +93,19 @@ fn error(contents: &[Content]) {
         .collect();
     pairs.sort_unstable();
     pairs.dedup();
-    let (mut squares, mut ideal, mut bias, mut count) = (0.0, 0.0, 0.0, 0.0);
+    let mut squares = 0.0;
+    let mut ideal = 0.0;
+    let mut bias = 0.0;
+    let mut count = 0.0;
     for (a, b) in pairs {
         let exact = features[a].jaccard(&features[b]);
         let (Some(x), Some(y)) = (&signatures[a], &signatures[b]) else { continue };
         if exact < 0.5 {
             continue;
         }
-        let off = x.estimate(y).unwrap() - exact;
-        squares += off * off;
-        bias += off;
+        let error = x.estimate(y).unwrap() - exact;
+        squares += error * error;
+        bias += error;
         ideal += exact * (1.0 - exact) / 128.0;
         count += 1.0;
     }
@@ -115,9 +118,9 @@ fn error(contents: &[Content]) {
     );
 }
 
-/// One document of 1, 4, 16 and 64 MB.
+/// Measures one document of 1, 4, 16 and 64 MiB, and one with two million different words.
 fn growth(texts: &[String]) {
-    println!("## growth: one document, MinHash-128 of words:3");
+    println!("## growth with document length, MinHash-128 of words:3");
     let engine = Engine::new(Preset::Copies.config()).unwrap();
     let mut scratch = Scratch::default();
     let all = texts.join("\n");
@@ -140,7 +143,7 @@ fn growth(texts: &[String]) {
     report("2 million different words", bytes, timing, "");
 }
 
-/// Sparse code of 500 tokens, size 2048.
+/// Measures the sparse code of 500 tokens, size 2,048 bits.
 fn sparse(texts: &[String]) {
     let words: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).take(500).collect();
     for similarity in [false, true] {
@@ -149,11 +152,11 @@ fn sparse(texts: &[String]) {
         let timing = time(20, || {
             black_box(encoder.encode_tokens(&words));
         });
-        println!("## SDR of 500 tokens, size 2048, letters {similarity}: {:.2} ms", timing.best * 1e3);
+        println!("## SDR of 500 tokens, size 2048 bits, letters {similarity}: {:.2} ms", timing.best * 1e3);
     }
 }
 
-/// Shared passages of two texts of 1 MB: a copy with an edit now and then, and one repeated word.
+/// Measures the comparison of two texts of about 1 MB: an edited copy, and one repeated word.
 fn passages(texts: &[String]) {
     let engine = Engine::new(Preset::Copies.config()).unwrap();
     let words: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).take(170_000).collect();
@@ -165,11 +168,11 @@ fn passages(texts: &[String]) {
     {
         let bytes = a.len();
         let [a, b] = [a, b].map(Content::Text);
-        let mut found = 0;
-        let timing = time(3, || found = black_box(engine.compare(&a, &b, 5)).passages.len());
+        let mut passage_count = 0;
+        let timing = time(3, || passage_count = black_box(engine.compare(&a, &b, 5)).passages.len());
         let seconds = timing.best;
         println!(
-            "## compare, two texts of {:.1} MB, {name}: {seconds:.3} s, {found} passages",
+            "## compare, two texts of {:.1} MB, {name}: {seconds:.3} s, {passage_count} passages",
             bytes as f64 / 1e6
         );
     }

@@ -1,11 +1,12 @@
-//! How fast does a folder take documents in, answer and start, and what does it hold in memory?
+//! Benchmark of the store: insert rate, query time, start time and memory.
 //!
 //! ```text
-//! cargo run --release --bin store -- FILE.jsonl FOLDER [PRESET] [LIMIT]
+//! cargo run --release --bin store -- FILE.jsonl DIR [PRESET] [LIMIT]
+//! cargo run --release --bin store -- - DIR [PRESET]
 //! ```
 //!
-//! Inserts all documents of a JSONL file durably, 256 a call; asks for the documents similar to 2,000 of them; inserts
-//! 2,000 more one by one from 16 threads; opens the folder again.
+//! The first form inserts the documents of a JSONL file durably, 256 per call, searches for documents similar to 2,000 of them,
+//! inserts 2,000 more one by one from 16 threads, and opens the directory again. The second form only opens an existing directory.
 
 use sameish::{DocId, Document, Preset};
 use sameish_store::{Catalog, CollectionConfig, OpenOptions, SimilarOptions};
@@ -14,19 +15,19 @@ use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, file, folder, rest @ ..] = &arguments[..] else {
-        return Err("FILE FOLDER [PRESET] [LIMIT]".into());
+    let [_, file, directory, rest @ ..] = &arguments[..] else {
+        return Err("usage: store FILE.jsonl DIR [PRESET] [LIMIT]".into());
     };
     let preset: Preset = rest.first().map_or("articles", String::as_str).parse()?;
     let limit = rest.get(1).map_or(Ok(usize::MAX), |limit| limit.parse())?;
     if file == "-" {
-        return open(folder, preset).map(|_| ());
+        return open(directory, preset).map(|_| ());
     }
     let mut documents = read(file, limit)?;
     let singles = documents.split_off(documents.len().saturating_sub(2_000));
     println!("{} documents, {} bytes of text", documents.len(), documents.iter().map(size).sum::<usize>());
 
-    let catalog = Catalog::open(folder, OpenOptions::default())?;
+    let catalog = Catalog::open(directory, OpenOptions::default())?;
     let collection = catalog.create(preset.name(), CollectionConfig::new(preset))?;
     let before = resident();
     let (start, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
@@ -44,11 +45,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (wall, cpu) = (start.elapsed(), cpu.elapsed());
     let count = documents.len() as f64;
     println!(
-        "bulk: {:.0} documents/s, {:.0} a second of CPU, {duplicates} had duplicates",
+        "bulk: {:.0} documents/s, {:.0} documents per CPU second, {duplicates} with duplicates",
         count / wall.as_secs_f64(),
         count / cpu.as_secs_f64()
     );
-    println!("memory: {:.0} bytes a document", (resident() - before) as f64 / count);
+    println!("memory: {:.0} bytes per document", (resident() - before) as f64 / count);
 
     let step = (documents.len() / 2_000).max(1);
     let (mut times, mut found, cpu) = (Vec::new(), 0, cpu_time::ProcessTime::now());
@@ -59,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     print_times("similar", &mut times);
     let cpu = cpu.elapsed().as_secs_f64() * 1e3 / times.len() as f64;
-    println!("  {cpu:.2} ms of CPU and {:.2} found on average", found as f64 / times.len() as f64);
+    println!("  {cpu:.2} ms of CPU time and {:.2} matches on average", found as f64 / times.len() as f64);
 
     let start = Instant::now();
     let mut times: Vec<Duration> = std::thread::scope(|scope| {
@@ -85,25 +86,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     print_times("insert", &mut times);
 
     let digest = collection.digest()?;
-    println!("disk: {:.0} bytes a document", catalog.bytes()? as f64 / collection.len() as f64);
+    println!("disk: {:.0} bytes per document", catalog.bytes()? as f64 / collection.len() as f64);
     drop(collection);
     catalog.close();
-    println!("index is that of the live one: {}", open(folder, preset)? == digest);
+    println!("digest equals that of the live index: {}", open(directory, preset)? == digest);
     Ok(())
 }
 
-/// Opens a folder that is there; `store - FOLDER PRESET` does this alone.
-fn open(folder: &str, preset: Preset) -> Result<u64, Box<dyn std::error::Error>> {
+/// Opens an existing directory and returns the digest of its index.
+fn open(directory: &str, preset: Preset) -> Result<u64, Box<dyn std::error::Error>> {
     let before = resident();
     let (start, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
-    let catalog = Catalog::open(folder, OpenOptions::default())?;
+    let catalog = Catalog::open(directory, OpenOptions::default())?;
     let (ready, cpu) = (start.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
     let collection = catalog.collection(preset.name())?;
-    println!("ready after {ready:.2} s, {cpu:.2} s of CPU, {} documents", collection.len());
-    println!("memory: {:.0} bytes a document", (resident() - before) as f64 / collection.len() as f64);
+    println!("ready after {ready:.2} s, {cpu:.2} s of CPU time, {} documents", collection.len());
+    println!("memory: {:.0} bytes per document", (resident() - before) as f64 / collection.len() as f64);
     Ok(collection.digest()?)
 }
 
+/// Waits for a submitted batch and returns the number of documents with duplicates.
 fn finish(pending: Option<sameish_store::Pending>) -> Result<usize, Box<dyn std::error::Error>> {
     let Some(pending) = pending else { return Ok(0) };
     let mut duplicates = 0;
@@ -136,10 +138,10 @@ fn print_times(what: &str, times: &mut [Duration]) {
     let at = |share: f64| {
         times.get((times.len() as f64 * share) as usize).map_or(0.0, Duration::as_secs_f64) * 1e3
     };
-    println!("{what}: p50 {:.2} ms, p99 {:.2} ms, most {:.2} ms", at(0.5), at(0.99), at(0.9999));
+    println!("{what}: p50 {:.2} ms, p99 {:.2} ms, p99.99 {:.2} ms", at(0.5), at(0.99), at(0.9999));
 }
 
-/// Bytes that the process has in memory.
+/// Returns the resident memory of the process in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = status.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());

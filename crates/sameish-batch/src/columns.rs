@@ -8,8 +8,7 @@
 //! ```
 //!
 //! ```
-//! use sameish::Preset;
-//! use sameish_batch::Analyzer;
+//! use sameish::{Analyzer, Preset};
 //! use sameish_batch::columns::{Edge, SignedBatch, candidate_pairs, cluster, sign, verify};
 //!
 //! let bridge = "The council voted on Monday evening to close the old stone bridge for repairs until the end of spring";
@@ -28,13 +27,13 @@
 //! # Ok::<(), sameish_batch::Error>(())
 //! ```
 
-use crate::Analyzer;
 use crate::error::Result;
 use crate::ordered_pool::with_scratch;
 use crate::sign::bands;
+use sameish::Analyzer;
 use sameish::{
-    BandTags, Buckets, BucketsBuilder, DocNumber, Facts, FeatureSet, Fingerprint, Hit, Judge, Outline,
-    OverlapIndex, PrintIndex, Sdr, Side, Signature, Status, TextKey, Verdict, stars,
+    BandTags, Buckets, BucketsBuilder, DocNumber, Fingerprint, Hit, Outline, OverlapIndex, Prepared,
+    PrintIndex, Sdr, Side, Signature, Status, TextKey, Verdict, stars,
 };
 use std::collections::HashMap;
 
@@ -68,8 +67,7 @@ impl SignedBatch {
 /// Computes the sketches of texts and appends them to `signed`.
 ///
 /// ```
-/// use sameish::{Preset, Status};
-/// use sameish_batch::Analyzer;
+/// use sameish::{Analyzer, Preset, Status};
 /// use sameish_batch::columns::{SignedBatch, sign};
 ///
 /// let analyzer = Analyzer::new(Preset::Wire.config())?;
@@ -95,8 +93,7 @@ pub fn sign<T: AsRef<str>>(analyzer: &Analyzer, texts: &[T], signed: &mut Signed
 /// Returns the band keys of a signature. Two texts are candidates if they have the same key in the same band.
 ///
 /// ```
-/// use sameish::Preset;
-/// use sameish_batch::Analyzer;
+/// use sameish::{Analyzer, Preset};
 /// use sameish_batch::columns::{SignedBatch, band_keys, sign};
 ///
 /// let analyzer = Analyzer::new(Preset::Headlines.config())?;
@@ -201,8 +198,7 @@ fn overlapping_codes(
 /// Compares pairs of texts. Returns a verdict for each pair that matches, and `None` for the others.
 ///
 /// ```
-/// use sameish::Preset;
-/// use sameish_batch::Analyzer;
+/// use sameish::{Analyzer, Preset};
 /// use sameish_batch::columns::verify;
 ///
 /// let analyzer = Analyzer::new(Preset::Copies.config())?;
@@ -216,43 +212,26 @@ pub fn verify<T: AsRef<str>>(
     analyzer: &Analyzer,
     pairs: impl IntoIterator<Item = (T, T)>,
 ) -> Vec<Option<Verdict>> {
-    let judge = Judge::new(analyzer.config());
+    let judge = analyzer.judge();
+    let prepare = |text: &str| with_scratch(|scratch| analyzer.prepare(text, scratch));
     let compare = |(a, b): (T, T)| {
-        let a = ComparedText::new(analyzer, a.as_ref());
-        let b = ComparedText::new(analyzer, b.as_ref());
-        Some(judge.judge(&a.side(), &b.side())?.with_facts(None, || (&a.facts, &b.facts)))
+        let a = prepare(a.as_ref());
+        let b = prepare(b.as_ref());
+        judge.judge_facts(&side(&a), &side(&b))
     };
     pairs.into_iter().map(compare).collect()
 }
 
-/// What a comparison needs of a text.
-struct ComparedText {
-    key: Option<TextKey>,
-    sketches: sameish::Sketches,
-    features: FeatureSet,
-    facts: Facts,
-}
-
-impl ComparedText {
-    fn new(analyzer: &Analyzer, text: &str) -> ComparedText {
-        with_scratch(|scratch| ComparedText {
-            key: TextKey::of(text),
-            sketches: analyzer.sketch(text, scratch),
-            features: analyzer.features(text, scratch),
-            facts: Facts::of(text),
-        })
-    }
-
-    fn side(&self) -> Side<'_> {
-        Side {
-            key: self.key,
-            too_short: self.sketches.status == Status::TooShort,
-            simhash: self.sketches.simhash,
-            minhash: self.sketches.minhash.as_ref().map(Signature::rows),
-            sdr: self.sketches.sdr.as_ref(),
-            features: Some(&self.features),
-            facts: None,
-        }
+fn side(text: &Prepared) -> Side<'_> {
+    let Prepared { sketches, features, key } = text;
+    Side {
+        key: *key,
+        too_short: sketches.status == Status::TooShort,
+        simhash: sketches.simhash,
+        minhash: sketches.minhash.as_ref().map(Signature::rows),
+        sdr: sketches.sdr.as_ref(),
+        features: Some(&features.shingles),
+        facts: Some(&features.facts),
     }
 }
 

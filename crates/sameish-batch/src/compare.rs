@@ -1,11 +1,11 @@
 //! Step **verify**: comparison of documents on texts that are read a second time where the configuration requires it.
 
-use crate::Analyzer;
 use crate::error::Result;
 use crate::ordered_pool::with_scratch;
 use crate::signed::IndexedCorpus;
 use crate::table::{Row, State};
 use rayon::prelude::*;
+use sameish::Analyzer;
 use sameish::{
     Content, Facts, FeatureSet, Fingerprint, Judge, MinHashConfig, Shingle, Side, Signature, Verdict,
 };
@@ -70,7 +70,7 @@ impl IndexedCorpus<'_> {
         let load = |&doc: &u32| {
             let content = self.texts.content(&self.signed.rows[doc as usize])?;
             let (mut features, signature) = with_scratch(|scratch| match verify {
-                true => (self.analyzer.features(&content, scratch), None),
+                true => (self.analyzer.shingles(&content, scratch), None),
                 false => (FeatureSet::default(), self.analyzer.sketch(&content, scratch).minhash),
             });
             features.shrink();
@@ -218,7 +218,7 @@ impl<'a> TextCache<'a> {
     ) -> Option<Verdict> {
         let verdict = judge.judge(&self.corpus.side(a, a_text), &self.corpus.side(b, b_text))?;
         Some(match a_text.zip(b_text).filter(|_| self.facts == WithFacts::Yes) {
-            Some((a, b)) => verdict.with_facts(None, || (a.facts(), b.facts())),
+            Some((a, b)) => verdict.with_facts(|| (a.facts(), b.facts())),
             None => verdict,
         })
     }
@@ -233,7 +233,7 @@ impl<'a> TextCache<'a> {
         let unread = LoadedText::default();
         let side = self.corpus.side(doc, Some(&unread));
         let facts = || (unread.facts(), unread.facts());
-        Ok(judge.judge(&side, &side).map(|verdict| verdict.with_facts(None, facts)))
+        Ok(judge.judge(&side, &side).map(|verdict| verdict.with_facts(facts)))
     }
 
     /// Returns the texts of documents, from the cache or from disk.

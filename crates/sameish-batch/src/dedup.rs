@@ -1,6 +1,5 @@
 //! Deduplication: star clusters, and the documents that are kept.
 
-use crate::Analyzer;
 use crate::checkpoint::{load_clusters, save_clusters};
 use crate::clusters::Clusters;
 use crate::error::{Error, Result};
@@ -9,6 +8,7 @@ use crate::run_log::{Monitor, Resumed, RunLog};
 use crate::signed::IndexedCorpus;
 use crate::stars::{StarClusters, WithHistogram, cluster_stars};
 use crate::table::{InputStart, State};
+use sameish::Analyzer;
 use std::collections::{HashMap, HashSet};
 
 /// Fails if a configuration cannot be used for deduplication.

@@ -23,8 +23,8 @@
 //! # A corpus in files or in memory
 //!
 //! ```
-//! use sameish::{Document, Preset};
-//! use sameish_batch::{Analyzer, Monitor, OnBad, Options, RunLog, Selection, Source, Task, index, sign};
+//! use sameish::{Analyzer, Document, Preset};
+//! use sameish_batch::{OnBad, Options, RunLog, Selection, Source, Task, index, sign};
 //!
 //! let text = "The council voted on Monday evening to close the old stone bridge for repairs until the end of spring";
 //! let documents = [Document::new("a", text), Document::new("b", format!("{text} now")), Document::new("c", "Rain")];
@@ -91,23 +91,3 @@ pub use steps::{Files, Options, Source, Task, index, open_texts, run_key, sign};
 pub use table::{Ids, InputStart, Keep, Names, Rank, Row, State};
 pub use texts::DocumentSource;
 pub use write::{RecordWriter, Target};
-
-pub use analyzer::Analyzer;
-
-mod analyzer {
-    /// A validated configuration that is shared by all threads.
-    #[derive(Clone)]
-    pub struct Analyzer(std::sync::Arc<sameish::Engine>);
-    impl Analyzer {
-        /// Creates an analyzer.
-        pub fn new(config: sameish::Config) -> sameish::Result<Analyzer> {
-            Ok(Analyzer(std::sync::Arc::new(sameish::Engine::new(config)?)))
-        }
-    }
-    impl std::ops::Deref for Analyzer {
-        type Target = sameish::Engine;
-        fn deref(&self) -> &sameish::Engine {
-            &self.0
-        }
-    }
-}

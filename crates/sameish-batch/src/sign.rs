@@ -1,5 +1,6 @@
 //! Step **sign**: reads every document once and computes its sketches.
 
+use crate::Options;
 use crate::band_keys::BandKeys;
 use crate::error::{Error, Result};
 use crate::input::{
@@ -12,10 +13,10 @@ use crate::resume::TempFiles;
 use crate::run_log::{Counts, Monitor, RunLog};
 use crate::signed::SignedCorpus;
 use crate::spool;
-use crate::table::{InputStart, Keep, Rank, Row, SPOOLED, SeekableInput, State, id_json};
+use crate::table::{InputStart, Keep, Rank, Row, SPOOLED, SeekableInput, State};
 use crate::texts::DocumentSource;
-use crate::{Analyzer, Options};
 use rayon::prelude::*;
+use sameish::Analyzer;
 use sameish::{
     BandTags, Bands, Content, DocId, Document, Fingerprint, Outline, Scratch, Sdr, Sketches, Status, TextKey,
     Timestamp,
@@ -418,7 +419,7 @@ impl<'a, 'm> Collector<'a, 'm> {
         reject: &mut impl FnMut(usize, String),
     ) -> bool {
         let doc = self.corpus.rows.len() as u32;
-        let id = TextKey::verbatim(&Content::Text(id_json(&document.id)));
+        let id = TextKey::verbatim(&Content::Text(document.id.to_json()));
         if let Some(&earlier) = self.by_id.get(&id) {
             let row = &mut self.corpus.rows[earlier as usize];
             if (row.state, self.corpus.keys[earlier as usize]) == (document.state, document.key) {

@@ -1,5 +1,6 @@
 //! A signed corpus: columns of sketches and properties, one row per document.
 
+use crate::Options;
 use crate::band_keys::{BandKeys, Repeats};
 use crate::error::Result;
 use crate::input::RecordRules;
@@ -8,7 +9,7 @@ use crate::ordered_pool::pool;
 use crate::spool::Spool;
 use crate::table::{Ids, InputStart, Names, Outlines, Rank, Row, SeekableInput, State};
 use crate::texts::{DocumentSource, FileTexts, Texts};
-use crate::{Analyzer, Options};
+use sameish::Analyzer;
 use sameish::{Buckets, DocNumber, Fingerprint, Sdr, TextKey};
 use std::cmp::Ordering;
 use std::collections::HashMap;

@@ -5,7 +5,8 @@ use crate::compare::{LoadedText, WithFacts, by_distance};
 use crate::error::{Error, Result};
 use crate::run_log::{Monitor, Progress, RunLog};
 use crate::signed::IndexedCorpus;
-use sameish::{Batch, Candidates, Centers, DocNumber, Judge, Purpose, StarSource, Templates, star_clusters};
+use sameish::cluster::{Batch, Candidates, Centers, Purpose, StarSource, star_clusters};
+use sameish::{DocNumber, Judge, Templates};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
@@ -153,7 +154,7 @@ impl<'a, 'l, 'm> CorpusSource<'a, 'l, 'm> {
     ) -> bool {
         let texts = self.loaded.get(&center).zip(self.loaded.get(&doc)).filter(|_| self.keep_templates);
         let Some((a, b)) = texts else { return false };
-        if !verdict.with_facts(None, || (a.facts(), b.facts())).template {
+        if !verdict.with_facts(|| (a.facts(), b.facts())).template {
             return false;
         }
         if purpose == Purpose::Join {

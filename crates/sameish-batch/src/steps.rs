@@ -1,6 +1,5 @@
 //! Parameters of a run, and the steps **sign** and **pair**.
 
-use crate::Analyzer;
 use crate::checkpoint::{AllInputs, load_signed, save_signed};
 use crate::compare::needs_texts;
 use crate::error::Result;
@@ -13,6 +12,7 @@ use crate::sign::{KeyKind, Signer, sign_documents, sign_files};
 use crate::signed::{BuildBuckets, IndexedCorpus, SignedCorpus, TextLocation};
 use crate::table::{Keep, State};
 use crate::texts::DocumentSource;
+use sameish::Analyzer;
 use sameish::Linkage;
 use std::fmt::Write as _;
 use std::fs;

@@ -123,11 +123,6 @@ impl Outlines {
     }
 }
 
-/// Formats an id as JSON, so that `7` and `"7"` differ.
-pub(crate) fn id_json(id: &DocId) -> String {
-    serde_json::to_string(id).unwrap_or_else(|error| unreachable!("every id has a JSON form: {error}"))
-}
-
 /// Ids of all documents, as JSON in one buffer.
 #[derive(Default)]
 pub struct Ids {
@@ -137,7 +132,7 @@ pub struct Ids {
 
 impl Ids {
     pub(crate) fn push(&mut self, id: &DocId) {
-        self.bytes.extend(id_json(id).bytes());
+        self.bytes.extend(id.to_json().bytes());
         self.ends.push(self.bytes.len() as u64);
     }
 

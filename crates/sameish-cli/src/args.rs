@@ -5,11 +5,11 @@ use crate::output::escape::escaped_name;
 use crate::output::messages::say;
 use crate::run_log::byte_counter;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sameish::{Config, Engine, Preset, Shingle, Templates, TokenHash};
+use sameish::{Analyzer, Config, Preset, Shingle, Templates, TokenHash};
+use sameish_batch::Options;
 use sameish_batch::input::{
     FieldNames, FileFormat, InputResult, ReadOptions, RecordRules, find, known_suffix,
 };
-use sameish_batch::{Analyzer, Options};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -40,8 +40,8 @@ impl EngineArgs {
         self.preset.is_some() || self.config.is_some() || self.shingle.is_some()
     }
 
-    /// Creates the engine.
-    pub(crate) fn engine(&self) -> Result<Engine, Failure> {
+    /// Creates the analyzer.
+    pub(crate) fn analyzer(&self) -> Result<Analyzer, Failure> {
         checked(self.config()?)
     }
 
@@ -75,8 +75,8 @@ impl EngineArgs {
     }
 }
 
-fn checked(config: Config) -> Result<Engine, Failure> {
-    Engine::new(config).map_err(|error| Failure::usage(error.to_string()))
+fn checked(config: Config) -> Result<Analyzer, Failure> {
+    Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// Selects which documents match.
@@ -184,12 +184,12 @@ impl MatchArgs {
         self.threshold.or(self.recall).is_some() || self.radius.is_some()
     }
 
-    /// Creates an engine with these settings.
-    pub(crate) fn engine(
+    /// Creates an analyzer with these settings.
+    pub(crate) fn analyzer(
         &self,
         engine: &EngineArgs,
         adjust: impl FnOnce(&mut Config),
-    ) -> Result<Engine, Failure> {
+    ) -> Result<Analyzer, Failure> {
         checked(self.config(engine, adjust)?)
     }
 

@@ -10,7 +10,7 @@ use crate::sketches::{Text, content, with_scratch};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use rayon::prelude::*;
-use sameish::{Content, DocId, Engine, Linkage, Prepared, Status, Timestamp};
+use sameish::{Analyzer, Content, DocId, Engine, Linkage, Prepared, Status, Timestamp};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A document that the engine has only to take.
@@ -23,7 +23,7 @@ pub(crate) struct Ready {
 /// Documents on their way into an engine.
 #[napi(js_name = "Batch")]
 pub struct Batch {
-    pub(crate) maker: Arc<Engine>,
+    pub(crate) analyzer: Analyzer,
     pub(crate) ready: Arc<Mutex<Vec<Ready>>>,
 }
 
@@ -60,14 +60,14 @@ impl Batch {
 
     fn making(&self, ids: Vec<Id>, texts: Vec<Text>, dates: Vec<Option<String>>) -> Making {
         let contents = texts.into_iter().map(content).collect();
-        let (maker, ready) = (Arc::clone(&self.maker), Arc::clone(&self.ready));
-        Making { maker, ready, ids: ids.into_iter().map(id::read).collect(), contents, dates }
+        let (analyzer, ready) = (self.analyzer.clone(), Arc::clone(&self.ready));
+        Making { analyzer, ready, ids: ids.into_iter().map(id::read).collect(), contents, dates }
     }
 }
 
 /// Documents that are being made ready.
 struct Making {
-    maker: Arc<Engine>,
+    analyzer: Analyzer,
     ready: Arc<Mutex<Vec<Ready>>>,
     ids: Vec<DocId>,
     contents: Vec<Content>,
@@ -76,10 +76,10 @@ struct Making {
 
 impl Making {
     fn make(self) -> Result<(), Fault> {
-        if self.maker.config().matching.linkage == Linkage::Greedy {
+        if self.analyzer.config().matching.linkage == Linkage::Greedy {
             self.check_dates()?;
         }
-        let prepare = |content: &Content| with_scratch(|scratch| self.maker.prepare(content, scratch));
+        let prepare = |content: &Content| with_scratch(|scratch| self.analyzer.prepare(content, scratch));
         let prepared: Vec<Prepared> = self.contents.par_iter().map(prepare).collect();
         let documents = self.ids.into_iter().zip(self.dates).zip(prepared);
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);

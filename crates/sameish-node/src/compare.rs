@@ -1,9 +1,9 @@
 //! Two texts side by side, with places that JavaScript can cut at.
 //!
-//! The engine counts bytes of UTF-8, JavaScript counts units of UTF-16 in strings, and tokens in arrays of them.
+//! The analyzer counts bytes of UTF-8, JavaScript counts units of UTF-16 in strings, and tokens in arrays of them.
 
 use napi_derive::napi;
-use sameish::{Content, Engine, Passage};
+use sameish::{Analyzer, Content, Passage};
 use std::vec::IntoIter;
 
 /// What can be said of two texts in numbers.
@@ -72,8 +72,8 @@ pub struct Compared {
 
 impl Compared {
     /// Compares, and counts places anew.
-    pub(crate) fn of(engine: &Engine, a: &Content, b: &Content, min_tokens: usize) -> Compared {
-        let found = engine.compare(a, b, min_tokens);
+    pub(crate) fn of(analyzer: &Analyzer, a: &Content, b: &Content, min_tokens: usize) -> Compared {
+        let found = analyzer.compare(a, b, min_tokens);
         let passages = found.passages_in(a, b, |piece| piece.encode_utf16().count());
         let measures = Measures {
             similarity: found.similarity,

@@ -16,7 +16,7 @@ use crate::stream::PairStream;
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, ObjectFinalize, Uint8Array};
 use napi_derive::napi;
-use sameish::{Config, DocId, Engine, Prepared, Preset, SearchOptions};
+use sameish::{Analyzer, Config, DocId, Engine, Prepared, Preset, SearchOptions};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
@@ -24,7 +24,7 @@ use std::sync::{Arc, RwLock};
 /// The engine below the class `Engine` of the package.
 #[napi(js_name = "NativeEngine", custom_finalize)]
 pub struct NativeEngine {
-    maker: Arc<Engine>,
+    analyzer: Analyzer,
     held: Arc<RwLock<Engine>>,
     /// How many documents there are, for those who ask while the lock is taken.
     size: Arc<AtomicUsize>,
@@ -80,9 +80,9 @@ impl NativeEngine {
 
     /// Around an engine that may have documents.
     fn holding(engine: Engine) -> Result<NativeEngine, Fault> {
-        let maker = Arc::new(Engine::new(engine.config().clone())?);
+        let analyzer = engine.analyzer().clone();
         let size = Arc::new(AtomicUsize::new(engine.len()));
-        Ok(NativeEngine { maker, held: Arc::new(RwLock::new(engine)), size, told: 0 })
+        Ok(NativeEngine { analyzer, held: Arc::new(RwLock::new(engine)), size, told: 0 })
     }
 
     /// The engine that was saved in a file.
@@ -138,14 +138,14 @@ impl NativeEngine {
     /// The settings, as JSON.
     #[napi(catch_unwind)]
     pub fn settings(&self) -> Result<String> {
-        let text = serde_json::to_string(self.maker.config());
+        let text = serde_json::to_string(self.analyzer.config());
         Ok(text.map_err(|error| Fault::internal(&error.to_string()))?)
     }
 
     /// How likely a pair right at the threshold is found.
     #[napi(catch_unwind)]
     pub fn expected_recall(&self) -> Option<f64> {
-        self.maker.expected_recall()
+        self.analyzer.expected_recall()
     }
 
     /// How many documents there are.
@@ -182,16 +182,16 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn insert(&self, id: Id, text: Text, published_at: Option<String>) -> Result<Inserted> {
         let id = id::read(id);
-        let prepared = with_scratch(|scratch| self.maker.prepare(&content(text), scratch));
+        let prepared = with_scratch(|scratch| self.analyzer.prepare(&content(text), scratch));
         Ok(self.write(|engine| put(engine, &id, published_at.as_deref(), prepared))?)
     }
 
     /// The same, beside the event loop.
     #[napi(js_name = "insertAsync", catch_unwind)]
     pub fn insert_async(&self, id: Id, text: Text, published_at: Option<String>) -> AsyncTask<Job<Inserted>> {
-        let (id, content, maker) = (id::read(id), content(text), Arc::clone(&self.maker));
+        let (id, content, analyzer) = (id::read(id), content(text), self.analyzer.clone());
         self.write_later(move |engine| {
-            let prepared = with_scratch(|scratch| maker.prepare(&content, scratch));
+            let prepared = with_scratch(|scratch| analyzer.prepare(&content, scratch));
             put(engine, &id, published_at.as_deref(), prepared)
         })
     }
@@ -213,7 +213,7 @@ impl NativeEngine {
     /// A batch to be filled for this engine.
     #[napi(catch_unwind)]
     pub fn batch(&self) -> Batch {
-        Batch { maker: Arc::clone(&self.maker), ready: Arc::default() }
+        Batch { analyzer: self.analyzer.clone(), ready: Arc::default() }
     }
 
     /// Adds the documents of a batch.
@@ -232,7 +232,7 @@ impl NativeEngine {
     /// The documents that match a text.
     #[napi(catch_unwind)]
     pub fn search(&self, text: Text, limit: Option<u32>, least: Option<f64>) -> Result<MatchList> {
-        let prepared = with_scratch(|scratch| self.maker.prepare(&content(text), scratch));
+        let prepared = with_scratch(|scratch| self.analyzer.prepare(&content(text), scratch));
         Ok(self.read(|engine| Ok(engine.search_prepared(&prepared, options(limit, least))?.into()))?)
     }
 
@@ -303,35 +303,35 @@ impl NativeEngine {
     /// The sketches of a text.
     #[napi(catch_unwind)]
     pub fn sketch(&self, text: Text) -> Sketch {
-        with_scratch(|scratch| self.maker.sketch(&content(text), scratch)).into()
+        with_scratch(|scratch| self.analyzer.sketch(&content(text), scratch)).into()
     }
 
     /// The sketches of some texts.
     #[napi(catch_unwind)]
     pub fn sketch_many(&self, texts: Vec<Text>) -> Vec<Sketch> {
         let contents: Vec<_> = texts.into_iter().map(content).collect();
-        sketch_all(&self.maker, &contents).into_iter().map(Sketch::from).collect()
+        sketch_all(&self.analyzer, &contents).into_iter().map(Sketch::from).collect()
     }
 
     /// The same, beside the event loop.
     #[napi(js_name = "sketchManyAsync", catch_unwind)]
     pub fn sketch_many_async(&self, texts: Vec<Text>) -> AsyncTask<Job<Vec<Sketch>>> {
         let contents: Vec<_> = texts.into_iter().map(content).collect();
-        let maker = Arc::clone(&self.maker);
-        Job::start(move || Ok(sketch_all(&maker, &contents).into_iter().map(Sketch::from).collect()))
+        let analyzer = self.analyzer.clone();
+        Job::start(move || Ok(sketch_all(&analyzer, &contents).into_iter().map(Sketch::from).collect()))
     }
 
     /// Two texts side by side.
     #[napi(catch_unwind)]
     pub fn compare(&self, a: Text, b: Text, min_tokens: u32) -> Compared {
-        Compared::of(&self.maker, &content(a), &content(b), min_tokens as usize)
+        Compared::of(&self.analyzer, &content(a), &content(b), min_tokens as usize)
     }
 
     /// The same, beside the event loop.
     #[napi(js_name = "compareAsync", catch_unwind)]
     pub fn compare_async(&self, a: Text, b: Text, min_tokens: u32) -> AsyncTask<Job<Compared>> {
-        let (a, b, maker) = (content(a), content(b), Arc::clone(&self.maker));
-        Job::start(move || Ok(Compared::of(&maker, &a, &b, min_tokens as usize)))
+        let (a, b, analyzer) = (content(a), content(b), self.analyzer.clone());
+        Job::start(move || Ok(Compared::of(&analyzer, &a, &b, min_tokens as usize)))
     }
 
     fn read<T>(&self, work: impl FnOnce(&Engine) -> Result<T, Fault>) -> Result<T, Fault> {
@@ -388,7 +388,7 @@ fn put(
 }
 
 fn others(engine: &Engine, id: &DocId, options: SearchOptions) -> Result<Option<MatchList>, Fault> {
-    let found = engine.search_id(id, options).transpose()?;
+    let found = engine.search_id(id, options)?;
     Ok(found.map(MatchList::from))
 }
 

@@ -6,7 +6,7 @@
 use crate::id::{self, Id};
 use napi::bindgen_prelude::{Float64Array, Uint32Array};
 use napi_derive::napi;
-use sameish::{DocId, Effort, Engine, Groups, Match, MatchedPair, Search, Spread};
+use sameish::{DocId, Effort, Engine, Groups, Match, MatchedPair, Search, Spread, Verdict};
 use std::ops::ControlFlow;
 use std::vec::IntoIter;
 
@@ -158,7 +158,8 @@ impl PairList {
 
 impl Pair {
     pub(crate) fn of(pair: MatchedPair<'_>) -> Pair {
-        let MatchedPair { a, b, similarity, kind, verified, distance, facts, template } = pair;
+        let MatchedPair { a, b, verdict } = pair;
+        let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
         let (a, b, match_type) = (id::write(a), id::write(b), kind.to_string());
         Pair { a, b, similarity, match_type, verified, distance, facts, template }
     }
@@ -208,12 +209,12 @@ impl From<Match> for FoundMatch {
     fn from(found: Match) -> FoundMatch {
         FoundMatch {
             id: id::write(&found.id),
-            similarity: found.similarity,
-            match_type: found.kind.to_string(),
-            verified: found.verified,
-            distance: found.distance,
-            facts: found.facts,
-            template: found.template,
+            similarity: found.verdict.similarity,
+            match_type: found.verdict.kind.to_string(),
+            verified: found.verdict.verified,
+            distance: found.verdict.distance,
+            facts: found.verdict.facts,
+            template: found.verdict.template,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which functions had the library that others come from (seed 000)?
 //!
-//! The same names, types and answers, from the engine. Fingerprints are 16 hex digits, the highest first.
+//! The same names, types and answers, from the analyzer. Fingerprints are 16 hex digits, the highest first.
 
 use crate::fault::{Fault, Result};
 use crate::groups::GroupList;
@@ -9,12 +9,13 @@ use crate::job::Job;
 use crate::sketches::with_scratch;
 use napi::bindgen_prelude::{AsyncTask, BigInt};
 use napi_derive::napi;
-use sameish::{Content, DocId, DocNumber, Engine, Fingerprint, MatchType, Preset};
+use sameish::{Analyzer, Content, DocId, DocNumber, Fingerprint, MatchType, Preset};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Preset `wire`, which is this library as a config.
-static WIRE: LazyLock<Result<Engine, sameish::Error>> = LazyLock::new(|| Engine::new(Preset::Wire.config()));
+static WIRE: LazyLock<Result<Analyzer, sameish::Error>> =
+    LazyLock::new(|| Analyzer::new(Preset::Wire.config()));
 
 /// FNV-1a of the UTF-8 bytes.
 #[napi(js_name = "fnv1a64", catch_unwind)]

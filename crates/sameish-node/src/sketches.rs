@@ -6,13 +6,13 @@ use crate::fault::{Fault, Result};
 use napi::bindgen_prelude::{BigUint64Array, Either, Float64Array, Uint8Array, Uint32Array};
 use napi_derive::napi;
 use rayon::prelude::*;
-use sameish::{Content, Engine, MinHasher, Scratch, Signature, SimHasher, Sketches};
+use sameish::{Analyzer, Content, MinHasher, Scratch, Signature, SimHasher, Sketches};
 use std::cell::RefCell;
 
 /// A text, or tokens that the caller made.
 pub(crate) type Text = Either<String, Vec<String>>;
 
-/// The engine's word for it.
+/// The analyzer's word for it.
 pub(crate) fn content(text: Text) -> Content {
     match text {
         Either::A(text) => Content::Text(text),
@@ -20,7 +20,7 @@ pub(crate) fn content(text: Text) -> Content {
     }
 }
 
-/// What an engine makes of a text.
+/// What an analyzer makes of a text.
 #[napi(object)]
 pub struct Sketch {
     /// `ok` or `too_short`.
@@ -56,8 +56,8 @@ pub(crate) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
 }
 
 /// The sketches of many texts, by all cores, in order.
-pub(crate) fn sketch_all(engine: &Engine, contents: &[Content]) -> Vec<Sketches> {
-    contents.par_iter().map(|content| with_scratch(|scratch| engine.sketch(content, scratch))).collect()
+pub(crate) fn sketch_all(analyzer: &Analyzer, contents: &[Content]) -> Vec<Sketches> {
+    contents.par_iter().map(|content| with_scratch(|scratch| analyzer.sketch(content, scratch))).collect()
 }
 
 /// The fingerprint of features that JavaScript hashed.

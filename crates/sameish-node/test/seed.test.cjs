@@ -115,7 +115,7 @@ test('wrong articles are named by their place', async () => {
   const cases = [
     [{ ...good, id: 'b', publishedAt: 'soon' }, /^`articles\[1\].publishedAt` is "soon": must be a date that `Date` reads, such as/],
     [{ ...good, id: 'b', publishedAt: undefined }, /^`articles\[1\].publishedAt` is undefined: must be a string or a Date$/],
-    [good, /^id `a` occurs at positions 0 and 1/],
+    [good, /^duplicate id `a` at positions 0 and 1/],
     [null, /^`articles\[1\]` is null: must be an article$/],
     [{ ...good, id: {} }, /^`articles\[1\].id` is an object of class Object: must be a string, an integer or a BigInt$/],
   ];

@@ -86,12 +86,12 @@ describe('files', () => {
     const bytes = engine.toBytes();
     for (const wrong of [bytes.slice(0, 100), new Uint8Array(), Uint8Array.from([...bytes, 0]), bytes.map((byte, i) => (i === 500 ? byte ^ 1 : byte))]) {
       fs.writeFileSync(place('damaged'), wrong);
-      assert.throws(() => Engine.load(place('damaged')), { code: 'ERR_SAMEISH_CORRUPT', message: /damaged: not a stored engine: / });
-      assert.throws(() => Engine.fromBytes(wrong), { code: 'ERR_SAMEISH_CORRUPT', message: /^not a stored engine: / });
+      assert.throws(() => Engine.load(place('damaged')), { code: 'ERR_SAMEISH_CORRUPT', message: /damaged: invalid stored engine: / });
+      assert.throws(() => Engine.fromBytes(wrong), { code: 'ERR_SAMEISH_CORRUPT', message: /^invalid stored engine: / });
     }
     const newer = bytes.slice();
     newer[8] = 99;
-    assert.throws(() => Engine.fromBytes(newer), { code: 'ERR_SAMEISH_VERSION', message: /^engine has format version 99/ });
+    assert.throws(() => Engine.fromBytes(newer), { code: 'ERR_SAMEISH_VERSION', message: /^stored engine has format version 99/ });
     for (const wrong of [undefined, 3, {}, new URL('http://localhost/x')]) {
       assert.throws(() => engine.save(wrong), { code: 'ERR_INVALID_ARG_TYPE', message: /^`path` is .*: must be a string or a file: URL$/ });
     }

@@ -89,7 +89,7 @@ test('documents and texts are iterables of the right things', async () => {
 
 test('options and settings that nobody knows are named', () => {
   assert.throws(() => new Engine().search('text', { limits: 3 }), { name: 'TypeError', code: 'ERR_INVALID_ARG_VALUE', message: '`options` has no key "limits": choose among limit, minSimilarity' });
-  assert.throws(() => new Engine('wires'), { name: 'Error', code: 'ERR_SAMEISH_UNKNOWN_PRESET', message: 'no preset is named `wires`: choose one of wire, articles, sdr, headlines, web, copies' });
+  assert.throws(() => new Engine('wires'), { name: 'Error', code: 'ERR_SAMEISH_UNKNOWN_PRESET', message: 'unknown preset `wires`: expected one of wire, articles, sdr, headlines, web, copies' });
   assert.throws(() => new Engine('wire', { matching: { threshold: 1.5 } }), { code: 'ERR_SAMEISH_INVALID_FIELD', message: '`matching.threshold` is 1.5: must be more than 0 and at most 1' });
   assert.throws(() => new Engine('copies', { minhash: { row: 5 } }), { code: 'ERR_SAMEISH_CONFIG', message: /unknown setting `row`/ });
   assert.throws(() => new Engine('copies', { minhash: { rows: 'many' } }), { code: 'ERR_SAMEISH_CONFIG' });
@@ -102,7 +102,7 @@ test('options and settings that nobody knows are named', () => {
   assert.throws(() => new Engine('copies', round), { ...TYPE, message: /^`overrides(.round){8}` is an object of class Object: must be less deep/ });
   const deep = JSON.parse('{"a":'.repeat(50_000) + '1' + '}'.repeat(50_000));
   assert.throws(() => new Engine('copies', deep), { code: /^ERR_/ });
-  assert.throws(() => new Engine('\u001b[31mred'), { message: /^no preset is named `\\u\{1b\}\[31mred`/ });
+  assert.throws(() => new Engine('\u001b[31mred'), { message: /^unknown preset `\\u\{1b\}\[31mred`/ });
   assert.throws(() => Engine(), { name: 'TypeError' });
 });
 
@@ -142,8 +142,8 @@ test('messages are plain sentences, of a length that can be read', () => {
     [() => new Engine('wire', { matching: { limit: 1.5 } }), { message: /expected a whole number\nin `matching.limit`/ }],
     [() => new Engine('wire', { matching: 5 }), { message: /^settings: invalid type: number `5`, expected an object\n/ }],
     [() => new Engine('wire', { matching: { threshold: 1e300 } }), { message: /^`matching.threshold` is 10{59}… and more: must be more than 0/ }],
-    [() => new Engine('x'.repeat(1e6)), { message: /^no preset is named `x{59}… and more`: choose one of/ }],
-    [() => new Engine('x '.repeat(1e6)), { message: /^no preset is named `(x ){100}.{1,800}… and more$/ }],
+    [() => new Engine('x'.repeat(1e6)), { message: /^unknown preset `x{59}… and more`: expected one of/ }],
+    [() => new Engine('x '.repeat(1e6)), { message: /^unknown preset `(x ){100}.{1,800}… and more$/ }],
     [() => new Engine('wire', { matching: { limit: () => 5 } }), { ...TYPE, message: '`overrides.matching.limit` is a function: must be plain data' }],
     [() => new Engine('wire', { matching: { limit: 5n } }), { ...TYPE, message: '`overrides.matching.limit` is a bigint: must be plain data' }],
     [() => engine.addMany([{ id: 1, text: 'a', published_at: '2024-01-01' }]), { name: 'TypeError', code: 'ERR_INVALID_ARG_VALUE', message: '`documents[0]` has the key "published_at": must be `publishedAt`' }],

@@ -1,8 +1,8 @@
 //! A whole corpus at once: who matches whom, who belongs together, who stays.
 
+use crate::analyzer::PyAnalyzer;
 use crate::engine::{SPOT, all_groups, all_pairs, insert_all};
 use crate::error::{refused, setting};
-use crate::maker::Maker;
 use crate::many::too_short;
 use crate::numbers::count;
 use crate::results;
@@ -44,9 +44,9 @@ pub(crate) fn pairs<'py>(
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let limit_pairs = limit_pairs.map(|limit| count(limit, "limit_pairs", 0)).transpose()?;
-    let maker = Maker::new(settings::config(preset, config, overrides)?)?;
-    let table = Table::read(data, &Columns { text, id, date, lossy: maker.lossy() })?;
-    let corpus = Corpus::read(py, &maker, &table, Order::Given, threads, progress)?;
+    let analyzer = PyAnalyzer::new(settings::config(preset, config, overrides)?)?;
+    let table = Table::read(data, &Columns { text, id, date, lossy: analyzer.lossy() })?;
+    let corpus = Corpus::read(py, &analyzer, &table, Order::Given, threads, progress)?;
     let found = corpus.apart(py, move |engine, watch| all_pairs(engine, limit_pairs, watch))?;
     results::pairs(py, &found, |id| table.named(py, id))
 }
@@ -76,9 +76,9 @@ pub(crate) fn cluster<'py>(
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let min_size = count(min_size, "min_size", 0)?;
-    let maker = Maker::new(settings::config(preset, config, overrides)?)?;
-    let table = Table::read(data, &Columns { text, id, date, lossy: maker.lossy() })?;
-    let corpus = Corpus::read(py, &maker, &table, Order::Given, threads, progress)?;
+    let analyzer = PyAnalyzer::new(settings::config(preset, config, overrides)?)?;
+    let table = Table::read(data, &Columns { text, id, date, lossy: analyzer.lossy() })?;
+    let corpus = Corpus::read(py, &analyzer, &table, Order::Given, threads, progress)?;
     let mut found = corpus.apart(py, all_groups)?;
     found.groups.retain(|group| group.members.len() >= min_size);
     results::clusters(py, &found, |id| table.named(py, id))
@@ -131,11 +131,11 @@ pub(crate) fn dedup<'py>(
         return Err(setting("`linkage` is set: `dedup` has `cohesive` alone; leave it out"));
     }
     config.matching.linkage = Linkage::Cohesive;
-    let maker = Maker::new(config)?;
-    let table = Table::read(data, &Columns { text, id, date, lossy: maker.lossy() })?;
-    let corpus = Corpus::read(py, &maker, &table, order, threads, progress)?;
+    let analyzer = PyAnalyzer::new(config)?;
+    let table = Table::read(data, &Columns { text, id, date, lossy: analyzer.lossy() })?;
+    let corpus = Corpus::read(py, &analyzer, &table, order, threads, progress)?;
     let (documents, too_short) = (corpus.rows.len(), corpus.too_short);
-    let expected_recall = corpus.engine.expected_recall();
+    let expected_recall = analyzer.inner().expected_recall();
     let mut found = corpus.apart(py, all_groups)?;
     let centers = centers(documents, &found);
     found.groups.retain(|group| group.members.len() > 1);
@@ -305,7 +305,7 @@ const ROUNDS: usize = 3;
 impl<'a, 'py> Corpus<'a, 'py> {
     fn read(
         py: Python<'_>,
-        maker: &Maker,
+        analyzer: &PyAnalyzer,
         table: &Table<'_>,
         order: Order,
         threads: Option<i64>,
@@ -314,9 +314,9 @@ impl<'a, 'py> Corpus<'a, 'py> {
         let raw = table.texts.raw("texts")?;
         table.check(raw.len())?;
         let progress = Progress::new(progress, raw.len());
-        let many = maker.many(&raw, threads, progress.first_of(ROUNDS));
+        let many = analyzer.many(&raw, threads, progress.first_of(ROUNDS));
         let mut prepared: Vec<_> = many
-            .prepared(py, |text, scratch| maker.engine().prepare(text, scratch))?
+            .prepared(py, |text, scratch| analyzer.inner().prepare(text, scratch))?
             .into_iter()
             .map(Some)
             .collect();
@@ -328,7 +328,7 @@ impl<'a, 'py> Corpus<'a, 'py> {
         }
         let prepared: Vec<Prepared> = rows.iter().filter_map(|&row| prepared[row].take()).collect();
         Ok(Corpus {
-            engine: Engine::new(maker.engine().config().clone()).map_err(refused)?,
+            engine: Engine::with_analyzer(analyzer.inner().clone()).map_err(refused)?,
             dates: table.dates.as_ref().map(|dates| rows.iter().map(|&row| dates[row]).collect()),
             rows: rows.into_iter().map(|row| DocId::Number(row as u64)).collect(),
             too_short: too_short(&prepared),

@@ -1,6 +1,6 @@
 //! Two texts side by side.
 
-use crate::maker::Maker;
+use crate::analyzer::PyAnalyzer;
 use crate::numbers::count;
 use crate::results::Class;
 use crate::settings;
@@ -34,24 +34,24 @@ pub(crate) fn compare<'py>(
     config: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let maker = Maker::new(settings::config(preset, config, overrides)?)?;
-    by(py, &maker, a, b, min_tokens)
+    let analyzer = PyAnalyzer::new(settings::config(preset, config, overrides)?)?;
+    by(py, &analyzer, a, b, min_tokens)
 }
 
 /// The same under an engine's settings.
 pub(crate) fn by<'py>(
     py: Python<'py>,
-    maker: &Maker,
+    analyzer: &PyAnalyzer,
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
     min_tokens: i64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let min_tokens = count(min_tokens, "min_tokens", 1)?;
-    let (a, b) = (maker.content(a, "`a`")?, maker.content(b, "`b`")?);
+    let (a, b) = (analyzer.content(a, "`a`")?, analyzer.content(b, "`b`")?);
     let progress = Progress::silent().small_if(texts::size(&a) + texts::size(&b) <= SHORT);
-    let maker = maker.clone();
+    let analyzer = analyzer.clone();
     let (comparison, passages) = apart(py, progress, move |_| {
-        let comparison = maker.engine().compare(&a, &b, min_tokens);
+        let comparison = analyzer.inner().compare(&a, &b, min_tokens);
         // Python's strings are cut by characters, lists of tokens by tokens.
         let passages = comparison.passages_in(&a, &b, |piece| piece.chars().count());
         (comparison, passages)

@@ -1,10 +1,10 @@
 //! The engine as Python has it.
 
+use crate::analyzer::PyAnalyzer;
 use crate::compare;
 use crate::error::{refused, setting, unknown_id};
 use crate::guard::Guarded;
 use crate::ids;
-use crate::maker::Maker;
 use crate::many::too_short;
 use crate::numbers::{count, same_length, stored};
 use crate::results::{self, Class, OwnedPair};
@@ -42,18 +42,18 @@ static SKETCHES: Class = Class::new("Sketches");
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct Engine {
     inner: Guarded<sameish::Engine>,
-    maker: Maker,
+    analyzer: PyAnalyzer,
 }
 
 impl Engine {
     fn of(engine: sameish::Engine) -> PyResult<Engine> {
-        Ok(Engine { maker: Maker::new(engine.config().clone())?, inner: Guarded::new(engine) })
+        Ok(Engine { analyzer: PyAnalyzer::of(engine.analyzer().clone()), inner: Guarded::new(engine) })
     }
 
     /// All that is needed of a text.
     fn prepared(&self, text: &Bound<'_, PyAny>) -> PyResult<Prepared> {
-        let prepare = |engine: &sameish::Engine, text| engine.prepare(&text, &mut Scratch::default());
-        self.maker.make(text.py(), self.maker.content(text, "text")?, prepare)
+        let prepare = |analyzer: &sameish::Analyzer, text| analyzer.prepare(&text, &mut Scratch::default());
+        self.analyzer.make(text.py(), self.analyzer.content(text, "text")?, prepare)
     }
 }
 
@@ -83,13 +83,13 @@ impl Engine {
     /// The settings, as the text of a config file.
     #[getter]
     fn config(&self) -> String {
-        self.maker.engine().config().to_toml()
+        self.analyzer.inner().config().to_toml()
     }
 
     /// How likely a pair right at the threshold is found; None where fingerprints alone decide, which miss nothing.
     #[getter]
     fn expected_recall(&self) -> Option<f64> {
-        self.maker.engine().expected_recall()
+        self.analyzer.inner().expected_recall()
     }
 
     /// Adds a document, in place of the one that has its id. The text is a str, or a list of tokens.
@@ -126,15 +126,15 @@ impl Engine {
         let ids = ids::many(ids)?;
         ids::distinct(&ids)?;
         let dates = published_at.map(ids::dates).transpose()?;
-        let texts = Texts::read(texts, "texts", self.maker.lossy())?;
+        let texts = Texts::read(texts, "texts", self.analyzer.lossy())?;
         let raw = texts.raw("texts")?;
         same_length(("ids", ids.len()), ("texts", raw.len()))?;
         if let Some(dates) = &dates {
             same_length(("ids", ids.len()), ("published_at", dates.len()))?;
         }
         let progress = Progress::new(progress, ids.len());
-        let many = self.maker.many(&raw, threads, progress.first_of(2));
-        let prepared = many.prepared(py, |text, scratch| self.maker.engine().prepare(text, scratch))?;
+        let many = self.analyzer.many(&raw, threads, progress.first_of(2));
+        let prepared = many.prepared(py, |text, scratch| self.analyzer.inner().prepare(text, scratch))?;
         let short = too_short(&prepared);
         let few = ids.len() <= SPOT;
         let added = attended(py, progress.rest_of(2).small_if(few), |watch| {
@@ -177,7 +177,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let (id, options) = (ids::one(id, "id")?, options(limit, min_similarity)?);
         let found = self.inner.ask(py, |engine| engine.search_id(&id, options))?;
-        results::matches(py, &found.ok_or_else(|| unknown_id(&id))?.map_err(refused)?)
+        results::matches(py, &found.map_err(refused)?.ok_or_else(|| unknown_id(&id))?)
     }
 
     /// All pairs that match, in the order of the later document, then of the earlier; at most `limit` of them.
@@ -212,8 +212,8 @@ impl Engine {
 
     /// What the preset makes of a text: the same bytes as from every other door.
     fn sketch<'py>(&self, py: Python<'py>, text: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let sketches = self.maker.sketch(text)?;
-        let schemes = self.maker.engine().schemes();
+        let sketches = self.analyzer.sketch(text)?;
+        let schemes = self.analyzer.inner().schemes();
         let minhash = sketches.minhash.zip(schemes.minhash);
         let minhash =
             minhash.map(|(inner, scheme)| Bound::new(py, Signature { inner, scheme })).transpose()?;
@@ -231,7 +231,7 @@ impl Engine {
         b: &Bound<'_, PyAny>,
         min_tokens: i64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        compare::by(py, &self.maker, a, b, min_tokens)
+        compare::by(py, &self.analyzer, a, b, min_tokens)
     }
 
     /// Writes everything to one file, which takes the place of an old one only when it is whole.

@@ -11,9 +11,10 @@
 //! numbers.rs, results.rs            how numbers come in, how results go out
 //! settings.rs, error.rs, store.rs   what is meant, what is refused, what is kept
 //! work.rs, many.rs                  threads, signals, progress; many texts at once
-//! guard.rs, maker.rs                the lock around what Python holds; who sketches without it
+//! guard.rs, analyzer.rs                the lock around what Python holds; who sketches without it
 //! ```
 
+mod analyzer;
 mod arrow;
 mod batch;
 mod compare;
@@ -23,7 +24,6 @@ mod error;
 mod guard;
 mod ids;
 mod indexes;
-mod maker;
 mod many;
 mod numbers;
 mod results;

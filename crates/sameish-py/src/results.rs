@@ -8,7 +8,7 @@ use pyo3::BoundObject;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple, PyType};
-use sameish::{Effort, Groups, Inserted, Match, MatchedPair, Search, Spread};
+use sameish::{Effort, Groups, Inserted, Match, MatchedPair, Search, Spread, Verdict};
 
 /// A class of `_types.py`, imported once.
 pub(crate) struct Class {
@@ -56,12 +56,13 @@ pub(crate) fn found<'py>(
 }
 
 pub(crate) fn matches<'py>(py: Python<'py>, search: &Search) -> PyResult<Bound<'py, PyList>> {
-    let Search { matches, candidates, capped } = search;
+    let Search { matches, candidates, capped, .. } = search;
     found(py, matches.iter().map(|found| matched(py, found)), *candidates as u64, *capped as u64)
 }
 
 fn matched<'py>(py: Python<'py>, found: &Match) -> PyResult<Bound<'py, PyAny>> {
-    let Match { id, similarity, kind, verified, distance, facts, template } = found;
+    let Match { id, verdict, .. } = found;
+    let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
     let id = ids::to_python(py, id)?;
     MATCH.make(py, (id, *similarity, kind.name(), *verified, *distance, *facts, *template))
 }
@@ -80,7 +81,8 @@ pub(crate) struct OwnedPair {
 
 impl From<MatchedPair<'_>> for OwnedPair {
     fn from(pair: MatchedPair<'_>) -> OwnedPair {
-        let MatchedPair { a, b, similarity, kind, verified, distance, facts, template } = pair;
+        let MatchedPair { a, b, verdict } = pair;
+        let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
         OwnedPair { a: a.clone(), b: b.clone(), similarity, kind, verified, distance, facts, template }
     }
 }

@@ -1,7 +1,7 @@
 //! How are fingerprints and signatures made in Python?
 
+use crate::analyzer::PyAnalyzer;
 use crate::error::{refused, setting, wrong_type};
-use crate::maker::Maker;
 use crate::numbers;
 use crate::settings;
 use crate::texts::Texts;
@@ -19,8 +19,8 @@ use sameish::{Fingerprint, SchemeId};
 #[pyfunction]
 #[pyo3(signature = (text, preset="wire"))]
 pub(crate) fn simhash(text: &Bound<'_, PyAny>, preset: &str) -> PyResult<u64> {
-    let maker = Maker::new(settings::config(Some(preset), None, None)?)?;
-    let print = maker.sketch(text)?.simhash.ok_or_else(|| {
+    let analyzer = PyAnalyzer::new(settings::config(Some(preset), None, None)?)?;
+    let print = analyzer.sketch(text)?.simhash.ok_or_else(|| {
         setting(format!("preset `{preset}` makes no fingerprints: choose `wire`, `articles` or `web`"))
     })?;
     Ok(print.as_u64())
@@ -47,7 +47,7 @@ pub(crate) fn hamming(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<u3
 /// True
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct SimHasher {
-    maker: Maker,
+    analyzer: PyAnalyzer,
 }
 
 #[pymethods]
@@ -68,13 +68,13 @@ impl SimHasher {
         simhash.set_item("weighting", weighting)?;
         let keywords = text_settings(py, tokenizer, stop_words, 1)?;
         keywords.set_item("simhash", simhash)?;
-        let maker = Maker::new(settings::config(Some("wire"), None, Some(&keywords))?)?;
-        Ok(SimHasher { maker })
+        let analyzer = PyAnalyzer::new(settings::config(Some("wire"), None, Some(&keywords))?)?;
+        Ok(SimHasher { analyzer })
     }
 
     /// The fingerprint of a text, or of tokens; 0 where there are no words.
     fn sketch(&self, text: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(self.maker.sketch(text)?.simhash.unwrap_or_default().as_u64())
+        Ok(self.analyzer.sketch(text)?.simhash.unwrap_or_default().as_u64())
     }
 
     /// The fingerprints of many texts, as an array of uint64; 0 for a null.
@@ -86,11 +86,11 @@ impl SimHasher {
         threads: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let texts = Texts::read(texts, "texts", self.maker.lossy())?;
+        let texts = Texts::read(texts, "texts", self.analyzer.lossy())?;
         let texts = texts.raw("texts")?;
-        let many = self.maker.many(&texts, threads, Progress::new(progress, texts.len()));
+        let many = self.analyzer.many(&texts, threads, Progress::new(progress, texts.len()));
         let prints = many.rows(py, 1, |text, row: &mut [u64], scratch| {
-            let print = text.and_then(|text| self.maker.engine().sketch(text, scratch).simhash);
+            let print = text.and_then(|text| self.analyzer.inner().sketch(text, scratch).simhash);
             row[0] = print.unwrap_or_default().as_u64();
         })?;
         Ok(PyArray1::from_vec(py, prints))
@@ -117,19 +117,19 @@ impl SimHasher {
 
     fn __repr__(&self) -> String {
         let shingle =
-            self.maker.engine().config().simhash.as_ref().map(|simhash| simhash.shingle.to_string());
+            self.analyzer.inner().config().simhash.as_ref().map(|simhash| simhash.shingle.to_string());
         format!("<SimHasher of {}>", shingle.unwrap_or_default())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, SimHasher>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let config = slf.get().maker.engine().config().to_toml();
+        let config = slf.get().analyzer.inner().config().to_toml();
         Ok((slf.get_type().getattr("_restore")?, (config,).into_pyobject(slf.py())?))
     }
 
     /// What a pickle has.
     #[staticmethod]
     fn _restore(config: &str) -> PyResult<SimHasher> {
-        Ok(SimHasher { maker: Maker::restored(config)? })
+        Ok(SimHasher { analyzer: PyAnalyzer::restored(config)? })
     }
 }
 
@@ -145,16 +145,16 @@ impl SimHasher {
 /// (2, 256)
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct MinHasher {
-    maker: Maker,
+    analyzer: PyAnalyzer,
 }
 
 impl MinHasher {
     fn rows(&self) -> usize {
-        self.maker.engine().config().minhash.as_ref().map_or(0, |minhash| minhash.rows as usize)
+        self.analyzer.inner().config().minhash.as_ref().map_or(0, |minhash| minhash.rows as usize)
     }
 
     fn scheme(&self) -> SchemeId {
-        self.maker.engine().schemes().minhash.unwrap_or(SchemeId::from_u64(0))
+        self.analyzer.inner().schemes().minhash.unwrap_or(SchemeId::from_u64(0))
     }
 }
 
@@ -182,8 +182,8 @@ impl MinHasher {
         minhash.set_item("bands", bands)?;
         let keywords = text_settings(py, tokenizer, stop_words, min_words)?;
         keywords.set_item("minhash", minhash)?;
-        let maker = Maker::new(settings::config(Some("copies"), None, Some(&keywords))?)?;
-        Ok(MinHasher { maker })
+        let analyzer = PyAnalyzer::new(settings::config(Some("copies"), None, Some(&keywords))?)?;
+        Ok(MinHasher { analyzer })
     }
 
     /// How many rows a signature has.
@@ -194,7 +194,7 @@ impl MinHasher {
 
     /// The signature of a text, or of tokens; None where there are too few words.
     fn sketch(&self, text: &Bound<'_, PyAny>) -> PyResult<Option<Signature>> {
-        let signature = self.maker.sketch(text)?.minhash;
+        let signature = self.analyzer.sketch(text)?.minhash;
         Ok(signature.map(|inner| Signature { inner, scheme: self.scheme() }))
     }
 
@@ -209,11 +209,11 @@ impl MinHasher {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<u32>>> {
         let rows = self.rows();
-        let texts = Texts::read(texts, "texts", self.maker.lossy())?;
+        let texts = Texts::read(texts, "texts", self.analyzer.lossy())?;
         let texts = texts.raw("texts")?;
-        let many = self.maker.many(&texts, threads, Progress::new(progress, texts.len()));
+        let many = self.analyzer.many(&texts, threads, Progress::new(progress, texts.len()));
         let all = many.rows(py, rows, |text, row: &mut [u32], scratch| {
-            match text.and_then(|text| self.maker.engine().sketch(text, scratch).minhash) {
+            match text.and_then(|text| self.analyzer.inner().sketch(text, scratch).minhash) {
                 Some(signature) => row.copy_from_slice(signature.rows()),
                 None => row.fill(u32::MAX),
             }
@@ -245,19 +245,19 @@ impl MinHasher {
 
     fn __repr__(&self) -> String {
         let shingle =
-            self.maker.engine().config().minhash.as_ref().map(|minhash| minhash.shingle.to_string());
+            self.analyzer.inner().config().minhash.as_ref().map(|minhash| minhash.shingle.to_string());
         format!("<MinHasher of {} rows, {}>", self.rows(), shingle.unwrap_or_default())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, MinHasher>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let config = slf.get().maker.engine().config().to_toml();
+        let config = slf.get().analyzer.inner().config().to_toml();
         Ok((slf.get_type().getattr("_restore")?, (config,).into_pyobject(slf.py())?))
     }
 
     /// What a pickle has.
     #[staticmethod]
     fn _restore(config: &str) -> PyResult<MinHasher> {
-        Ok(MinHasher { maker: Maker::restored(config)? })
+        Ok(MinHasher { analyzer: PyAnalyzer::restored(config)? })
     }
 }
 

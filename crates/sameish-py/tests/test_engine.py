@@ -75,7 +75,7 @@ def test_settings_by_keyword_section_text_and_mapping():
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: sameish.Engine("nonsense"), "no preset is named `nonsense`: choose one of"),
+        (lambda: sameish.Engine("nonsense"), "unknown preset `nonsense`: expected one of"),
         (lambda: sameish.Engine(threshold=float("nan")), "must be"),
         (lambda: sameish.Engine(threshold=1.1), "`matching.threshold` is 1.1"),
         (lambda: sameish.Engine(minhash={"rows": 0}), "`minhash.rows` is 0"),

@@ -74,7 +74,7 @@ def test_generators_that_raise_leave_everything_as_it_was():
         engine.add_many([1, 2], broken())
     with pytest.raises(sameish.SettingError, match="must be as many"):
         engine.add_many([1, 2], ["one"])
-    with pytest.raises(sameish.SettingError, match="occurs at positions 0 and 1"):
+    with pytest.raises(sameish.SettingError, match="at positions 0 and 1"):
         engine.add_many([1, 1], ["one", "two"])
     with pytest.raises(sameish.TextError):
         engine.add_many([1, 2], ["one", LONE])

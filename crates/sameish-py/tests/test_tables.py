@@ -206,7 +206,7 @@ def test_columns_of_other_types_are_refused():
         sameish.dedup(TEXTS, id="key")
     with pytest.raises(sameish.SettingError, match="must be as many"):
         sameish.dedup(TEXTS, id=[1, 2])
-    with pytest.raises(sameish.SettingError, match="occurs at positions 0 and 1"):
+    with pytest.raises(sameish.SettingError, match="at positions 0 and 1"):
         sameish.dedup(["a", "b"], id=[1, 1])
 
 

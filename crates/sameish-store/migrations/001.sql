@@ -66,6 +66,7 @@ CREATE TABLE clusters (
 );
 CREATE INDEX clusters_by_collection ON clusters (collection, number);
 
+-- Unused: earlier versions stored word frequencies here.
 CREATE TABLE words (
   collection INTEGER PRIMARY KEY,
   counts BLOB NOT NULL,

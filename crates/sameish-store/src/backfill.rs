@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
-use sameish::{Content, Engine, SchemeId, Scratch, Sketches, Status};
+use sameish::{Analyzer, Content, SchemeId, Scratch, Sketches, Status};
 use std::path::{Path, PathBuf};
 
 /// Where id and text come from.
@@ -170,14 +170,14 @@ impl Backfill {
     }
 
     /// Makes what is missing and fills it. `progress` is told how many rows were looked at, and says whether to go on.
-    pub fn run(&mut self, engine: &Engine, progress: &mut dyn FnMut(u64) -> bool) -> Result<Backfilled> {
-        if self.target == Target::Column && engine.config().minhash.is_none() {
+    pub fn run(&mut self, analyzer: &Analyzer, progress: &mut dyn FnMut(u64) -> bool) -> Result<Backfilled> {
+        if self.target == Target::Column && analyzer.config().minhash.is_none() {
             return self.refuse("the settings make no signatures: choose others, or the table".into());
         }
-        if self.target == Target::Table && engine.config().simhash.is_none() {
+        if self.target == Target::Table && analyzer.config().simhash.is_none() {
             return self.refuse("the settings make no fingerprints: choose `articles`, or the column".into());
         }
-        let mut done = Backfilled { added: self.prepare(engine)?, ..Backfilled::default() };
+        let mut done = Backfilled { added: self.prepare(analyzer)?, ..Backfilled::default() };
         let source = self.source_rows();
         let rows = self.count(&format!("{source} SELECT count(*) FROM source"))?;
         let mut last: Option<Value> = None;
@@ -185,7 +185,7 @@ impl Backfill {
         while let Some(batch) = self.next_batch(last.as_ref())? {
             looked_at += batch.len() as u64;
             last = batch.last().map(|(id, _)| id.clone());
-            self.store(engine, batch, &mut done)?;
+            self.store(analyzer, batch, &mut done)?;
             if !progress(looked_at) {
                 return Ok(done);
             }
@@ -236,10 +236,10 @@ impl Backfill {
         Ok(Some(batch).filter(|batch| !batch.is_empty()))
     }
 
-    fn store(&mut self, engine: &Engine, batch: Vec<Row>, done: &mut Backfilled) -> Result<()> {
+    fn store(&mut self, analyzer: &Analyzer, batch: Vec<Row>, done: &mut Backfilled) -> Result<()> {
         let sketch = |scratch: &mut Scratch, (id, text): Row| {
             let content = Content::Text(text.filter(|text| !text.trim().is_empty())?);
-            Some((id, engine.sketch(&content, scratch)))
+            Some((id, analyzer.sketch(&content, scratch)))
         };
         let rows = batch.len() as u64;
         let sketched: Vec<(Value, Sketches)> =
@@ -297,8 +297,8 @@ impl Backfill {
     }
 
     /// Makes the column or the table if it is missing; tells whether it was. Sketches of other settings are refused.
-    fn prepare(&mut self, engine: &Engine) -> Result<bool> {
-        let schemes = engine.schemes();
+    fn prepare(&mut self, analyzer: &Analyzer) -> Result<bool> {
+        let schemes = analyzer.schemes();
         let id = |scheme: Option<SchemeId>| scheme.map_or(0, SchemeId::as_u64);
         let scheme = format!("{:016x} {:016x}", id(schemes.simhash), id(schemes.minhash));
         let name = self.name();

@@ -97,9 +97,6 @@ pub trait Read {
         limit: usize,
     ) -> Result<Vec<(ClusterId, u64)>>;
 
-    /// The weights of words that a collection goes by.
-    fn words(&self, collection: u32) -> Result<Option<Vec<u8>>>;
-
     /// What the store itself finds wrong with its files, and how many bytes they take.
     fn check(&self) -> Result<Vec<Finding>>;
 
@@ -142,9 +139,6 @@ pub trait Transaction {
 
     /// Notes how many documents a cluster has; one of fewer than two is forgotten.
     fn put_cluster(&mut self, collection: u32, cluster: ClusterId, size: u64) -> Result<()>;
-
-    /// Notes the weights of words.
-    fn put_words(&mut self, collection: u32, words: &[u8]) -> Result<()>;
 
     /// Notes which numbers were given.
     fn put_counters(&mut self, counters: Counters) -> Result<()>;

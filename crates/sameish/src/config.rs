@@ -1,7 +1,8 @@
-//! What may the user say?
+//! Settings: the reference of everything that a user can configure.
 //!
-//! A [`Config`] is a plain value with public fields. It is checked once, when an [`Engine`](crate::Engine) is made
-//! of it. The keys of a config file are the names of these fields:
+//! A [`Config`] is a plain value with public fields. It is validated once, when an [`Engine`](crate::Engine) is created
+//! from it. Most configurations are a [`Preset`] with a few changes. A config file in TOML names the preset and the
+//! changes; its keys are the names of the fields:
 //!
 //! ```
 //! use sameish::Config;
@@ -26,291 +27,305 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// All settings of an engine.
+/// All settings of an engine. At least one of `simhash`, `minhash` and `sdr` must be present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// How text is split.
+    /// How texts are split into words.
     pub text: TextConfig,
-    /// The SimHash lane, if there is one.
+    /// Settings of SimHash fingerprints. If absent, no fingerprints are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simhash: Option<SimHashConfig>,
-    /// The MinHash lane, if there is one.
+    /// Settings of MinHash signatures. If absent, no signatures are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minhash: Option<MinHashConfig>,
-    /// The sparse code lane, if there is one.
+    /// Settings of sparse codes. If absent, no codes are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sdr: Option<SdrConfig>,
-    /// When two documents match.
+    /// When two documents match, and how matches are clustered.
     pub matching: MatchingConfig,
 }
 
-/// How text is split into words.
+/// How texts are split into words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextConfig {
-    /// The rules for splitting.
+    /// Rules for splitting a text. In preset `copies`: `unicode`.
     pub tokenizer: Tokenizer,
-    /// Language whose stop words are dropped before features are made, as a two-letter code.
+    /// Language whose [stop words](crate::StopWords) are removed before features are extracted, as a two-letter code such
+    /// as `en`. If absent, no words are removed. Default: absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_words: Option<String>,
-    /// Texts with fewer words (after stop words went) are too short for this preset.
+    /// Minimum number of words, without stop words. A document with fewer words has status `too_short` and gets no
+    /// signature. In preset `copies`: 3.
     pub min_words: u32,
-    /// Whether doors that read bytes replace what is no UTF-8 instead of refusing the document.
+    /// Whether invalid UTF-8 in documents that are passed as bytes is replaced by U+FFFD. If `false`, such a document is
+    /// rejected. The command line uses its option `--lossy` instead. Default: `false`.
     #[serde(default)]
     pub lossy: bool,
 }
 
-/// The rules for splitting text into words.
+/// Rules for splitting a text into words. In TOML: `"unicode"`, `"ascii-words"` or `"whitespace"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tokenizer {
-    /// Normalized text, words by Unicode's rules, single units for scripts without spaces.
+    /// Normalizes the text and splits it at Unicode's word boundaries (UAX #29). In scripts that are written without spaces
+    /// each character is a word.
     Unicode,
-    /// Runs of two or more of `a-z 0-9 _` in the lower-cased raw text, as seeds 000 and 001 split.
+    /// Converts the text to lower case without further normalization. Words are runs of at least two of `a-z 0-9 _`. Used
+    /// by the presets `wire` and `articles`.
     AsciiWords,
-    /// Split at runs of ASCII white space, nothing else, as seed 002's encoder splits.
+    /// Splits at runs of ASCII whitespace and does not change the words. Used by the preset `sdr`.
     Whitespace,
 }
 
-/// What a feature is.
+/// Which parts of a text are features. In TOML: `"words:3"`, `"chars:5"`, `"windows:3"` or `"letters"`. Lengths are 1 to
+/// [`MAX_SHINGLE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shingle {
-    /// So many consecutive words. A text with fewer is one feature.
+    /// Word n-grams: the given number of consecutive words. A shorter text is one feature.
     Words(u32),
-    /// So many consecutive characters of the words joined by one blank. A text with fewer is one feature.
+    /// Character n-grams: the given number of consecutive characters of the words joined by one space. A shorter text is
+    /// one feature.
     Chars(u32),
-    /// Each word, and each character of each word.
+    /// Each word and each character of each word.
     Letters,
-    /// So many consecutive words under a rolling hash. A text with fewer has no feature.
+    /// The given number of consecutive words, hashed with a rolling hash. A shorter text has no features.
     Windows(u32),
 }
 
-/// How repeated features of one text count.
+/// How repeated features of a text are counted. In TOML: `"set"` or `"multiset"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counting {
-    /// Once.
+    /// A repeated feature counts once.
     Set,
-    /// As often as they occur.
+    /// A repeated feature counts as often as it occurs.
     Multiset,
 }
 
-/// The hash that turns a token into 64 bits.
+/// The 64-bit hash function of tokens. In TOML: `"fnv1a"` or `"xxh3"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenHash {
-    /// FNV-1a 64, for fingerprints that must equal those of seeds 000 and 001. Its bits are poorly mixed.
+    /// FNV-1a 64, for fingerprints that must be compatible with existing FNV-1a SimHash systems (presets `wire` and
+    /// `articles`). Its bits are poorly mixed. Requires the shingle `words:1`.
     Fnv1a,
     /// XXH3 64 with seed 0.
     Xxh3,
 }
 
-/// How loud a feature's vote is.
+/// The weight of a feature in a SimHash fingerprint. In TOML: `"uniform"`, `"frequency"` or
+/// `"inverse-document-frequency"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weighting {
-    /// Each distinct feature votes once.
+    /// Each distinct feature has weight 1.
     Uniform,
-    /// Each occurrence votes once.
+    /// Each occurrence of a feature has weight 1.
     Frequency,
-    /// Each occurrence votes with the rarity of its feature in a corpus:
-    /// see [`DocumentFrequencies`](crate::DocumentFrequencies).
+    /// Each occurrence of a feature is weighted by the rarity of the feature in a corpus. The engine must be created with
+    /// [`DocumentFrequencies`](crate::DocumentFrequencies).
     InverseDocumentFrequency,
 }
 
-/// A lane of 64-bit fingerprints.
+/// Settings of 64-bit SimHash fingerprints and their Hamming index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SimHashConfig {
-    /// What votes.
+    /// Which features the fingerprint represents.
     pub shingle: Shingle,
-    /// The hash of a token.
+    /// Hash function of tokens.
     pub hash: TokenHash,
-    /// How loud.
+    /// Weight of the features.
     pub weighting: Weighting,
-    /// Fingerprints that differ in at most so many bits are candidates; at most 3 where both texts have signatures as well
-    /// and matches are verified: see [`PrintIndex`](crate::PrintIndex).
+    /// Maximum Hamming distance of two candidates in bits, 0 to 64, inclusive. Without `matching.verify`, candidates within
+    /// the radius are matches. If matches are verified and both documents have signatures, the radius is limited to 3,
+    /// because the bands find the other candidates: see [`PrintIndex`](crate::PrintIndex).
     pub radius: u32,
-    /// The blocks of the index; chosen by size when absent.
+    /// Blocks of the Hamming index. If absent, they are chosen by the size of the index. Default: absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Blocks>,
 }
 
-/// A lane of MinHash signatures.
+/// Settings of MinHash signatures and their band index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MinHashConfig {
-    /// What the set is made of.
+    /// Which features the signature represents. Matches are verified on the same features. In preset `copies`: `words:3`.
     pub shingle: Shingle,
-    /// Whether repeats count.
+    /// How repeated features are counted. In preset `copies`: `set`.
     pub counting: Counting,
-    /// How many rows the signature has.
+    /// Number of rows of a signature, 1 to [`MAX_ROWS`]; each takes 4 bytes. In preset `copies`: 128.
     pub rows: u32,
-    /// The bands of the index; chosen from threshold and recall when absent.
+    /// Bands of the index. If absent, they are derived from `matching.threshold` and `matching.recall`. Default: absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bands: Option<Bands>,
 }
 
-/// A lane of sparse codes, with the parameters of seed 002's encoder.
+/// Settings of sparse codes. The names and rules are those of the sparse document encoder (SHAKE256) that the preset `sdr`
+/// implements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SdrConfig {
-    /// Bits of the code.
+    /// Number of bits of a code, 2 to [`MAX_SDR_SIZE`]. In preset `sdr`: 2048.
     pub size: u32,
-    /// How many of them are set. Exactly one of this and `sparsity` is given.
+    /// Number of set bits, at least 1 and less than `size`. Exactly one of `active_bits` and `sparsity` must be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_bits: Option<u32>,
-    /// The share of them that is set.
+    /// Fraction of the bits that are set, 0 to 1. In preset `sdr`: 0.02.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sparsity: Option<f32>,
-    /// Whether `Cat` and `cat` differ.
+    /// Whether upper and lower case ASCII letters are different. Default: `false`.
     #[serde(default)]
     pub case_sensitivity: bool,
-    /// Whether tokens that share letters overlap.
+    /// Whether the bytes of each token are encoded, too, so that tokens with common letters have overlapping codes.
+    /// Default: `false`.
     #[serde(default)]
     pub token_similarity: bool,
-    /// Weights of known tokens. Others are dropped unless `encode_orphans`.
+    /// Tokens and their weights. Other tokens are ignored unless `encode_orphans` is set. If absent, every token has
+    /// weight 1. Default: absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<BTreeMap<String, u32>>,
-    /// Whether tokens outside the vocabulary count with weight 1.
+    /// Whether tokens that are not in the vocabulary are encoded with weight 1. Requires `vocabulary`. Default: `false`.
     #[serde(default)]
     pub encode_orphans: bool,
-    /// Tokens that never count.
+    /// Tokens that are ignored. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excludes: Vec<String>,
-    /// The first so many occurrences of a token do not count; 0 turns it off.
+    /// Number of initial occurrences of each token that are ignored. Default: 0.
     #[serde(default)]
     pub frequency_floor: u32,
-    /// From this occurrence on a token does not count; 0 turns it off.
+    /// Occurrences of a token from this number on, counted from 1, are ignored; greater than `frequency_floor`. 0 means no
+    /// limit. Default: 0.
     #[serde(default)]
     pub frequency_ceiling: u32,
 }
 
-/// When two documents match, and how they are grouped.
+/// When two documents match, and how matches are clustered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchingConfig {
-    /// Least exact Jaccard similarity of a match.
+    /// Minimum similarity of a match, inclusive; greater than 0 and at most 1. The similarity is the exact Jaccard
+    /// similarity if matches are verified. Otherwise it is estimated from signatures or sparse codes; for fingerprints,
+    /// `simhash.radius` applies instead. In preset `copies`: 0.8.
     pub threshold: f64,
-    /// Share of the pairs at or above the threshold that the index must find.
+    /// Minimum probability that the band index finds a pair at the threshold; greater than 0 and less than 1. It determines
+    /// the bands unless `minhash.bands` is set. In preset `copies`: 0.99.
     pub recall: f64,
-    /// How many matches a search gives.
+    /// Maximum number of matches that a search returns, at least 1. In all presets: 10.
     pub limit: u32,
-    /// Whether candidates are checked on the documents' own features.
+    /// Whether candidates are verified on the features of the documents. If `false`, sketches decide and matches are
+    /// reported as not verified. In preset `copies`: `true`.
     pub verify: bool,
-    /// How matches become groups.
+    /// How matches are clustered. In preset `copies`: `cohesive`.
     pub linkage: Linkage,
-    /// Whether texts of one form with other facts may be grouped.
+    /// Whether templates may be in one cluster. Default: `keep`.
     #[serde(default)]
     pub templates: Templates,
 }
 
-/// What becomes of texts of one form with other facts: another company's results, another day's rates.
+/// How templates are clustered: documents with the same wording but different names or numbers, such as the reports of two
+/// companies or the exchange rates of two days. In TOML: `"keep"` or `"merge"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Templates {
-    /// They are told as matches, and never grouped.
+    /// Templates are reported as matches but kept in separate clusters.
     #[default]
     Keep,
-    /// They are grouped like any others.
+    /// Templates are clustered like other matches.
     Merge,
 }
 
-/// How matches become groups.
+/// How matches are clustered. In TOML: `"greedy"`, `"components"`, `"cohesive"` or `"online"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Linkage {
-    /// Newest first; each unassigned document takes all unassigned ones within the radius (seed 000).
+    /// Processes documents from newest to oldest. The first unassigned document becomes a center and takes every unassigned
+    /// document that matches it. Used by the preset `wire`.
     Greedy,
-    /// Whatever is connected.
+    /// Clusters are the connected components of the matches. Long chains can produce very large clusters.
     Components,
-    /// Every member is verified against its center.
+    /// Processes documents in input order. The first unassigned document becomes a center and takes every unassigned
+    /// document that matches it, so every member is verified against its center.
     Cohesive,
-    /// Each newcomer joins the cluster of its best match (seed 003).
+    /// Each new document joins the cluster of its best match, or starts a new cluster. Used by the preset `headlines`.
     Online,
 }
 
-/// The cut of 64 bits into blocks of which some may differ.
+/// How the Hamming index divides the 64 bits of a fingerprint into blocks (Manku, Jain and Das Sarma, 2007).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blocks {
-    /// How many blocks.
+    /// Number of blocks, 1 to 64.
     pub total: u32,
-    /// How many of them may differ.
+    /// Number of blocks in which two candidates may differ: less than `total` and at least the radius. The index has one
+    /// table per choice of `differing` blocks, at most 1024.
     pub differing: u32,
 }
 
-/// The cut of a signature into bands.
+/// How the band index divides a signature into bands. Two documents are candidates if all rows of some band are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bands {
-    /// How many bands.
+    /// Number of bands, at least 1. `count * rows` must not exceed the number of rows of the signature.
     pub count: u32,
-    /// How many rows each.
+    /// Number of rows per band, at least 1.
     pub rows: u32,
 }
 
-/// Most rows a signature may have.
+/// Maximum number of rows of a signature.
 pub const MAX_ROWS: u32 = 1024;
-/// Longest shingle, in words or characters.
+/// Maximum length of a shingle in words or characters.
 pub const MAX_SHINGLE: u32 = 64;
-/// Largest sparse code.
+/// Maximum size of a sparse code in bits.
 pub const MAX_SDR_SIZE: u32 = 1 << 24;
 
 impl Config {
-    /// Reads a config file. Its key `preset` names what the other keys change; without it that is `copies`.
+    /// Parses a config file. Its key `preset` names the preset that the other keys modify; without it, they modify `copies`.
     pub fn from_toml(text: &str) -> Result<Config> {
         Preset::default().config().overridden_by(text)
     }
 
-    /// The name behind the key `preset` of a config file, if it has that key.
+    /// Returns the value of the key `preset` in a config file, or `None` if the file does not contain it.
     pub fn preset_named_in(text: &str) -> Result<Option<String>> {
         let table: toml::Table = text.parse().map_err(syntax)?;
         Ok(table.get("preset").and_then(toml::Value::as_str).map(str::to_owned))
     }
 
-    /// This config with the settings of a config file laid over it; a key `preset` in it starts from that preset
-    /// instead, and `preset = "none"` from nothing, so that the file has to say it all. The value `"none"` takes any other
-    /// setting away that may be absent: `stop_words = "none"`.
+    /// Returns this configuration with the settings of a config file applied.
+    ///
+    /// If the file has a key `preset`, its settings are applied to that preset instead. With `preset = "none"` the file
+    /// must contain every required setting. The value `"none"` removes an optional setting: `stop_words = "none"`.
     pub fn overridden_by(&self, text: &str) -> Result<Config> {
-        let syntax =
-            |e: toml::de::Error| Error::ConfigSyntax { message: e.to_string().trim_end().to_owned() };
         let mut overrides: toml::Table = text.parse().map_err(syntax)?;
         let base = match overrides.remove("preset") {
             None => Some(self.clone()),
             Some(toml::Value::String(name)) if name == NO_PRESET => None,
             Some(toml::Value::String(name)) => Some(name.parse::<Preset>()?.config()),
-            Some(other) => return Err(Error::field("preset", other, "a name in quotes")),
+            Some(other) => return Err(Error::field("preset", other, "a string")),
         };
         let mut table = toml::Table::new();
         if let Some(base) = base {
             table =
                 toml::Table::try_from(&base).map_err(|e| Error::ConfigSyntax { message: e.to_string() })?;
         }
-        let given = overrides.get("sdr").and_then(toml::Value::as_table);
-        if let (Some(given), Some(sdr)) = (given, table.get_mut("sdr").and_then(toml::Value::as_table_mut)) {
-            // One of the two takes the place of the other.
-            for (this, other) in [("active_bits", "sparsity"), ("sparsity", "active_bits")] {
-                if given.contains_key(this) && !given.contains_key(other) {
-                    sdr.remove(other);
-                }
-            }
-        }
-        lay_over(&mut table, overrides);
+        remove_replaced_sparsity(&mut table, &overrides);
+        apply_overrides(&mut table, overrides);
         let config: Config = table.try_into().map_err(syntax)?;
         config.validate()?;
         Ok(config)
     }
 
-    /// Writes a config file that [`from_toml`](Self::from_toml) reads back to an equal value.
+    /// Returns a config file with all settings, from which [`from_toml`](Self::from_toml) restores an equal value.
     pub fn to_toml(&self) -> String {
         let body =
-            toml::to_string(self).unwrap_or_else(|e| unreachable!("a config always has a TOML form: {e}"));
+            toml::to_string(self).unwrap_or_else(|e| unreachable!("a config is representable in TOML: {e}"));
         format!("preset = \"{NO_PRESET}\"\n\n{body}")
     }
 
-    /// The bands of the MinHash lane: those that are set, else the ones that meet threshold and recall.
+    /// Returns the bands of the MinHash index: `minhash.bands` if set, otherwise the bands that reach the recall at the
+    /// threshold. Returns `None` if there are no MinHash settings.
     ///
     /// ```
     /// use sameish::{Bands, Preset};
@@ -322,25 +337,26 @@ impl Config {
     /// ```
     pub fn bands(&self) -> Result<Option<Bands>> {
         let MatchingConfig { threshold, recall, .. } = self.matching;
-        let of = |minhash: &MinHashConfig| match minhash.bands {
+        let bands = |minhash: &MinHashConfig| match minhash.bands {
             Some(bands) => Ok(bands),
             None => Bands::for_target(minhash.rows, threshold, recall),
         };
-        self.minhash.as_ref().map(of).transpose()
+        self.minhash.as_ref().map(bands).transpose()
     }
 
-    /// Which candidates of the MinHash lane are worth a look at their texts.
+    /// Returns the filter that rejects candidates of the MinHash index without reading their texts, or `None` if there are
+    /// no MinHash settings.
     pub fn screen(&self) -> Option<Screen> {
         self.minhash.as_ref().map(|minhash| Screen::new(minhash.rows, self.matching.threshold))
     }
 
-    /// Checks every setting and how they go together.
+    /// Returns an error if a setting is out of range or if settings are inconsistent.
     pub fn validate(&self) -> Result<()> {
         if let Some(code) = &self.text.stop_words {
             crate::text::StopWords::for_language(code)?;
         }
         if self.simhash.is_none() && self.minhash.is_none() && self.sdr.is_none() {
-            return Err(Error::field("minhash", "absent", "present, unless `simhash` or `sdr` is"));
+            return Err(Error::field("minhash", "absent", "present unless `simhash` or `sdr` is"));
         }
         if let Some(simhash) = &self.simhash {
             simhash.validate()?;
@@ -359,14 +375,26 @@ fn syntax(error: toml::de::Error) -> Error {
     Error::ConfigSyntax { message: error.to_string().trim_end().to_owned() }
 }
 
-/// What a config file calls its preset when it stands by itself.
+/// Name of the preset in a config file that contains all settings.
 const NO_PRESET: &str = "none";
 
-/// Puts `over` on top of `base`, table by table. The value `"none"` takes a key away.
-fn lay_over(base: &mut toml::Table, over: toml::Table) {
-    for (key, value) in over {
+/// Removes `sparsity` from the base if the overrides set `active_bits` only, and vice versa, because the two settings
+/// exclude each other.
+fn remove_replaced_sparsity(base: &mut toml::Table, overrides: &toml::Table) {
+    let Some(given) = overrides.get("sdr").and_then(toml::Value::as_table) else { return };
+    let Some(sdr) = base.get_mut("sdr").and_then(toml::Value::as_table_mut) else { return };
+    for (this, other) in [("active_bits", "sparsity"), ("sparsity", "active_bits")] {
+        if given.contains_key(this) && !given.contains_key(other) {
+            sdr.remove(other);
+        }
+    }
+}
+
+/// Applies overrides to `base`, recursively for tables. The value `"none"` removes a key.
+fn apply_overrides(base: &mut toml::Table, overrides: toml::Table) {
+    for (key, value) in overrides {
         match (base.get_mut(&key), value) {
-            (Some(toml::Value::Table(below)), toml::Value::Table(above)) => lay_over(below, above),
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => apply_overrides(old, new),
             (_, toml::Value::String(none)) if none == "none" => {
                 base.remove(&key);
             }
@@ -399,11 +427,11 @@ impl Blocks {
             return Err(Error::field("simhash.blocks.total", self.total, "1 to 64"));
         }
         if self.differing >= self.total {
-            let expected = format!("less than the {} blocks there are", self.total);
+            let expected = format!("less than `simhash.blocks.total` ({})", self.total);
             return Err(Error::field("simhash.blocks.differing", self.differing, expected));
         }
         if self.differing < radius {
-            let expected = format!("at least the radius, {radius}");
+            let expected = format!("at least `simhash.radius` ({radius})");
             return Err(Error::field("simhash.blocks.differing", self.differing, expected));
         }
         Ok(())
@@ -431,39 +459,41 @@ impl MinHashConfig {
 }
 
 impl SdrConfig {
-    /// The number of bits that are set: given, or the given share of the size.
+    /// Returns the number of set bits: `active_bits`, or `sparsity` times `size`. Returns an error unless exactly one of
+    /// them is given.
     pub fn bits(&self) -> Result<u32> {
         match (self.active_bits, self.sparsity) {
             (Some(bits), None) => Ok(bits),
-            // 32-bit arithmetic and half away from zero, because stored codes were made so.
+            // Stored codes were computed with 32-bit arithmetic and rounding half away from zero.
             (None, Some(share)) if (0.0..=1.0).contains(&share) => {
                 Ok((self.size as f32 * share).round() as u32)
             }
             (None, Some(share)) => Err(Error::field("sdr.sparsity", share, "between 0 and 1")),
-            (Some(_), Some(_)) => {
-                Err(Error::field("sdr.sparsity", "given beside active_bits", "one of the two"))
+            (Some(_), Some(share)) => {
+                Err(Error::field("sdr.sparsity", share, "absent if `sdr.active_bits` is given"))
             }
-            (None, None) => Err(Error::field("sdr.active_bits", "absent", "given, or `sdr.sparsity`")),
+            (None, None) => Err(Error::field("sdr.active_bits", "absent", "given unless `sdr.sparsity` is")),
         }
     }
 
-    /// Checks the parameters and how they go together.
+    /// Returns an error if a parameter is out of range or if parameters are inconsistent.
     pub fn validate(&self) -> Result<()> {
         if !(1..=MAX_SDR_SIZE).contains(&self.size) {
             return Err(Error::field("sdr.size", self.size, format!("1 to {MAX_SDR_SIZE}")));
         }
         let bits = self.bits()?;
         if bits == 0 || bits >= self.size {
-            let expected = format!("more than 0 and less than the size, {}", self.size);
+            let expected = format!("more than 0 and less than `sdr.size` ({})", self.size);
             return Err(Error::field("sdr.active_bits", bits, expected));
         }
-        let (floor, ceiling) = (self.frequency_floor, self.frequency_ceiling);
+        let floor = self.frequency_floor;
+        let ceiling = self.frequency_ceiling;
         if floor > 0 && ceiling > 0 && ceiling <= floor {
-            let expected = format!("more than the floor, {floor}");
+            let expected = format!("more than `sdr.frequency_floor` ({floor})");
             return Err(Error::field("sdr.frequency_ceiling", ceiling, expected));
         }
         if self.encode_orphans && self.vocabulary.is_none() {
-            return Err(Error::field("sdr.encode_orphans", "true", "false without `sdr.vocabulary`"));
+            return Err(Error::field("sdr.encode_orphans", "true", "false unless `sdr.vocabulary` is given"));
         }
         Ok(())
     }
@@ -490,7 +520,7 @@ impl Shingle {
             Shingle::Words(n) | Shingle::Chars(n) | Shingle::Windows(n)
                 if !(1..=MAX_SHINGLE).contains(&n) =>
             {
-                Err(Error::field(field, self, format!("1 to {MAX_SHINGLE} long")))
+                Err(Error::field(field, self, format!("of length 1 to {MAX_SHINGLE}")))
             }
             _ => Ok(()),
         }
@@ -511,19 +541,19 @@ impl fmt::Display for Shingle {
 impl FromStr for Shingle {
     type Err = Error;
 
-    /// Reads `words:3`, `chars:5`, `windows:3` or `letters`.
+    /// Parses `words:N`, `chars:N`, `windows:N` or `letters`.
     fn from_str(s: &str) -> Result<Shingle> {
-        let wrong = || Error::field("shingle", s, "such as words:3, chars:5, windows:3 or letters");
+        let invalid = || Error::field("shingle", s, "`words:N`, `chars:N`, `windows:N` or `letters`");
         if s == "letters" {
             return Ok(Shingle::Letters);
         }
-        let (kind, n) = s.split_once(':').ok_or_else(wrong)?;
-        let n: u32 = n.parse().map_err(|_| wrong())?;
+        let (kind, n) = s.split_once(':').ok_or_else(invalid)?;
+        let n: u32 = n.parse().map_err(|_| invalid())?;
         let shingle = match kind {
             "words" => Shingle::Words(n),
             "chars" => Shingle::Chars(n),
             "windows" => Shingle::Windows(n),
-            _ => return Err(wrong()),
+            _ => return Err(invalid()),
         };
         shingle.validate("shingle")?;
         Ok(shingle)
@@ -547,7 +577,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_survives_toml() {
+    fn every_preset_round_trips_through_toml() {
         for preset in Preset::ALL {
             let config = preset.config();
             config.validate().unwrap();
@@ -557,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_change_only_what_they_name() {
+    fn overrides_change_only_the_given_settings() {
         let config = Config::from_toml("preset = \"headlines\"\n[matching]\nthreshold = 0.6").unwrap();
         let mut expected = Preset::Headlines.config();
         expected.matching.threshold = 0.6;
@@ -565,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn optional_settings_can_be_taken_away_or_replaced() {
+    fn overrides_remove_or_replace_optional_settings() {
         let plain = Config::from_toml("preset = \"headlines\"\n[text]\nstop_words = \"none\"").unwrap();
         assert_eq!(plain.text.stop_words, None);
         let single = Config::from_toml("preset = \"articles\"\nminhash = \"none\"").unwrap();
@@ -576,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_field_value_and_remedy() {
+    fn errors_name_the_field_the_value_and_the_valid_range() {
         let cases = [
             ("[minhash]\nrows = 0", "`minhash.rows` is 0: must be 1 to 1024"),
             ("[minhash]\nrows = 1025", "`minhash.rows` is 1025: must be 1 to 1024"),
@@ -588,7 +618,7 @@ mod tests {
             ("[matching]\nthreshold = nan", "`matching.threshold` is NaN: must be more than 0 and at most 1"),
             (
                 "preset = \"web\"\n[simhash]\nblocks = { total = 3, differing = 3 }",
-                "`simhash.blocks.differing` is 3: must be less than the 3 blocks there are",
+                "`simhash.blocks.differing` is 3: must be less than `simhash.blocks.total` (3)",
             ),
             ("preset = \"wire\"\n[simhash]\nradius = 65", "`simhash.radius` is 65: must be 0 to 64"),
             (
@@ -597,7 +627,7 @@ mod tests {
             ),
             (
                 "preset = \"wires\"",
-                "no preset is named `wires`: choose one of wire, articles, sdr, headlines, web, copies",
+                "unknown preset `wires`: expected one of wire, articles, sdr, headlines, web, copies",
             ),
         ];
         for (text, expected) in cases {
@@ -606,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_and_wrong_types_are_refused() {
+    fn rejects_unknown_keys_and_wrong_types() {
         for text in
             ["[minhash]\nrow = 5", "colour = 1", "[minhash]\nrows = \"many\"", "[minhash", "preset = 7"]
         {
@@ -615,7 +645,7 @@ mod tests {
     }
 
     #[test]
-    fn shingles_read_what_they_write() {
+    fn shingles_round_trip_through_text() {
         for text in ["words:3", "chars:5", "windows:3", "letters"] {
             assert_eq!(text.parse::<Shingle>().unwrap().to_string(), text);
         }

@@ -1,163 +1,165 @@
-//! What can go wrong, as one typed list.
+//! Errors of this crate.
 //!
-//! Messages are lower case, name the value that was met and say what would be right. Too little text is not an
-//! error: it is [`Status::TooShort`](crate::Status).
+//! Messages are lower case; they name the invalid value and the valid ones. A text that is too short is not an error but a
+//! status: [`Status::TooShort`](crate::Status).
 
 use crate::sketch::SchemeId;
 
-/// A specialized result of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Everything the engine refuses, with the values that made it refuse.
+/// An error of the engine, with the values that caused it.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// A setting is outside what makes sense.
+    /// A setting or argument is out of range or inconsistent with others.
     #[error("`{field}` is {value}: must be {expected}")]
     InvalidField {
-        /// Path of the setting, as it is written in a config file.
+        /// Path of the setting, as in a config file.
         field: &'static str,
-        /// The value that was met.
+        /// The invalid value.
         value: String,
-        /// What would be right.
+        /// Description of the valid values.
         expected: String,
     },
-    /// The config file is not TOML, or has a key or a type we do not know.
+    /// The config file is not valid TOML, or it contains an unknown key or a value of the wrong type.
     #[error("config: {message}")]
     ConfigSyntax {
-        /// The parser's message, with line and column.
+        /// Message of the TOML parser, with line and column.
         message: String,
     },
-    /// No preset has that name.
-    #[error("no preset is named `{name}`: choose one of {known}")]
+    /// No preset has the given name.
+    #[error("unknown preset `{name}`: expected one of {known}")]
     UnknownPreset {
-        /// The name that was asked for.
+        /// The given name.
         name: String,
-        /// The names there are.
+        /// Names of all presets, separated by commas.
         known: String,
     },
-    /// We have no stop words for that language.
+    /// There is no list of stop words for the given language.
     #[error("no stop words for language `{code}`: use a two-letter code such as `en`, `de` or `fr`")]
     UnknownLanguage {
-        /// The code that was asked for.
+        /// The given language code.
         code: String,
     },
-    /// Two sketches that do not measure the same thing were brought together.
-    #[error("sketch was made under scheme {found}, this one is {expected}: make both with the same settings")]
+    /// A sketch has another scheme than expected, so the two are not comparable.
+    #[error("sketch has scheme {found}, expected {expected}: create both sketches with the same settings")]
     SchemeMismatch {
-        /// The scheme at hand.
+        /// The expected scheme.
         expected: SchemeId,
-        /// The scheme that came in.
+        /// The scheme of the given sketch.
         found: SchemeId,
     },
-    /// Two sketches of one kind differ in size.
-    #[error("{what} of {found} can not be compared with {expected}: make both with the same settings")]
+    /// Two sketches of the same kind have different sizes.
+    #[error("{what}: expected {expected}, found {found}; create both sketches with the same settings")]
     SizeMismatch {
-        /// The kind of sketch.
+        /// Name of the size, such as `signature rows`.
         what: &'static str,
-        /// The size at hand.
+        /// The expected size.
         expected: usize,
-        /// The size that came in.
+        /// The size of the given sketch.
         found: usize,
     },
     /// A hex string has the wrong number of digits.
     #[error("{what} has {found} hex digits: must be {expected}")]
     HexLength {
-        /// What was being read.
+        /// Kind of value that was parsed.
         what: &'static str,
-        /// The right number of digits.
+        /// The required number of digits.
         expected: usize,
-        /// The number that was met.
+        /// The number of characters in the string.
         found: usize,
     },
-    /// A hex string holds something else.
+    /// A hex string contains another character than a hex digit.
     #[error("{what} has `{}` at position {position}: must be a hex digit (0-9, a-f)", found.escape_default())]
     HexDigit {
-        /// What was being read.
+        /// Kind of value that was parsed.
         what: &'static str,
-        /// Zero-based character position.
+        /// Zero-based position in characters.
         position: usize,
-        /// The character that was met.
+        /// The invalid character.
         found: char,
     },
-    /// A stored sketch has the wrong number of bytes.
+    /// A stored value has the wrong number of bytes.
     #[error("{what} has {found} bytes: must be {expected}")]
     ByteLength {
-        /// What was being read.
+        /// Kind of value that was decoded.
         what: &'static str,
-        /// The right number, in words.
+        /// Description of the valid lengths.
         expected: String,
-        /// The number that was met.
+        /// The actual length in bytes.
         found: usize,
     },
-    /// Stored bytes are not one of our sketches, or were damaged.
-    #[error("not a stored sketch: {reason} at byte {offset}")]
+    /// Bytes are not a stored sketch, or they are damaged.
+    #[error("invalid stored sketch: {reason} at byte {offset}")]
     Corrupt {
-        /// What is wrong.
+        /// Description of the problem.
         reason: &'static str,
-        /// Where.
+        /// Offset at which the problem was detected.
         offset: usize,
     },
-    /// Stored bytes are not one of our indexes, or were damaged.
-    #[error("not a stored index: {reason} at byte {offset}")]
+    /// Bytes are not a stored index, or they are damaged.
+    #[error("invalid stored index: {reason} at byte {offset}")]
     CorruptIndex {
-        /// What is wrong.
+        /// Description of the problem.
         reason: &'static str,
-        /// Where.
+        /// Offset at which the problem was detected.
         offset: usize,
     },
-    /// Stored bytes are not one of our engines, or were damaged.
-    #[error("not a stored engine: {reason} at byte {offset}")]
+    /// Bytes are not a stored engine, or they are damaged.
+    #[error("invalid stored engine: {reason} at byte {offset}")]
     CorruptEngine {
-        /// What is wrong.
+        /// Description of the problem.
         reason: &'static str,
-        /// Where.
+        /// Offset at which the problem was detected.
         offset: usize,
     },
-    /// A stored engine comes from another version of this crate.
+    /// A stored engine has the format of another version of this crate.
     #[error(
-        "engine has format version {found}, this build reads {supported}: read it with the sameish that wrote it"
+        "stored engine has format version {found}, but this build reads version {supported}: use the version of sameish that wrote it"
     )]
     EngineVersion {
-        /// The version that was met.
+        /// Format version of the stored engine.
         found: u32,
-        /// The one this build can read.
+        /// Format version that this build reads.
         supported: u32,
     },
-    /// Stored bytes come from a newer version of this crate.
-    #[error("sketch has format version {found}, this build reads up to {supported}: update sameish")]
+    /// A stored sketch has a newer format than this version of the crate reads.
+    #[error(
+        "stored sketch has format version {found}, but this build reads up to {supported}: update sameish"
+    )]
     Version {
-        /// The version that was met.
+        /// Format version of the stored sketch.
         found: u8,
-        /// The newest this build can read.
+        /// Newest format version that this build reads.
         supported: u8,
     },
-    /// A weight that is no number can not vote.
-    #[error("weight {value} of feature {position}: must be finite and between 0 and {max}")]
+    /// The weight of a feature is out of range or not a number.
+    #[error("weight {value} of feature {position} is invalid: must be between 0 and {max}")]
     InvalidWeight {
-        /// The weight as given.
+        /// The invalid weight.
         value: String,
-        /// Zero-based position among the features.
+        /// Zero-based position of the feature.
         position: usize,
-        /// The largest weight that is taken.
+        /// Maximum weight.
         max: f64,
     },
-    /// Two documents of one input have the same id.
-    #[error("id `{id}` occurs at positions {first} and {second}: give each document an id of its own")]
+    /// Two documents of an input have the same id.
+    #[error("duplicate id `{id}` at positions {first} and {second}: make ids unique")]
     RepeatedId {
         /// The id.
         id: String,
-        /// Zero-based position of its first document.
+        /// Zero-based position of the first document.
         first: usize,
-        /// Zero-based position of the next.
+        /// Zero-based position of the second document.
         second: usize,
     },
-    /// Something is wrong with one document of an input.
+    /// A document of an input is invalid.
     #[error("document `{id}`: {source}")]
     InDocument {
-        /// Its id.
+        /// Id of the document.
         id: String,
-        /// What is wrong.
+        /// The error of the document.
         source: Box<Error>,
     },
 }

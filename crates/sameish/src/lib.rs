@@ -1,50 +1,103 @@
-//! Finds texts that are nearly the same, says how sure it is, and shows why.
+//! Finds texts that are nearly the same, reports how certain each match is, and shows the evidence.
 //!
-//! Data moves one way, and each module answers one question:
+//! # Insert and search
+//!
+//! An [`Engine`] holds documents and finds those that match a text. Candidates come from an index of sketches, and every
+//! match is verified on the shingles of both texts.
+//!
+//! ```
+//! use sameish::{Document, Engine, Preset, Scratch, SearchOptions};
+//!
+//! let mut engine = Engine::new(Preset::Copies.config())?;
+//! let mut scratch = Scratch::default();
+//! let text = "The council voted on Monday to close the old bridge over the river for repairs until next spring.";
+//! engine.insert(&Document::new("bridge", text), &mut scratch)?;
+//!
+//! let query = "Councillors voted on Monday to close the old bridge over the river for repairs until next spring.";
+//! let found = engine.search(query, SearchOptions::default(), &mut scratch)?;
+//! let best = &found.matches[0];
+//! assert_eq!(best.id, "bridge".into());
+//! assert!(best.verdict.verified && best.verdict.similarity > 0.8);
+//! # Ok::<(), sameish::Error>(())
+//! ```
+//!
+//! [`Engine::pairs`] and [`Engine::groups`] compute all pairs and clusters. For corpora larger than memory use the crate
+//! `sameish-batch`.
+//!
+//! # Compare two texts
+//!
+//! An [`Analyzer`] is a validated [`Config`] without documents. Threads share it.
+//!
+//! ```
+//! use sameish::{Analyzer, Preset};
+//!
+//! let analyzer = Analyzer::new(Preset::Copies.config())?;
+//! let a = "The council voted on Monday to close the old bridge for repairs until spring.";
+//! let b = "The council voted on Tuesday to close the old bridge for repairs until spring.";
+//! let comparison = analyzer.compare(a, b, 5);
+//! assert_eq!(comparison.match_type.to_string(), "similar");
+//! let passage = comparison.passages[0];
+//! assert_eq!(&a[passage.a_start..passage.a_end], "to close the old bridge for repairs until spring");
+//! # Ok::<(), sameish::Error>(())
+//! ```
+//!
+//! # Sketch a stream of texts
+//!
+//! ```
+//! use sameish::{Analyzer, Preset, Scratch, Status};
+//!
+//! let analyzer = Analyzer::new(Preset::Headlines.config())?;
+//! let mut scratch = Scratch::default();
+//! let sketches = analyzer.sketch("SpaceX acquires xAI for $2 billion", &mut scratch);
+//! assert_eq!(sketches.minhash.unwrap().rows().len(), 100);
+//! assert_eq!(analyzer.sketch("Breaking news", &mut scratch).status, Status::TooShort);
+//! # Ok::<(), sameish::Error>(())
+//! ```
+//!
+//! # Index your own fingerprints
+//!
+//! ```
+//! use sameish::Fingerprint;
+//! use sameish::index::{DocNumber, HammingIndex};
+//!
+//! let mut index = HammingIndex::new(3)?;
+//! index.insert(Fingerprint::from_u64(0b1011), DocNumber(7));
+//! let mut hits = Vec::new();
+//! index.find_all(Fingerprint::from_u64(0b1000), &mut hits);
+//! assert_eq!((hits[0].doc, hits[0].distance), (DocNumber(7), 2));
+//! # Ok::<(), sameish::Error>(())
+//! ```
+//!
+//! # The pipeline
+//!
+//! Data flows in one direction. Each module is a stage and uses only earlier ones.
 //!
 //! ```text
 //! document -> text -> features -> sketch -> index -> matching -> cluster
-//!  what       how is   what is     how is    who      is it a     who
-//!  comes in?  it split? compared?  it small? is near? duplicate?  belongs?
 //! ```
 //!
-//! This crate is pure and synchronous: no files, no network, no printing. The flow can be entered late: with text, with
-//! tokens ([`Content::Tokens`]), with features ([`SimHasher`], [`MinHasher`], [`FeatureSet`]) or with stored sketches
-//! ([`Fingerprint::from_bytes`], [`Signature::from_bytes`], [`decode_sketch`]).
+//! | module | content |
+//! |---|---|
+//! | root | [`Document`], [`DocId`], [`Timestamp`] and the types that most programs need |
+//! | [`text`] | normalization, tokens, stop words |
+//! | [`features`] | shingles and their hashes, exact similarity, facts |
+//! | [`sketch`] | SimHash [`Fingerprint`], MinHash [`Signature`], sparse code [`Sdr`], their stored form |
+//! | [`index`] | near-neighbor search: Hamming distance, bands, overlap |
+//! | [`matching`] | verdicts, facts agreement, shared passages |
+//! | [`cluster`] | greedy, cohesive, connected and online clusters; agreement of clusterings |
+//! | [`analyzer`], [`engine`] | the stages put together |
+//! | [`config`] | every setting |
 //!
-//! # Two texts side by side
+//! Callers can enter at any stage: with text, with tokens ([`Content::Tokens`]), with features
+//! ([`SimHasher`](sketch::SimHasher), [`MinHasher`](sketch::MinHasher), [`FeatureSet`](features::FeatureSet)) or with stored
+//! sketches ([`decode_sketch`](sketch::decode_sketch)).
 //!
-//! ```
-//! use sameish::{Content, Engine, Preset};
+//! The crate is synchronous and does no I/O. [`Preset::Copies`] finds near-duplicates in any corpus; the other
+//! [presets](Preset) reproduce well-known systems with the same engine. `docs/algorithms.md` has the papers and bounds.
 //!
-//! let engine = Engine::new(Preset::Copies.config())?;
-//! let a = Content::Text("The council voted on Monday to close the old bridge for repairs until spring.".into());
-//! let b = Content::Text("The council voted on Tuesday to close the old bridge for repairs until spring.".into());
-//! let comparison = engine.compare(&a, &b, 5);
-//! assert_eq!(comparison.match_type.to_string(), "similar");
-//! assert_eq!(comparison.passages.len(), 1);
-//! # Ok::<(), sameish::Error>(())
-//! ```
+//! # Cargo features
 //!
-//! # Sketches of a stream of texts
-//!
-//! ```
-//! use sameish::{Content, Engine, Preset, Scratch, Status};
-//!
-//! let engine = Engine::new(Preset::Headlines.config())?;
-//! let mut scratch = Scratch::default();
-//! for (text, status) in [("SpaceX acquires xAI for $2 billion", Status::Ok), ("Breaking news", Status::TooShort)] {
-//!     let sketches = engine.sketch(&Content::Text(text.into()), &mut scratch);
-//!     assert_eq!(sketches.status, status);
-//!     assert_eq!(sketches.minhash.map(|signature| signature.rows().len()), (status == Status::Ok).then_some(100));
-//! }
-//! # Ok::<(), sameish::Error>(())
-//! ```
-//!
-//! # Which preset?
-//!
-//! [`Preset::Copies`] for near-duplicates in any corpus; the others are the systems sameish grew from, as values of the
-//! same [`Config`]. See `docs/algorithms.md` for the papers and bounds behind each room.
+//! - `serde`: implements the serde traits for results such as [`Match`], [`MatchedPair`], [`Groups`] and [`Comparison`].
 
 #![deny(unsafe_code)]
 
@@ -53,38 +106,39 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-mod cluster;
+pub mod analyzer;
+pub mod cluster;
 pub mod config;
 mod document;
-mod engine;
+pub mod engine;
 mod error;
-mod features;
-mod index;
-mod matching;
+pub mod features;
+pub mod index;
+pub mod matching;
 mod preset;
 mod random;
 #[allow(unsafe_code)]
 pub mod simd;
-mod sketch;
-mod text;
+pub mod sketch;
+pub mod text;
 
+pub use analyzer::{Analyzer, Comparison, Prepared, Schemes, Scratch, Sketches, Status, TextFeatures};
 pub use cluster::{
-    Article, ArticleGroup, Batch, Candidates, Centers, Cluster, ClusterId, Contingency, MeasuredCluster,
-    Mixed, OnlineClusters, PairCounts, Purpose, Score, StarClusters, StarSource, Stars, components, greedy,
-    greedy_stars, star_clusters, stars,
+    Article, ArticleGroup, Cluster, ClusterId, Contingency, MeasuredCluster, Mixed, OnlineClusters,
+    PairCounts, Score, Stars, components, greedy, greedy_stars, stars,
 };
 pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,
     SimHashConfig, Templates, TextConfig, TokenHash, Tokenizer, Weighting,
 };
-pub use document::{Content, ContentRef, DocId, Document, Timestamp};
+pub use document::{Content, ContentRef, DocId, Document, InvalidId, Timestamp};
 pub use engine::{
-    Among, Arrival, CANDIDATES_JUDGED, Comparison, Details, Digest, Effort, Engine, Group, Groups, Held,
-    Inserted, Loading, Match, MatchedPair, Nearest, Prepared, Schemes, Scratch, Search, SearchOptions,
-    Sketches, Spread, Status, Texts,
+    BulkLoad, CANDIDATES_JUDGED, Digest, Effort, Engine, External, FeaturesRef, Group, Groups, InMemory,
+    Inserted, Match, MatchedPair, Scope, Search, SearchOptions, SketchedDocument, Spread, Storage,
+    StoredDocument, TextSource,
 };
 pub use error::{Error, Result};
-pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, WordFrequencies, fnv1a64, hash_token};
+pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, fnv1a64, hash_token};
 pub use index::{
     BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
     BandTags, BlockTables, Buckets, BucketsBuilder, Corpus, CurvePoint, DocNumber, HammingIndex, HammingView,

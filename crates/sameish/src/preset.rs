@@ -1,26 +1,36 @@
-//! Which settings go with which job?
+//! Presets: named settings for common tasks.
 //!
-//! Five of the presets are the systems that sameish grew from; `copies` is ours and the default.
+//! Five presets reproduce existing systems; `copies` is the default.
 
 use crate::config::*;
 use crate::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// A named value of [`Config`].
+/// A named [`Config`].
+///
+/// | preset | features | sketches | matches | clusters |
+/// |---|---|---|---|---|
+/// | `wire` | words of 2 or more of `a-z 0-9 _` | SimHash (FNV-1a) | within 3 bits, not verified | greedy, newest first |
+/// | `articles` | the same words; their 3-word shingles | SimHash (FNV-1a), MinHash 128 | Jaccard >= 0.5 | cohesive |
+/// | `sdr` | words between whitespace | sparse codes of 2048 bits | overlap >= 0.5, not verified | cohesive |
+/// | `headlines` | 3-character shingles without English stop words | MinHash 100 | Jaccard >= 0.75 | online |
+/// | `web` | rolling windows of 3 words | SimHash (XXH3) | within 3 bits, not verified | connected components |
+/// | `copies` | 3-word shingles | MinHash 128 | Jaccard >= 0.8 | cohesive |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// Wire news by SimHash, grouped greedily, the newest in the center (seed 000).
+    /// News agency articles: compatible with FNV-1a SimHash news groupers. Greedy clusters with the newest article as
+    /// center.
     Wire,
-    /// Articles by SimHash and MinHash, ranked matches (seed 001).
+    /// Full articles: ranked, verified matches from SimHash and MinHash.
     Articles,
-    /// Sparse codes for machines that learn from them (seed 002).
+    /// Sparse codes as input for machine learning, compatible with the sparse document encoder (SHAKE256).
     Sdr,
-    /// Headlines clustered as they arrive (seed 003).
+    /// Headlines, clustered online: each new headline joins an existing cluster or starts a new one.
     Headlines,
-    /// Web pages by SimHash over rolling windows in a block-permuted index (seed 004).
+    /// Web pages: SimHash of rolling windows in the block-permuted Hamming index of Manku, Jain and Das Sarma (2007).
     Web,
-    /// Near-duplicates in any corpus, verified. The default.
+    /// Verified near-duplicates in any corpus. The default.
     #[default]
     Copies,
 }
@@ -30,7 +40,7 @@ impl Preset {
     pub const ALL: [Preset; 6] =
         [Preset::Wire, Preset::Articles, Preset::Sdr, Preset::Headlines, Preset::Web, Preset::Copies];
 
-    /// The name, as it is written on a command line.
+    /// Returns the name of the preset in lower case, as in config files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Wire => "wire",
@@ -42,7 +52,7 @@ impl Preset {
         }
     }
 
-    /// The settings.
+    /// Returns the settings of the preset.
     pub fn config(self) -> Config {
         match self {
             Preset::Wire => wire(),
@@ -92,8 +102,9 @@ fn articles() -> Config {
             shingle: Shingle::Words(3),
             counting: Counting::Set,
             rows: 128,
-            // The seed's 16 x 8 find a pair at this threshold with probability 0.06, these with 0.87 (0.9999 at 0.75, which
-            // is where one word in twenty edited leaves a text). Verification makes the wider search safe.
+            // The 16 bands of 8 rows of the original article similarity service find a pair at the threshold of 0.5 with
+            // probability 0.06 only. These bands find it with probability 0.87, and a pair at 0.75, the typical similarity
+            // after editing one word in twenty, with probability 0.9999. Verification rejects the additional candidates.
             bands: Some(Bands { count: 32, rows: 4 }),
         }),
         sdr: None,
@@ -116,7 +127,7 @@ fn sdr() -> Config {
         sdr: Some(SdrConfig {
             size: 2048,
             active_bits: None,
-            // About 2 % of the bits, the usual share in hierarchical temporal memory.
+            // The usual sparsity in hierarchical temporal memory (HTM).
             sparsity: Some(0.02),
             case_sensitivity: false,
             token_similarity: false,

@@ -1,6 +1,7 @@
-//! Where do numbers without pattern come from?
+//! A pseudorandom number generator.
 
-/// SplitMix64 (Steele, Lea and Flood 2014): the constants of MinHash, and the samples of tests, which share this file.
+/// SplitMix64 (Steele, Lea and Flood 2014). It generates the constants of MinHash and the samples of tests, which include
+/// this file.
 pub(crate) struct SplitMix64(pub(crate) u64);
 
 impl SplitMix64 {
@@ -11,8 +12,8 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`.
-    #[allow(dead_code)] // For tests, of which not all need it.
+    /// Returns a number from 0 to `n - 1`.
+    #[allow(dead_code)] // Only some of the tests use it.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }

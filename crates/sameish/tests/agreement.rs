@@ -1,4 +1,4 @@
-//! One table of cases for every index in every configuration, against comparing with everything.
+//! Every index in every configuration agrees with a linear scan, on one table of cases.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../src/random.rs"]
@@ -9,11 +9,11 @@ use sameish::*;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Documents as 64 bits; each kind of index sees them as its own sketch.
+/// Documents as 64-bit codes, which each index interprets as its own kind of sketch.
 struct Case {
     name: &'static str,
     codes: Vec<u64>,
-    /// Removed again before anything is asked.
+    /// Documents that are removed before the first query.
     removed: Vec<u32>,
 }
 
@@ -23,14 +23,15 @@ fn cases() -> Vec<Case> {
         (0..n).map(|i| make(random.next(), i)).collect()
     };
     let case = |name, codes: Vec<u64>| Case { name, codes, removed: Vec::new() };
-    let ladder = |from: u64| move |_: u64, i: usize| from ^ if i == 64 { u64::MAX } else { (1u64 << i) - 1 };
+    let at_distance =
+        |from: u64| move |_: u64, i: usize| from ^ if i == 64 { u64::MAX } else { (1u64 << i) - 1 };
     let mut cases = vec![
         case("empty", vec![]),
         case("one", vec![0xABCD]),
         case("one, zero", vec![0]),
         case("duplicates", many(400, &|_, i| (i as u64 % 7).wrapping_mul(0x9E37_79B9_7F4A_7C15))),
-        // At distance 0, 1, 2 and so on from the first, so every radius is exactly met and exactly missed.
-        case("every distance", many(65, &ladder(0x0123_4567_89AB_CDEF))),
+        // Distances 0, 1, 2, ... from the first code, so that every radius is met exactly and missed by one bit.
+        case("every distance", many(65, &at_distance(0x0123_4567_89AB_CDEF))),
         case("all equal", vec![u64::MAX; 500]),
         case("all sharing one block", many(900, &|r, _| r << 16 | 0xBEEF)),
         case("all sharing three blocks", many(500, &|r, _| r >> 48 << 48 | 0xDEAD_BEEF_CAFE)),
@@ -46,12 +47,13 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    fn left(&self) -> BTreeMap<u32, u64> {
+    /// Returns the documents that are not removed.
+    fn remaining(&self) -> BTreeMap<u32, u64> {
         let all = self.codes.iter().zip(0..).map(|(&code, doc)| (doc, code));
         all.filter(|(doc, _)| !self.removed.contains(doc)).collect()
     }
 
-    /// Some of the codes, some nearby, and the ends.
+    /// Returns some of the codes, some codes near them, and the smallest and largest code.
     fn queries(&self) -> Vec<u64> {
         let mut random = SplitMix64(2);
         let mut queries = vec![0, u64::MAX, random.next()];
@@ -76,10 +78,10 @@ fn hamming_indexes() -> Vec<HammingIndex> {
 }
 
 #[test]
-fn hamming_indexes_agree_with_the_scan() {
+fn hamming_indexes_agree_with_a_scan() {
     for case in cases() {
         let mut scan = LinearScan::default();
-        case.left().iter().for_each(|(&doc, &code)| scan.insert(fp(code), DocNumber(doc)));
+        case.remaining().iter().for_each(|(&doc, &code)| scan.insert(fp(code), DocNumber(doc)));
         for mut index in hamming_indexes() {
             let name = format!("{}, radius {}, {} tables", case.name, index.radius(), index.table_count());
             for (doc, &code) in (0..).zip(&case.codes) {
@@ -88,7 +90,8 @@ fn hamming_indexes_agree_with_the_scan() {
             for &doc in &case.removed {
                 assert!(index.remove(fp(case.codes[doc as usize]), DocNumber(doc)), "{name}");
             }
-            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            let mut found = Vec::new();
+            let mut expected = Vec::new();
             for query in case.queries() {
                 index.find_all(fp(query), &mut found);
                 scan.find_all(fp(query), index.radius(), &mut expected);
@@ -98,7 +101,7 @@ fn hamming_indexes_agree_with_the_scan() {
     }
 }
 
-/// Eight rows of a byte each.
+/// Interprets the bytes of a code as eight rows.
 fn signature(code: u64) -> Signature {
     Signature::from_rows(code.to_le_bytes().iter().map(|&byte| u32::from(byte)).collect::<Vec<_>>()).unwrap()
 }
@@ -113,8 +116,8 @@ const SHAPES: [Bands; 7] = [
     Bands { count: 3, rows: 2 },
 ];
 
-/// The share of equal rows, if a band is shared.
-fn meets(bands: Bands, a: u64, b: u64) -> Option<f64> {
+/// Returns the fraction of equal rows if two codes share a band.
+fn estimate_if_shared(bands: Bands, a: u64, b: u64) -> Option<f64> {
     let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
     let height = bands.rows as usize;
     let mut shared = a.chunks_exact(height).zip(b.chunks_exact(height)).take(bands.count as usize);
@@ -122,18 +125,20 @@ fn meets(bands: Bands, a: u64, b: u64) -> Option<f64> {
     shared.any(|(a, b)| a == b).then_some(estimate)
 }
 
-fn band_oracle(left: &BTreeMap<u32, u64>, bands: Bands, query: u64, threshold: f64) -> Vec<BandHit> {
-    let hit = |(&doc, &code)| Some(BandHit { doc: DocNumber(doc), estimate: meets(bands, query, code)? });
-    let mut hits: Vec<BandHit> = left.iter().filter_map(hit).collect();
+fn band_oracle(remaining: &BTreeMap<u32, u64>, bands: Bands, query: u64, threshold: f64) -> Vec<BandHit> {
+    let hit = |(&doc, &code)| {
+        Some(BandHit { doc: DocNumber(doc), estimate: estimate_if_shared(bands, query, code)? })
+    };
+    let mut hits: Vec<BandHit> = remaining.iter().filter_map(hit).collect();
     hits.retain(|hit| hit.estimate >= threshold);
     hits.sort_by(|a, b| b.estimate.total_cmp(&a.estimate).then(a.doc.cmp(&b.doc)));
     hits
 }
 
 #[test]
-fn band_indexes_agree_with_comparing_all() {
+fn band_indexes_agree_with_a_scan() {
     for case in cases() {
-        let left = case.left();
+        let remaining = case.remaining();
         for bands in SHAPES {
             let name = format!("{}, {bands:?}", case.name);
             let signatures: Vec<Signature> = case.codes.iter().map(|&code| signature(code)).collect();
@@ -144,94 +149,100 @@ fn band_indexes_agree_with_comparing_all() {
             bulk.insert_all(documents()).unwrap();
             for index in [&mut single, &mut bulk] {
                 assert!(case.removed.iter().all(|&doc| index.remove(DocNumber(doc))), "{name}");
-                assert_eq!(index.len(), left.len(), "{name}");
-                bands_agree(&name, index, &left, &case.queries());
+                assert_eq!(index.len(), remaining.len(), "{name}");
+                check_bands(&name, index, &remaining, &case.queries());
             }
         }
     }
 }
 
-fn bands_agree(name: &str, index: &BandIndex, left: &BTreeMap<u32, u64>, queries: &[u64]) {
+fn check_bands(name: &str, index: &BandIndex, remaining: &BTreeMap<u32, u64>, queries: &[u64]) {
     for &query in queries {
         for threshold in [0.0, 0.5, 1.0] {
             let found = index.search(&signature(query), threshold).unwrap();
             assert_eq!(found.capped, 0);
             assert_eq!(
                 found.hits,
-                band_oracle(left, index.bands(), query, threshold),
+                band_oracle(remaining, index.bands(), query, threshold),
                 "{name}, {query:016x}"
             );
         }
     }
     let mut found = BTreeMap::new();
     let join = index.pairs(0.25, |pair| {
-        assert!(found.insert((pair.a.0, pair.b.0), pair.estimate).is_none(), "{name}: told twice");
+        assert!(found.insert((pair.a.0, pair.b.0), pair.estimate).is_none(), "{name}: reported twice");
     });
     let ordered = |(&a, &x): (&u32, &u64)| {
-        left.range(a + 1..)
-            .filter_map(move |(&b, &y)| Some(((a, b), meets(index.bands(), x, y)?)))
+        remaining
+            .range(a + 1..)
+            .filter_map(move |(&b, &y)| Some(((a, b), estimate_if_shared(index.bands(), x, y)?)))
             .collect::<Vec<_>>()
     };
-    let mut expected: BTreeMap<(u32, u32), f64> = left.iter().flat_map(ordered).collect();
+    let mut expected: BTreeMap<(u32, u32), f64> = remaining.iter().flat_map(ordered).collect();
     expected.retain(|_, estimate| *estimate >= 0.25);
     if join.capped == 0 {
         assert!(found == expected, "{name}: {} of {} pairs", found.len(), expected.len());
     } else {
-        // A large bucket leaves pairs out, and never invents one.
+        // A capped bucket omits pairs, but never adds wrong ones.
         assert!(found.iter().all(|(pair, estimate)| expected.get(pair) == Some(estimate)), "{name}");
     }
 }
 
-/// The code's own bits, as they are or spread over a larger size.
+/// Converts a code to a sparse code of `size` bits, with its 64 bits spread evenly.
 fn sdr(code: u64, size: u32) -> Sdr {
     let bits = (0..64).filter(|bit| code >> bit & 1 == 1);
     Sdr::from_active(size, bits.map(|bit| bit * (size / 64)).collect()).unwrap()
 }
 
-fn overlap_oracle(left: &BTreeMap<u32, u64>, query: u64, least: u32) -> Vec<OverlapHit> {
+fn overlap_oracle(remaining: &BTreeMap<u32, u64>, query: u64, min_overlap: u32) -> Vec<OverlapHit> {
     let hit = |(&doc, &code): (&u32, &u64)| OverlapHit {
         doc: DocNumber(doc),
         overlap: (code & query).count_ones(),
     };
-    let mut hits: Vec<OverlapHit> = left.iter().map(hit).filter(|hit| hit.overlap >= least.max(1)).collect();
+    let mut hits: Vec<OverlapHit> =
+        remaining.iter().map(hit).filter(|hit| hit.overlap >= min_overlap.max(1)).collect();
     hits.sort_by_key(|hit| (Reverse(hit.overlap), hit.doc));
     hits
 }
 
 #[test]
-fn overlap_indexes_agree_with_comparing_all() {
+fn overlap_indexes_agree_with_a_scan() {
     for case in cases() {
-        let left = case.left();
+        let remaining = case.remaining();
         for size in [64, 2048, 1 << 31] {
             let mut index = OverlapIndex::new(size);
             for (doc, &code) in (0..).zip(&case.codes) {
                 assert!(index.insert(DocNumber(doc), &sdr(code, size)).unwrap(), "{}", case.name);
             }
             assert!(case.removed.iter().all(|&doc| index.remove(DocNumber(doc))), "{}", case.name);
-            assert_eq!(index.len(), left.len());
+            assert_eq!(index.len(), remaining.len());
             for query in case.queries() {
-                overlaps_agree(&format!("{}, {size} bits", case.name), &index, &left, query);
+                check_overlaps(&format!("{}, {size} bits", case.name), &index, &remaining, query);
             }
         }
     }
 }
 
-fn overlaps_agree(name: &str, index: &OverlapIndex, left: &BTreeMap<u32, u64>, query: u64) {
+fn check_overlaps(name: &str, index: &OverlapIndex, remaining: &BTreeMap<u32, u64>, query: u64) {
     let code = sdr(query, index.size());
-    for least in [0, 1, 5, 32, 64, 65] {
-        assert_eq!(index.at_least(&code, least).unwrap(), overlap_oracle(left, query, least), "{name}");
+    for min_overlap in [0, 1, 5, 32, 64, 65] {
+        assert_eq!(
+            index.at_least(&code, min_overlap).unwrap(),
+            overlap_oracle(remaining, query, min_overlap),
+            "{name}"
+        );
     }
     for k in [0, 1, 10, 10_000] {
-        let mut expected = overlap_oracle(left, query, 1);
+        let mut expected = overlap_oracle(remaining, query, 1);
         expected.truncate(k);
         assert_eq!(index.top(&code, k).unwrap(), expected, "{name}, top {k}");
     }
 }
 
-/// A million changes, half to each index, with questions now and then. Few documents and values, so that everything
-/// collides: lists start, fill and empty again, and blocks are compacted.
+/// Applies a million random updates to four band indexes and two overlap indexes, and checks a query every 500 steps.
+/// There are few distinct documents and values, so that buckets collide, lists grow and shrink, and blocks are compacted.
 #[test]
-fn a_million_random_changes_keep_bands_and_overlaps_agreeing() {
+fn bands_and_overlaps_agree_with_a_scan_after_a_million_updates() {
     let mut random = SplitMix64(3);
     let mut bands: Vec<BandIndex> =
         SHAPES[..4].iter().map(|&shape| BandIndex::new(8, shape).unwrap()).collect();
@@ -240,17 +251,18 @@ fn a_million_random_changes_keep_bands_and_overlaps_agreeing() {
     for step in 0..1_000_000 {
         let at = random.below(models.len());
         let doc = random.below(1200) as u32;
-        let grows = step / 100_000 % 2 == 0;
+        let is_growing = step / 100_000 % 2 == 0;
         let code = random.next() & 0x0303_0303_0303_0303;
-        let removes = random.below(8) < if grows { 2 } else { 6 };
-        let known = if removes { models[at].remove(&doc) } else { models[at].insert(doc, code) }.is_some();
-        match (at.checked_sub(bands.len()), removes) {
-            (None, true) => assert_eq!(bands[at].remove(DocNumber(doc)), known),
+        let is_removal = random.below(8) < if is_growing { 2 } else { 6 };
+        let was_present =
+            if is_removal { models[at].remove(&doc) } else { models[at].insert(doc, code) }.is_some();
+        match (at.checked_sub(bands.len()), is_removal) {
+            (None, true) => assert_eq!(bands[at].remove(DocNumber(doc)), was_present),
             (None, false) => bands[at].insert(DocNumber(doc), &signature(code)).unwrap(),
-            (Some(i), true) => assert_eq!(overlaps[i].remove(DocNumber(doc)), known),
+            (Some(i), true) => assert_eq!(overlaps[i].remove(DocNumber(doc)), was_present),
             (Some(i), false) => {
                 let code = sdr(code, overlaps[i].size());
-                assert_eq!(overlaps[i].insert(DocNumber(doc), &code).unwrap(), !known);
+                assert_eq!(overlaps[i].insert(DocNumber(doc), &code).unwrap(), !was_present);
             }
         }
         if step % 500 == 0 {
@@ -259,7 +271,7 @@ fn a_million_random_changes_keep_bands_and_overlaps_agreeing() {
                     let hits = index_hits(&bands[at], code);
                     assert_eq!(hits, band_oracle(&models[at], bands[at].bands(), code, 0.5), "step {step}");
                 }
-                Some(i) => overlaps_agree(&format!("step {step}"), &overlaps[i], &models[at], code),
+                Some(i) => check_overlaps(&format!("step {step}"), &overlaps[i], &models[at], code),
             }
         }
     }

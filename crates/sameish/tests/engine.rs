@@ -4,8 +4,9 @@
 
 use proptest::prelude::*;
 use sameish::{
-    Bands, Config, Content, DocId, Document, Engine, FeatureSet, Groups, Linkage, Preset, Scratch,
-    SearchOptions, Spread, Status, Templates, TextKey,
+    Analyzer, Bands, Config, Content, DocId, Document, Engine, External, FeatureSet, Groups, Linkage, Preset,
+    Scope, Scratch, SearchOptions, SketchedDocument, Spread, Status, StoredDocument, Templates, TextFeatures,
+    TextKey, TextSource,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -29,13 +30,13 @@ fn config(preset: Preset, linkage: Linkage) -> Config {
 
 /// All documents in a list, in the order in which they came.
 struct Model {
-    maker: Engine,
+    analyzer: Analyzer,
     docs: Vec<(DocId, Content)>,
 }
 
 impl Model {
     fn new(config: Config) -> Model {
-        Model { maker: Engine::new(config).unwrap(), docs: Vec::new() }
+        Model { analyzer: Analyzer::new(config).unwrap(), docs: Vec::new() }
     }
 
     fn insert(&mut self, id: &DocId, content: &Content) {
@@ -49,11 +50,11 @@ impl Model {
         self.docs.len() < before
     }
 
-    /// The similarity of two that match, by the words of DESIGN's preset table.
+    /// Returns the similarity of two documents if they match, as the presets define it.
     fn similarity(&self, a: &Content, b: &Content) -> Option<f64> {
         let mut scratch = Scratch::default();
-        let config = self.maker.config();
-        let [x, y] = [a, b].map(|content| self.maker.sketch(content, &mut scratch));
+        let config = self.analyzer.config();
+        let [x, y] = [a, b].map(|content| self.analyzer.sketch(content, &mut scratch));
         let distance = x.simhash.zip(y.simhash).filter(|(x, y)| !x.is_zero() && !y.is_zero());
         let within = distance
             .map(|(x, y)| x.distance(y))
@@ -68,7 +69,7 @@ impl Model {
         if x.status == Status::TooShort || y.status == Status::TooShort {
             return within;
         }
-        let [x, y]: [FeatureSet; 2] = [a, b].map(|content| self.maker.features(content, &mut scratch));
+        let [x, y]: [FeatureSet; 2] = [a, b].map(|content| self.analyzer.shingles(content, &mut scratch));
         Some(x.jaccard(&y)).filter(|jaccard| *jaccard >= config.matching.threshold)
     }
 
@@ -91,7 +92,7 @@ impl Model {
         pairs
     }
 
-    /// The rule of promise 3, word for word.
+    /// Cohesive clusters by definition: each free document in order takes every free document that matches it.
     fn cohesive(&self) -> Vec<Vec<DocId>> {
         let mut groups: Vec<Vec<DocId>> = Vec::new();
         let mut assigned = BTreeSet::new();
@@ -177,7 +178,7 @@ fn act(preset: Preset, linkage: Linkage, seed: u64, steps: usize) {
     let all = SearchOptions { limit: Some(usize::MAX), ..SearchOptions::default() };
     for query in (0..20).map(|_| Content::Text(text(&mut random))) {
         let found = engine.search(&query, all, &mut scratch).unwrap().matches;
-        let found: Vec<(DocId, f64)> = found.into_iter().map(|m| (m.id, m.similarity)).collect();
+        let found: Vec<(DocId, f64)> = found.into_iter().map(|m| (m.id, m.verdict.similarity)).collect();
         // Equal similarities may come as texts first arrived, which a list does not know.
         let sorted = |mut list: Vec<(DocId, f64)>| {
             list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -310,7 +311,7 @@ fn a_hundred_thousand_equal_documents_cost_what_one_costs() {
     let mut engine = Engine::new(Preset::Copies.config()).unwrap();
     let mut scratch = Scratch::default();
     let text = "the same words again and again and again, as often as you like";
-    let prepared = engine.prepare(&Content::Text(text.into()), &mut scratch);
+    let prepared = engine.analyzer().prepare(&Content::Text(text.into()), &mut scratch);
     for id in 0..100_000u64 {
         engine.insert_prepared(&id.into(), None, prepared.clone()).unwrap();
     }
@@ -348,9 +349,9 @@ fn a_flood_of_near_copies_is_bounded_and_reported() {
 fn sketches_alone_are_never_verified() {
     let text = "The council voted on Monday to close the old bridge over the river for repairs until spring";
     let engine = engine_of(Preset::Copies.config(), &[text]);
-    let sketches = engine.sketch(&Content::Text(text.into()), &mut Scratch::default());
+    let sketches = engine.analyzer().sketch(&Content::Text(text.into()), &mut Scratch::default());
     let found = engine.search_sketches(&sketches, SearchOptions::default()).unwrap();
-    assert_eq!((found.matches[0].similarity, found.matches[0].verified), (1.0, false));
+    assert_eq!((found.matches[0].verdict.similarity, found.matches[0].verdict.verified), (1.0, false));
     let other = Engine::new(Preset::Headlines.config()).unwrap();
     assert!(other.search_sketches(&sketches, SearchOptions::default()).is_err(), "another size is refused");
 }
@@ -363,39 +364,37 @@ fn sparse_codes_are_found_by_overlap() {
     let engine = engine_of(config, &texts);
     let found = engine.search_id(&0.into(), SearchOptions::default()).unwrap().unwrap();
     assert_eq!(found.matches.iter().map(|found| found.id.clone()).collect::<Vec<_>>(), [DocId::Number(1)]);
-    assert!(!found.matches[0].verified && found.matches[0].similarity >= 0.3);
+    assert!(!found.matches[0].verdict.verified && found.matches[0].verdict.similarity >= 0.3);
 }
 
-/// Texts in a list, as a database would have them.
-struct Kept {
-    maker: Engine,
+/// Texts in a map, in the place of a database.
+struct StoredTexts {
+    analyzer: Analyzer,
     texts: BTreeMap<u64, Content>,
     reads: std::cell::Cell<usize>,
 }
 
-impl sameish::Texts for Kept {
-    fn details(&self, number: u64) -> Option<std::sync::Arc<sameish::Details>> {
+impl TextSource for StoredTexts {
+    fn features(&self, number: u64) -> Option<std::sync::Arc<TextFeatures>> {
         self.reads.set(self.reads.get() + 1);
         let content = self.texts.get(&number)?;
-        Some(std::sync::Arc::new(self.maker.details(content, &mut Scratch::default())))
+        Some(std::sync::Arc::new(self.analyzer.features(content, &mut Scratch::default())))
     }
 }
 
-/// An engine whose texts are elsewhere against one that holds them, over any changes, loaded at once or one by one.
+/// Compares an external engine, filled by bulk load or one by one, with an engine that keeps features in memory.
 #[test]
-fn texts_elsewhere_change_no_answer() {
+fn external_engine_gives_the_same_answers() {
     for preset in [Preset::Copies, Preset::Articles, Preset::Headlines, Preset::Wire] {
         let config = config(preset, preset.config().matching.linkage);
         let mut random = SplitMix64(11);
-        let mut holding = Engine::new(config.clone()).unwrap();
-        let mut bare = Engine::without_texts(config.clone()).unwrap();
-        let mut kept = Kept {
-            maker: Engine::new(config.clone()).unwrap(),
-            texts: BTreeMap::new(),
-            reads: Default::default(),
-        };
+        let analyzer = Analyzer::new(config.clone()).unwrap();
+        let mut in_memory = Engine::new(config).unwrap();
+        let mut external = Engine::<External>::with_analyzer(analyzer.clone()).unwrap();
+        let mut stored =
+            StoredTexts { analyzer: analyzer.clone(), texts: BTreeMap::new(), reads: Default::default() };
         let mut scratch = Scratch::default();
-        let mut arrivals: BTreeMap<u64, sameish::Arrival> = BTreeMap::new();
+        let mut documents: BTreeMap<u64, SketchedDocument> = BTreeMap::new();
         for number in 0..400 {
             let words = (0..60).map(|at| match random.next() % 24 {
                 0 => format!("other{}", random.next() % 4),
@@ -403,52 +402,53 @@ fn texts_elsewhere_change_no_answer() {
             });
             let content = Content::Text(words.collect::<Vec<_>>().join(" "));
             let id = DocId::Number(random.next() % 300);
-            let prepared = holding.prepare(&content, &mut scratch);
-            let arrival = sameish::Arrival {
+            let prepared = analyzer.prepare(&content, &mut scratch);
+            let document = SketchedDocument {
                 id: id.clone(),
                 number,
-                moment: None,
+                published: None,
                 sketches: prepared.sketches.clone(),
                 key: prepared.key,
             };
-            arrivals.retain(|_, other| other.id != id);
-            arrivals.insert(number, arrival.clone());
-            holding.insert_prepared(&id, None, prepared).unwrap();
-            bare.insert_elsewhere(arrival).unwrap();
-            kept.texts.insert(number, content);
+            documents.retain(|_, other| other.id != id);
+            documents.insert(number, document.clone());
+            in_memory.insert_prepared(&id, None, prepared).unwrap();
+            external.insert_sketched(document).unwrap();
+            stored.texts.insert(number, content);
         }
-        // Facts weigh words by length alone on both sides.
-        holding.weigh_words_by(None);
-        let mut loaded = Engine::without_texts(config).unwrap();
-        let (mut loading, mut digest) = (loaded.load(), sameish::Digest::default());
-        for arrival in arrivals.values() {
-            digest.add(arrival);
-            loading.add(arrival.clone()).unwrap();
+        let mut loaded = Engine::<External>::with_analyzer(analyzer).unwrap();
+        let mut loading = loaded.bulk_load();
+        let mut digest = sameish::Digest::default();
+        for document in documents.values() {
+            digest.add(document);
+            loading.add(document.clone()).unwrap();
         }
         loading.finish().unwrap();
-        assert_eq!([loaded.digest(), digest.finish(None)], [bare.digest(); 2]);
-        let among = sameish::Among { texts: &kept, admits: &|_| true, judged: 2000 };
+        assert_eq!([loaded.digest(), digest.finish()], [external.digest(); 2]);
         for id in (0..300).map(DocId::Number) {
             for limit in [1, 3, 1000] {
                 let options = SearchOptions { limit: Some(limit), min_similarity: None };
-                let expected = holding.search_id(&id, options).map(|found| found.unwrap().matches);
-                for engine in [&bare, &loaded] {
-                    let found = engine.search_id_among(&id, options, &among).map(|found| found.unwrap());
-                    assert_eq!(found.map(|found| found.search.matches), expected, "{preset} {id} {limit}");
+                let scope: Scope<'_, External> =
+                    Scope { options, texts: &stored, filter: None, max_candidates: 2000 };
+                let expected = in_memory.search_id(&id, options).unwrap().map(|found| found.matches);
+                for engine in [&external, &loaded] {
+                    let found = engine.search_id_in(&id, &scope).unwrap();
+                    assert_eq!(found.map(|found| found.matches), expected, "{preset} {id} {limit}");
                 }
             }
         }
-        assert_eq!(kept.reads.get() > 0, preset != Preset::Wire);
-        let even =
-            sameish::Among { texts: &kept, admits: &|held| held.number.is_multiple_of(2), judged: 2000 };
+        assert_eq!(stored.reads.get() > 0, preset != Preset::Wire);
+        let is_even = |document: StoredDocument<'_>| document.number.is_multiple_of(2);
+        let options = SearchOptions::default();
+        let even: Scope<'_, External> =
+            Scope { options, texts: &stored, filter: Some(&is_even), max_candidates: 2000 };
         for id in (0..300).map(DocId::Number) {
-            let Some(found) = bare.search_id_among(&id, SearchOptions::default(), &even) else { continue };
-            let number = |id: &DocId| bare.held(id).unwrap().number;
-            assert!(found.unwrap().search.matches.iter().all(|found| number(&found.id).is_multiple_of(2)));
+            let Some(found) = external.search_id_in(&id, &even).unwrap() else { continue };
+            assert!(found.matches.iter().all(|found| found.number.is_multiple_of(2)));
         }
-        let first = arrivals.values().next().unwrap().id.clone();
-        assert!(bare.remove(&first) && bare.digest() != loaded.digest());
+        let first = documents.values().next().unwrap().id.clone();
+        assert!(external.remove(&first) && external.digest() != loaded.digest());
         assert!(loaded.remove(&first));
-        assert_eq!(bare.digest(), loaded.digest());
+        assert_eq!(external.digest(), loaded.digest());
     }
 }

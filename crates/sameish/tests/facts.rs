@@ -1,4 +1,4 @@
-//! What holds for the facts of any two texts.
+//! Properties of the agreement of facts.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -6,15 +6,6 @@ use sameish::*;
 
 fn facts(text: &str) -> Facts {
     Facts::of(&Content::Text(text.to_owned()))
-}
-
-/// Frequencies of a corpus that is large enough to be used.
-fn corpus(texts: &[String]) -> WordFrequencies {
-    let mut frequencies = WordFrequencies::default();
-    for text in texts.iter().cycle().take(200) {
-        frequencies.add(&facts(text));
-    }
-    frequencies
 }
 
 fn prose() -> impl Strategy<Value = String> {
@@ -34,52 +25,47 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn agreement_is_symmetric_and_a_share(a in prose(), b in prose()) {
-        let frequencies = corpus(&[a.clone(), b.clone()]);
+    fn agreement_is_symmetric_and_between_0_and_1(a in prose(), b in prose()) {
         let (x, y) = (facts(&a), facts(&b));
-        for frequencies in [None, Some(&frequencies)] {
-            let found = facts_agreement(&x, &y, frequencies);
-            prop_assert!((0.0..=1.0).contains(&found), "{}", found);
-            prop_assert_eq!(found, facts_agreement(&y, &x, frequencies));
-        }
+        let agreement = facts_agreement(&x, &y);
+        prop_assert!((0.0..=1.0).contains(&agreement), "{}", agreement);
+        prop_assert_eq!(agreement, facts_agreement(&y, &x));
     }
 
     #[test]
-    fn a_text_agrees_with_itself_and_with_what_holds_it(a in prose(), b in prose()) {
-        let frequencies = corpus(&[a.clone(), b.clone()]);
-        let (x, both) = (facts(&a), facts(&format!("{a} \n {b}")));
-        for frequencies in [None, Some(&frequencies)] {
-            prop_assert_eq!(facts_agreement(&x, &x, frequencies), 1.0);
-            prop_assert_eq!(facts_agreement(&x, &both, frequencies), 1.0);
-        }
+    fn a_text_agrees_with_itself_and_with_a_text_that_contains_it(a in prose(), b in prose()) {
+        let x = facts(&a);
+        let both = facts(&format!("{a} \n {b}"));
+        prop_assert_eq!(facts_agreement(&x, &x), 1.0);
+        prop_assert_eq!(facts_agreement(&x, &both), 1.0);
     }
 
     #[test]
-    fn order_and_case_of_whole_texts_do_not_matter(words in prop::collection::vec("[a-z]{1,8}|[0-9]{1,5}", 0..40)) {
+    fn ignores_word_order_and_the_case_of_whole_texts(words in prop::collection::vec("[a-z]{1,8}|[0-9]{1,5}", 0..40)) {
         let backwards: Vec<String> = words.iter().rev().cloned().collect();
         prop_assert_eq!(facts(&words.join(" ")), facts(&backwards.join(" ")));
         let shouted = facts(&words.join(" ").to_uppercase());
-        prop_assert_eq!(facts_agreement(&facts(&words.join(" ")), &shouted, None), 1.0);
+        prop_assert_eq!(facts_agreement(&facts(&words.join(" ")), &shouted), 1.0);
     }
 
     #[test]
-    fn any_bytes_have_facts(a in prop::collection::vec(any::<u8>(), 0..300), b in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn accepts_any_bytes(a in prop::collection::vec(any::<u8>(), 0..300), b in prop::collection::vec(any::<u8>(), 0..300)) {
         let [x, y] = [a, b].map(|bytes| facts(&String::from_utf8_lossy(&bytes)));
-        prop_assert!((0.0..=1.0).contains(&facts_agreement(&x, &y, None)));
+        prop_assert!((0.0..=1.0).contains(&facts_agreement(&x, &y)));
     }
 }
 
-/// These have a word each whose keys, 22 bits of a hash, are equal.
+/// Each text has a word whose 22-bit key equals that of a word of the other text.
 #[test]
-fn words_that_meet_by_chance_weigh_the_same_from_both_sides() {
+fn is_symmetric_for_colliding_words() {
     let (a, b) = (facts("aaAA“NASSvBT "), facts("一砉\n"));
-    assert_eq!(facts_agreement(&a, &b, None), facts_agreement(&b, &a, None));
+    assert_eq!(facts_agreement(&a, &b), facts_agreement(&b, &a));
 }
 
 #[test]
-fn one_document_costs_what_its_words_cost() {
+fn size_is_bounded_by_the_number_of_words() {
     let long: String = (0..100_000).map(|i| format!("{i} w{i} ")).collect();
     let found = facts(&long);
     assert!(found.len() <= 200_000);
-    assert_eq!(facts_agreement(&found, &found, None), 1.0);
+    assert_eq!(facts_agreement(&found, &found), 1.0);
 }

@@ -1,4 +1,4 @@
-//! Vectors that must come out exactly, for ever: see `testdata/golden/README.md`.
+//! Golden vectors, which every version must reproduce exactly: see `testdata/golden/README.md`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use sameish::*;
@@ -24,12 +24,12 @@ fn number(value: &Value) -> u64 {
 }
 
 fn simhash(preset: Preset, content: &Content) -> Fingerprint {
-    let engine = Engine::new(preset.config()).unwrap();
-    engine.sketch(content, &mut Scratch::default()).simhash.unwrap()
+    let analyzer = Analyzer::new(preset.config()).unwrap();
+    analyzer.sketch(content, &mut Scratch::default()).simhash.unwrap()
 }
 
 #[test]
-fn fnv1a64_is_the_seeds() {
+fn fnv1a64_equals_the_vectors() {
     for case in cases(&golden("wire_simhash"), "fnv1a64") {
         let hash = fnv1a64(case["in"].as_str().unwrap().as_bytes());
         assert_eq!(hash, number(&case["out"]), "{case}");
@@ -38,31 +38,31 @@ fn fnv1a64_is_the_seeds() {
 }
 
 #[test]
-fn simhash_of_wire_is_the_seeds() {
+fn simhash_of_wire_equals_the_vectors() {
     for case in cases(&golden("wire_simhash"), "simhash") {
         assert_eq!(simhash(Preset::Wire, &text(&case["in"])).to_hex(), case["out"], "{case}");
     }
 }
 
 #[test]
-fn distances_and_match_types_are_the_seeds() {
+fn distances_and_match_types_equal_the_vectors() {
     let file = golden("wire_simhash");
     for case in cases(&file, "hamming") {
         let [a, b] = ["a", "b"].map(|key| Fingerprint::from_hex(case[key].as_str().unwrap()).unwrap());
         assert_eq!(u64::from(a.distance(b)), case["out"].as_u64().unwrap(), "{case}");
     }
     for case in cases(&file, "match_type") {
-        // The seed takes any number; a distance is a whole one.
+        // The vectors include a fraction, which is not a distance here.
         let Some(distance) = case["in"].as_u64() else { continue };
         assert_eq!(MatchType::of_distance(distance as u32).to_string(), case["out"], "{case}");
     }
 }
 
 #[test]
-fn groups_of_wire_are_the_seeds() {
+fn greedy_clusters_of_wire_equal_the_vectors() {
     for case in cases(&golden("wire_simhash"), "groups") {
         let field = |article: &Value, key: &str| article[key].as_str().unwrap().to_owned();
-        let articles: Vec<Article> = cases_or_none(&case["articles"])
+        let articles: Vec<Article> = array(&case["articles"])
             .iter()
             .map(|article| Article {
                 id: DocId::Text(field(article, "id")),
@@ -71,7 +71,7 @@ fn groups_of_wire_are_the_seeds() {
             })
             .collect();
         let radius = case["threshold"].as_u64().unwrap_or(3) as u32;
-        let expected: Vec<ArticleGroup> = cases_or_none(&case["out"])
+        let expected: Vec<ArticleGroup> = array(&case["out"])
             .iter()
             .map(|group| ArticleGroup {
                 id: field(group, "id"),
@@ -85,7 +85,7 @@ fn groups_of_wire_are_the_seeds() {
 }
 
 #[test]
-fn simhash_of_articles_is_the_seeds() {
+fn simhash_of_articles_equals_the_vectors() {
     for case in cases(&golden("articles"), "simhash") {
         let print = simhash(Preset::Articles, &text(&case["in"]));
         assert_eq!(print.as_u64(), number(&case["u64"]), "{case}");
@@ -95,38 +95,39 @@ fn simhash_of_articles_is_the_seeds() {
 }
 
 #[test]
-fn shingles_of_articles_are_the_seeds() {
+fn shingles_of_articles_equal_the_vectors() {
     for case in cases(&golden("articles"), "shingle") {
         for (n, key) in [(1, "s1"), (2, "s2"), (3, "s3")] {
             let mut config = Preset::Articles.config();
             config.minhash.as_mut().unwrap().shingle = Shingle::Words(n);
-            let engine = Engine::new(config).unwrap();
-            let features = |content: &Content| engine.features(content, &mut Scratch::default());
-            let expected: Vec<u64> = cases_or_none(&case[key])
-                .iter()
-                .flat_map(|shingle| features(&text(shingle)).as_slice().to_vec())
-                .collect();
+            let analyzer = Analyzer::new(config).unwrap();
+            let features = |content: &Content| analyzer.shingles(content, &mut Scratch::default());
+            let feature = |shingle: &Value| match features(&text(shingle)).as_slice() {
+                &[feature] => feature,
+                other => panic!("shingle {shingle} has {} features", other.len()),
+            };
+            let expected = array(&case[key]).iter().map(feature).collect();
             assert_eq!(features(&text(&case["in"])), FeatureSet::from_hashes(expected), "{key} of {case}");
         }
     }
 }
 
-fn cases_or_none(value: &Value) -> &[Value] {
+fn array(value: &Value) -> &[Value] {
     value.as_array().unwrap()
 }
 
 #[test]
-fn jaccard_and_distance_of_pairs_are_the_seeds() {
-    let engine = Engine::new(Preset::Articles.config()).unwrap();
+fn jaccard_and_distance_of_pairs_equal_the_vectors() {
+    let analyzer = Analyzer::new(Preset::Articles.config()).unwrap();
     for case in cases(&golden("articles"), "pairs") {
-        let comparison = engine.compare(&text(&case["a"]), &text(&case["b"]), 3);
+        let comparison = analyzer.compare(&text(&case["a"]), &text(&case["b"]), 3);
         assert_eq!(comparison.similarity, case["jaccard_exact"].as_f64().unwrap(), "{case}");
         assert_eq!(u64::from(comparison.simhash_distance), case["hamming"].as_u64().unwrap(), "{case}");
     }
 }
 
 #[test]
-fn sparse_codes_are_the_seeds() {
+fn sparse_codes_equal_the_vectors() {
     for case in cases(&golden("sdr_encoder"), "cases") {
         let config = sdr_config(&case["params"]).unwrap();
         assert_eq!(u64::from(config.bits().unwrap()), case["activeBits"].as_u64().unwrap(), "{case}");
@@ -144,14 +145,14 @@ fn sparse_codes_are_the_seeds() {
 }
 
 #[test]
-fn impossible_parameters_of_sparse_codes_are_refused() {
+fn rejects_invalid_parameters_of_sparse_codes() {
     for case in cases(&golden("sdr_encoder"), "validation") {
-        let made = sdr_config(&case["params"]).and_then(|config| SdrEncoder::new(config).ok());
-        assert_eq!(made.is_none(), case["must_fail"].as_bool().unwrap(), "{case}");
+        let encoder = sdr_config(&case["params"]).and_then(|config| SdrEncoder::new(config).ok());
+        assert_eq!(encoder.is_none(), case["must_fail"].as_bool().unwrap(), "{case}");
     }
 }
 
-/// The parameters under our names; nothing where our types can not even hold them.
+/// Converts parameters to our names. Returns `None` if our types cannot represent a value.
 fn sdr_config(params: &Value) -> Option<SdrConfig> {
     let names = [
         ("size", "size"),
@@ -167,43 +168,43 @@ fn sdr_config(params: &Value) -> Option<SdrConfig> {
     ];
     let params = params.as_object().unwrap();
     let renamed = params.iter().map(|(key, value)| {
-        let (_, name) = names.iter().find(|(theirs, _)| theirs == key).unwrap();
+        let (_, name) = names.iter().find(|(original, _)| original == key).unwrap();
         ((*name).to_owned(), value.clone())
     });
     serde_json::from_value(Value::Object(renamed.collect())).ok()
 }
 
-/// A text with a little of everything, long enough for every preset.
+/// A text with various scripts and punctuation, long enough for every preset.
 const SAMPLE: &str = "The council voted on Monday — 3.14 p.m., it's said — to close the “old river bridge” for repairs \
     until spring. Engineers had found cracks in two of its seven stone arches after the floods in March, and heavy lorries \
     have been turned away since then. Café naïve_x ﬁnance 日本語のテキスト ภาษาไทย Привет мир. Repairs will cost 4.2 million \
     euros, of which the state pays half; the bridge carries about 11,000 cars a day.";
 
-/// Sketches and schemes that are stored somewhere by now. If one of these changes, what is stored can not be compared any
-/// more: read CONTRIBUTING.md before touching a line here.
+/// Users have stored sketches with these schemes. If one of them changes, new sketches are not comparable with the stored
+/// ones: read CONTRIBUTING.md before you change an expected value.
 #[test]
-fn sketches_and_schemes_of_every_preset_never_change() {
+fn sketches_and_schemes_of_every_preset_are_stable() {
     let digest = |bytes: &[u8]| format!("{:016x}", hash_token(TokenHash::Xxh3, bytes));
     let mut found = String::new();
     for preset in Preset::ALL {
-        let engine = Engine::new(preset.config()).unwrap();
-        let (made, schemes) =
-            (engine.sketch(&Content::Text(SAMPLE.into()), &mut Scratch::default()), engine.schemes());
-        if let (Some(print), Some(scheme)) = (made.simhash, schemes.simhash) {
+        let analyzer = Analyzer::new(preset.config()).unwrap();
+        let sketches = analyzer.sketch(&Content::Text(SAMPLE.into()), &mut Scratch::default());
+        let schemes = analyzer.schemes();
+        if let (Some(print), Some(scheme)) = (sketches.simhash, schemes.simhash) {
             found += &format!("{preset} simhash {print} scheme {scheme}\n");
         }
-        if let (Some(signature), Some(scheme)) = (made.minhash, schemes.minhash) {
+        if let (Some(signature), Some(scheme)) = (sketches.minhash, schemes.minhash) {
             found += &format!("{preset} minhash {} scheme {scheme}\n", digest(&signature.to_bytes()));
         }
-        if let (Some(code), Some(scheme)) = (made.sdr, schemes.sdr) {
+        if let (Some(code), Some(scheme)) = (sketches.sdr, schemes.sdr) {
             let bits: Vec<u8> = code.active().iter().flat_map(|bit| bit.to_le_bytes()).collect();
             found += &format!("{preset} sdr {} scheme {scheme}\n", digest(&bits));
         }
     }
-    assert_eq!(found, PINNED, "\n{found}");
+    assert_eq!(found, EXPECTED, "\n{found}");
 }
 
-const PINNED: &str = "\
+const EXPECTED: &str = "\
 wire simhash 06b0491d7550d11c scheme 0d982ce50c7ffa90
 articles simhash 06b0491d7550d11c scheme 0d982ce50c7ffa90
 articles minhash dd7f2767ef4e2eda scheme 6ab466f38d4feed2
@@ -214,17 +215,17 @@ copies minhash 7fc7fdf3c1dd50ea scheme fec3709dcc0bc853
 ";
 
 #[test]
-fn band_probabilities_are_the_seeds() {
-    for (file, key, bands) in
-        [("headlines", "detection_probability", (20, 5)), ("articles", "collision_probability", (16, 8))]
-    {
+fn band_probabilities_equal_the_vectors() {
+    for (file, key, bands) in [
+        ("headlines", "detection_probability", Bands { count: 20, rows: 5 }),
+        ("articles", "collision_probability", Bands { count: 16, rows: 8 }),
+    ] {
         for case in cases(&golden(file), key) {
             let value = |i: usize, name: &str| {
                 case.get(i).or_else(|| case.get(name)).and_then(Value::as_f64).unwrap()
             };
-            let (similarity, expected) = (value(0, "s"), value(1, "out"));
-            let found = 1.0 - (1.0 - similarity.powi(bands.1)).powi(bands.0);
-            assert!((found - expected).abs() < 1e-12, "{case}");
+            let probability = bands.probability(value(0, "s"));
+            assert!((probability - value(1, "out")).abs() < 1e-12, "{case}");
         }
     }
 }

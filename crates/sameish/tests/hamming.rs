@@ -1,4 +1,4 @@
-//! The Hamming index against the scan, the seed's document and hostile sets.
+//! The Hamming index agrees with a linear scan, with golden vectors, and on adversarial sets of codes.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../src/random.rs"]
@@ -12,8 +12,8 @@ const RADII: [u32; 10] = [0, 1, 2, 3, 4, 6, 8, 12, 32, 64];
 const BLOCKS: [(u32, u32); 7] = [(6, 3), (5, 3), (4, 3), (4, 1), (7, 3), (1, 0), (64, 1)];
 
 impl SplitMix64 {
-    /// Each bit flipped with a chance of 1 in 16.
-    fn nudge(&mut self, code: u64) -> u64 {
+    /// Flips each bit with probability 1/16.
+    fn flip_some(&mut self, code: u64) -> u64 {
         code ^ (self.next() & self.next() & self.next() & self.next())
     }
 }
@@ -22,7 +22,7 @@ fn fp(code: u64) -> Fingerprint {
     Fingerprint::from_u64(code)
 }
 
-/// Every configuration, empty.
+/// Returns an empty index for every configuration, with its name.
 fn configurations() -> Vec<(String, HammingIndex)> {
     let mut all = Vec::new();
     for radius in RADII {
@@ -38,7 +38,7 @@ fn configurations() -> Vec<(String, HammingIndex)> {
     all
 }
 
-/// Sets of codes that an index might stumble over.
+/// Returns sets of codes that cover the special cases of an index, with their names.
 fn cases() -> Vec<(&'static str, Vec<u64>)> {
     let mut random = SplitMix64(1);
     let mut many = |n: usize, make: &mut dyn FnMut(usize, &mut SplitMix64) -> u64| -> Vec<u64> {
@@ -46,19 +46,19 @@ fn cases() -> Vec<(&'static str, Vec<u64>)> {
     };
     let centers: Vec<u64> = many(40, &mut |_, r| r.next());
     vec![
-        ("nothing", vec![]),
+        ("empty", vec![]),
         ("one", vec![42]),
-        ("the ends", vec![0, u64::MAX, 1, 1 << 63]),
+        ("smallest and largest", vec![0, u64::MAX, 1, 1 << 63]),
         ("random", many(6000, &mut |_, r| r.next())),
-        ("families", many(4000, &mut |i, r| r.nudge(centers[i % 40]))),
+        ("near copies of 40 codes", many(4000, &mut |i, r| r.flip_some(centers[i % 40]))),
         ("all zero", vec![0; 1500]),
         ("all equal", vec![0x0123_4567_89AB_CDEF; 1500]),
-        ("one shared block below", many(5000, &mut |_, r| r.next() << 16 | 0xBEEF)),
-        ("one shared block above", many(5000, &mut |_, r| r.next() >> 16 | 0xBEEF << 48)),
-        ("three shared blocks", many(3000, &mut |_, r| r.next() & 0xFFFF_0000)),
+        ("lowest block shared", many(5000, &mut |_, r| r.next() << 16 | 0xBEEF)),
+        ("highest block shared", many(5000, &mut |_, r| r.next() >> 16 | 0xBEEF << 48)),
+        ("three blocks shared", many(3000, &mut |_, r| r.next() & 0xFFFF_0000)),
         ("dense", (0..3000).collect()),
         (
-            "every second one twice",
+            "every second code twice",
             many(2000, &mut |i, _| (i as u64 * 2 / 3).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
         ),
     ]
@@ -84,8 +84,8 @@ fn oracle(entries: &[(Fingerprint, DocNumber)]) -> LinearScan {
     scan
 }
 
-/// What an index and a view of a stored one can both be asked.
-trait Asked {
+/// The queries that an index and a view of a stored index have in common.
+trait Queries {
     fn radius(&self) -> u32;
     fn len(&self) -> usize;
     fn find_first(&self, query: Fingerprint) -> Option<Hit>;
@@ -95,9 +95,9 @@ trait Asked {
     fn find_all_bulk(&self, queries: &[Fingerprint], sink: impl FnMut(usize, &[Hit]));
 }
 
-macro_rules! asked {
+macro_rules! queries {
     ($type:ty) => {
-        impl Asked for $type {
+        impl Queries for $type {
             fn radius(&self) -> u32 {
                 self.radius()
             }
@@ -122,13 +122,14 @@ macro_rules! asked {
         }
     };
 }
-asked!(HammingIndex);
-asked!(HammingView<'_>);
+queries!(HammingIndex);
+queries!(HammingView<'_>);
 
-/// All doors of the index give what the scan gives.
-fn agrees(name: &str, index: &impl Asked, scan: &LinearScan, queries: &[Fingerprint]) {
-    let (mut expected, mut found) = (Vec::new(), Vec::new());
-    let mut wanted = Vec::new();
+/// Checks that every query method of the index agrees with the scan.
+fn check_queries(name: &str, index: &impl Queries, scan: &LinearScan, queries: &[Fingerprint]) {
+    let mut expected = Vec::new();
+    let mut found = Vec::new();
+    let mut all_expected = Vec::new();
     assert_eq!(index.len(), scan.len(), "{name}");
     for (i, &query) in queries.iter().enumerate() {
         scan.find_all(query, index.radius(), &mut expected);
@@ -141,24 +142,24 @@ fn agrees(name: &str, index: &impl Asked, scan: &LinearScan, queries: &[Fingerpr
         let first = index.find_first(query);
         assert_eq!(first.is_some(), !expected.is_empty(), "{name}: {query}");
         assert!(first.is_none_or(|hit| expected.contains(&hit)), "{name}: {query}");
-        wanted.push(expected.clone());
+        all_expected.push(expected.clone());
     }
     let mut bulk = vec![];
     index.find_all_bulk(queries, |i, hits| {
         assert_eq!(i, bulk.len(), "{name}");
         bulk.push(hits.to_vec());
     });
-    assert_eq!(bulk, wanted, "{name}");
+    assert_eq!(bulk, all_expected, "{name}");
     let firsts = index.find_first_bulk(queries);
     assert_eq!(firsts.len(), queries.len());
-    for (first, expected) in firsts.iter().zip(&wanted) {
+    for (first, expected) in firsts.iter().zip(&all_expected) {
         assert_eq!(first.is_some(), !expected.is_empty(), "{name}");
         assert!(first.is_none_or(|hit| expected.contains(&hit)), "{name}");
     }
 }
 
 #[test]
-fn every_configuration_agrees_with_the_scan_on_every_case() {
+fn every_configuration_agrees_with_a_scan_on_every_case() {
     let mut random = SplitMix64(2);
     for (case, codes) in cases() {
         let entries = entries(&codes);
@@ -167,10 +168,10 @@ fn every_configuration_agrees_with_the_scan_on_every_case() {
         for (name, empty) in configurations() {
             let mut built = empty.clone();
             assert_eq!(built.insert_all(&entries), entries.len());
-            agrees(&format!("{case}, {name}, built"), &built, &scan, &queries);
+            check_queries(&format!("{case}, {name}, built"), &built, &scan, &queries);
             let mut grown = empty;
             assert!(entries.iter().all(|&(code, doc)| grown.insert(code, doc)));
-            agrees(&format!("{case}, {name}, grown"), &grown, &scan, &queries);
+            check_queries(&format!("{case}, {name}, grown"), &grown, &scan, &queries);
             assert_eq!(grown.remove_all(&entries), entries.len());
             assert!(grown.is_empty() && grown.find_first(queries[0]).is_none());
             assert_eq!(grown.remove_all(&entries), 0);
@@ -179,7 +180,7 @@ fn every_configuration_agrees_with_the_scan_on_every_case() {
 }
 
 #[test]
-fn pairs_are_those_of_comparing_all_with_all() {
+fn pairs_agree_with_comparing_all_codes() {
     for (case, codes) in cases() {
         let codes = &codes[..codes.len().min(700)];
         let entries = entries(codes);
@@ -202,9 +203,9 @@ fn pairs_are_those_of_comparing_all_with_all() {
     }
 }
 
-/// A model of sets, and a million changes in all.
+/// Compares with a map of sets after random updates, 30,000 for most configurations.
 #[test]
-fn random_changes_keep_agreeing_with_a_model() {
+fn random_updates_agree_with_a_model() {
     for (seed, (name, mut index)) in configurations().into_iter().enumerate() {
         let mut random = SplitMix64(100 + seed as u64);
         let mut model: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
@@ -214,13 +215,13 @@ fn random_changes_keep_agreeing_with_a_model() {
             let center = centers[random.below(50)];
             let code = match random.below(4) {
                 0 => center,
-                1 => random.nudge(center) & 0xFFFF_FFFF_FFFF_0000,
+                1 => random.flip_some(center) & 0xFFFF_FFFF_FFFF_0000,
                 _ => center ^ (1 << random.below(64)) ^ (1 << random.below(64)),
             };
             let doc = if random.below(50) == 0 { u32::MAX } else { random.below(30) as u32 };
-            // Grow for a while, then shrink, and so on.
-            let grows = step / 4000 % 2 == 0;
-            if random.below(4) == 0 || (random.below(4) == 0) == grows {
+            // Alternate between phases of growth and shrinkage.
+            let is_growing = step / 4000 % 2 == 0;
+            if random.below(4) == 0 || (random.below(4) == 0) == is_growing {
                 let expected = model.get_mut(&code).is_some_and(|docs| docs.remove(&doc));
                 assert_eq!(index.remove(fp(code), DocNumber(doc)), expected, "{name}");
             } else {
@@ -228,7 +229,7 @@ fn random_changes_keep_agreeing_with_a_model() {
                 assert_eq!(index.insert(fp(code), DocNumber(doc)), expected, "{name}");
             }
             if step % 512 == 0 {
-                agrees_with_model(&name, &index, &model, code);
+                check_model(&name, &index, &model, code);
             }
         }
         let entries: Vec<_> =
@@ -239,7 +240,7 @@ fn random_changes_keep_agreeing_with_a_model() {
     }
 }
 
-fn agrees_with_model(name: &str, index: &HammingIndex, model: &BTreeMap<u64, BTreeSet<u32>>, query: u64) {
+fn check_model(name: &str, index: &HammingIndex, model: &BTreeMap<u64, BTreeSet<u32>>, query: u64) {
     let mut expected: Vec<Hit> = Vec::new();
     for (&code, docs) in model {
         let distance = (code ^ query).count_ones();
@@ -254,15 +255,17 @@ fn agrees_with_model(name: &str, index: &HammingIndex, model: &BTreeMap<u64, BTr
     assert_eq!(index.len(), model.values().map(BTreeSet::len).sum::<usize>(), "{name}");
 }
 
-/// That they stay cheap too is measured by the benchmark `hamming`: a clock has no place in a test.
+/// The benchmark `hamming` measures the time of such queries; this test only checks results and memory.
 #[test]
-fn hostile_sets_are_answered_exactly_and_within_bounds() {
+fn adversarial_sets_give_exact_results_in_bounded_memory() {
     let mut random = SplitMix64(3);
     let n = 20_000;
-    let honest: Vec<u64> = (0..n).map(|_| random.next()).collect();
-    let shared: Vec<u64> = honest.iter().map(|code| code & !0xFFFF | 0xBEEF).collect();
-    let two: Vec<u64> = honest.iter().map(|code| code & !0xFFFF_FFFF | 0xDEAD_BEEF).collect();
-    for (name, codes) in [("honest", &honest), ("one shared block", &shared), ("two shared blocks", &two)] {
+    let uniform: Vec<u64> = (0..n).map(|_| random.next()).collect();
+    let one_shared: Vec<u64> = uniform.iter().map(|code| code & !0xFFFF | 0xBEEF).collect();
+    let two_shared: Vec<u64> = uniform.iter().map(|code| code & !0xFFFF_FFFF | 0xDEAD_BEEF).collect();
+    for (name, codes) in
+        [("uniform", &uniform), ("one shared block", &one_shared), ("two shared blocks", &two_shared)]
+    {
         let mut index = HammingIndex::new(3).unwrap();
         codes.iter().enumerate().for_each(|(i, &code)| {
             index.insert(fp(code), DocNumber(i as u32));
@@ -273,7 +276,8 @@ fn hostile_sets_are_answered_exactly_and_within_bounds() {
             hits.sort_unstable();
             all.push(hits);
         };
-        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut expected = Vec::new();
         index.find_all_bulk(&queries, |_, hits| collect(hits, &mut found));
         oracle(&entries(codes)).find_all_bulk(&queries, 3, |_, hits| collect(hits, &mut expected));
         assert_eq!(found, expected, "{name}");
@@ -282,29 +286,30 @@ fn hostile_sets_are_answered_exactly_and_within_bounds() {
 }
 
 #[test]
-fn stored_indexes_answer_as_they_did() {
+fn stored_indexes_agree_with_a_scan() {
     let mut random = SplitMix64(4);
     for (case, mut codes) in cases() {
         codes.truncate(1600);
         let entries = entries(&codes);
-        let (scan, queries) = (oracle(&entries), queries(&codes, &mut random));
+        let scan = oracle(&entries);
+        let queries = queries(&codes, &mut random);
         for (name, mut index) in configurations() {
             let name = format!("{case}, {name}, stored");
             entries.iter().for_each(|&(code, doc)| _ = index.insert(code, doc));
             let bytes = index.to_bytes();
             let view = HammingView::from_bytes(&bytes).unwrap();
             view.verify().unwrap();
-            agrees(&name, &view, &scan, &queries);
+            check_queries(&name, &view, &scan, &queries);
             let mut read = HammingIndex::from_bytes(&bytes).unwrap();
-            agrees(&name, &read, &scan, &queries);
+            check_queries(&name, &read, &scan, &queries);
             assert_eq!(read.block_tables(), index.block_tables());
             assert_eq!(read.remove_all(&entries), entries.len(), "{name}");
         }
     }
 }
 
-/// An index with everything a file can have: crowded buckets, and fingerprints with several documents.
-fn crowded_index(radius: u32) -> HammingIndex {
+/// Returns an index that uses every feature of the file format: oversized buckets, and fingerprints with several documents.
+fn index_with_oversized_buckets(radius: u32) -> HammingIndex {
     let mut random = SplitMix64(5);
     let mut index = HammingIndex::new(radius).unwrap();
     for i in 0..3000 {
@@ -317,8 +322,8 @@ fn crowded_index(radius: u32) -> HammingIndex {
     index
 }
 
-/// Asks a view of damaged bytes everything: answers may be wrong, but there must be some.
-fn ask(view: &HammingView, random: &mut SplitMix64) {
+/// Runs all queries on a view of damaged bytes. The results may be wrong, but no query may panic.
+fn run_queries(view: &HammingView, random: &mut SplitMix64) {
     let queries: Vec<Fingerprint> = (0..8).map(|i| fp(random.next() & !(0xFFFF * (i & 1)))).collect();
     view.find_all_bulk(&queries, |_, hits| _ = hits.len());
     view.find_first_bulk(&queries);
@@ -326,10 +331,10 @@ fn ask(view: &HammingView, random: &mut SplitMix64) {
 }
 
 #[test]
-fn damaged_bytes_are_refused_and_never_panic() {
+fn rejects_damaged_bytes_without_panicking() {
     let mut random = SplitMix64(6);
     for radius in [3, 6] {
-        let bytes = crowded_index(radius).to_bytes();
+        let bytes = index_with_oversized_buckets(radius).to_bytes();
         assert!(HammingIndex::from_bytes(&bytes).is_ok());
         for _ in 0..400 {
             let mut damaged = bytes.clone();
@@ -337,7 +342,7 @@ fn damaged_bytes_are_refused_and_never_panic() {
             assert!(HammingIndex::from_bytes(&damaged).is_err());
             if let Ok(view) = HammingView::from_bytes(&damaged) {
                 assert!(view.verify().is_err());
-                ask(&view, &mut random);
+                run_queries(&view, &mut random);
             }
             damaged.truncate(random.below(bytes.len()));
             assert!(HammingView::from_bytes(&damaged).is_err());
@@ -350,15 +355,15 @@ fn damaged_bytes_are_refused_and_never_panic() {
     }
 }
 
-/// Someone who makes the checksums right can make answers wrong, and nothing worse.
+/// Headers with manipulated fields and correct checksums may cause wrong results, but neither a panic nor a huge allocation.
 #[test]
-fn forged_heads_neither_panic_nor_take_memory() {
+fn forged_headers_cause_no_panic() {
     let mut random = SplitMix64(7);
-    let bytes = crowded_index(3).to_bytes();
+    let bytes = index_with_oversized_buckets(3).to_bytes();
     for _ in 0..3000 {
         let mut forged = bytes.clone();
-        let head = 128 * random.below(3);
-        let field = head + 4 * random.below(16);
+        let header = 128 * random.below(3);
+        let field = header + 4 * random.below(16);
         let value = match random.below(4) {
             0 => u32::MAX,
             1 => random.next() as u32,
@@ -366,10 +371,10 @@ fn forged_heads_neither_panic_nor_take_memory() {
             _ => 1 << random.below(32),
         };
         forged[field..field + 4].copy_from_slice(&value.to_le_bytes());
-        let sum = xxhash_rust::xxh3::xxh3_64(&forged[head..head + 120]);
-        forged[head + 120..head + 128].copy_from_slice(&sum.to_le_bytes());
+        let sum = xxhash_rust::xxh3::xxh3_64(&forged[header..header + 120]);
+        forged[header + 120..header + 128].copy_from_slice(&sum.to_le_bytes());
         if let Ok(view) = HammingView::from_bytes(&forged) {
-            ask(&view, &mut random);
+            run_queries(&view, &mut random);
         }
         if let Ok(mut index) = HammingIndex::from_bytes(&forged) {
             index.insert(fp(7), DocNumber(7));
@@ -378,16 +383,17 @@ fn forged_heads_neither_panic_nor_take_memory() {
     }
 }
 
-/// All parts of one index, empty.
+/// Returns all parts of an empty index.
 fn parts_of(index: &HammingIndex, of: u32) -> Vec<HammingIndex> {
     (0..of).map(|part| index.clone().into_part(Part { index: part, of }).unwrap()).collect()
 }
 
-/// The answers of all parts together, and of those that have to be asked.
-fn from_parts(parts: &[HammingIndex], query: Fingerprint) -> (Vec<Hit>, Vec<Hit>) {
-    let ask = |asked: &mut dyn Iterator<Item = &HammingIndex>| {
-        let (mut all, mut hits) = (Vec::new(), Vec::new());
-        for part in asked {
+/// Returns the hits of all parts, and the hits of the parts that [`HammingIndex::parts_for`] lists.
+fn hits_of_parts(parts: &[HammingIndex], query: Fingerprint) -> (Vec<Hit>, Vec<Hit>) {
+    let search = |parts: &mut dyn Iterator<Item = &HammingIndex>| {
+        let mut all = Vec::new();
+        let mut hits = Vec::new();
+        for part in parts {
             part.find_all(query, &mut hits);
             all.extend_from_slice(&hits);
         }
@@ -395,13 +401,13 @@ fn from_parts(parts: &[HammingIndex], query: Fingerprint) -> (Vec<Hit>, Vec<Hit>
         all
     };
     let needed = parts[0].parts_for(query);
-    (ask(&mut parts.iter()), ask(&mut needed.iter().map(|&i| &parts[i as usize])))
+    (search(&mut parts.iter()), search(&mut needed.iter().map(|&i| &parts[i as usize])))
 }
 
 #[test]
-fn parts_together_answer_as_the_whole_each_match_once() {
+fn parts_together_find_each_match_once() {
     let mut random = SplitMix64(8);
-    let (_, mut codes) = cases().into_iter().find(|(name, _)| *name == "families").unwrap();
+    let (_, mut codes) = cases().into_iter().find(|(name, _)| *name == "near copies of 40 codes").unwrap();
     codes.extend((0..1500).map(|i| random.next() & if i % 2 == 0 { !0xFFFF } else { u64::MAX }));
     codes.extend_from_within(..200);
     let entries = entries(&codes);
@@ -414,7 +420,7 @@ fn parts_together_answer_as_the_whole_each_match_once() {
     for whole in wholes {
         for of in [2, 16, 256] {
             let mut parts = parts_of(&whole, of);
-            // Half of the parts are built, half grow.
+            // Half of the parts are built in bulk, half by single inserts.
             for (i, part) in parts.iter_mut().enumerate() {
                 if i % 2 == 0 {
                     part.insert_all(&entries);
@@ -422,21 +428,21 @@ fn parts_together_answer_as_the_whole_each_match_once() {
                     entries.iter().for_each(|&(code, doc)| _ = part.insert(code, doc));
                 }
             }
-            let mut left = entries.clone();
+            let mut remaining = entries.clone();
             for round in 0..2 {
-                let scan = oracle(&left);
+                let scan = oracle(&remaining);
                 for &query in &queries {
                     let mut expected = Vec::new();
                     scan.find_all(query, whole.radius(), &mut expected);
-                    let (all, needed) = from_parts(&parts, query);
+                    let (all, needed) = hits_of_parts(&parts, query);
                     assert!(all == expected && needed == expected, "{of} parts, round {round}, {query}");
                 }
-                let gone = left.split_off(left.len() / 2);
-                parts.iter_mut().for_each(|part| _ = part.remove_all(&gone));
+                let removed = remaining.split_off(remaining.len() / 2);
+                parts.iter_mut().for_each(|part| _ = part.remove_all(&removed));
             }
             let stored = HammingIndex::from_bytes(&parts[1].to_bytes()).unwrap();
             assert_eq!((stored.len(), stored.part()), (parts[1].len(), parts[1].part()));
-            parts.iter_mut().for_each(|part| _ = part.remove_all(&left));
+            parts.iter_mut().for_each(|part| _ = part.remove_all(&remaining));
             assert!(parts.iter().all(HammingIndex::is_empty));
         }
     }
@@ -444,35 +450,36 @@ fn parts_together_answer_as_the_whole_each_match_once() {
 }
 
 #[test]
-fn exact_blocks_ask_few_parts() {
+fn query_without_flips_needs_one_part_per_table() {
     let parts = parts_of(&HammingIndex::new(3).unwrap(), 256);
     assert!(parts[0].parts_for(fp(0x0123_4567_89AB_CDEF)).len() <= 4);
 }
 
 #[test]
-fn blocks_with_a_smaller_radius_find_what_is_within_it() {
-    let (_, codes) = cases().into_iter().find(|(name, _)| *name == "families").unwrap();
+fn blocks_with_a_smaller_radius_agree_with_a_scan() {
+    let (_, codes) = cases().into_iter().find(|(name, _)| *name == "near copies of 40 codes").unwrap();
     let entries = entries(&codes);
-    let (scan, queries) = (oracle(&entries), queries(&codes, &mut SplitMix64(9)));
+    let scan = oracle(&entries);
+    let queries = queries(&codes, &mut SplitMix64(9));
     for radius in 0..=3 {
         let blocks = Blocks { total: 6, differing: 3 };
         let mut index = HammingIndex::with_blocks_and_radius(blocks, radius).unwrap();
         index.insert_all(&entries);
-        agrees(&format!("radius {radius} of blocks 6, 3"), &index, &scan, &queries);
+        check_queries(&format!("radius {radius} of blocks 6, 3"), &index, &scan, &queries);
     }
     let message = HammingIndex::with_blocks_and_radius(Blocks { total: 6, differing: 3 }, 4).unwrap_err();
     assert_eq!(message.to_string(), "`radius` is 4: must be 0 to 3");
 }
 
 #[test]
-fn a_radius_over_64_is_refused() {
+fn rejects_a_radius_above_64() {
     let message = HammingIndex::new(65).unwrap_err().to_string();
     assert_eq!(message, "`radius` is 65: must be 0 to 64");
 }
 
-/// The scenario of seed 004's library.
+/// Golden vectors of the block-permuted Hamming index (Manku, Jain and Das Sarma 2007) with `num_blocks` and `diff_bits`.
 #[test]
-fn golden_corpus() {
+fn agrees_with_golden_vectors() {
     let text = include_str!("../../../testdata/golden/hamming_corpus.json");
     let golden: serde_json::Value = serde_json::from_str(text).unwrap();
     let number = |value: &serde_json::Value| value.as_u64().unwrap() as u32;

@@ -1,10 +1,10 @@
-//! What holds for every text and every preset.
+//! Properties that hold for every text and every preset.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use proptest::prelude::*;
 use sameish::*;
 
-fn engines() -> Vec<Engine> {
+fn engines() -> Vec<Analyzer> {
     let mut configs: Vec<Config> = Preset::ALL.map(Preset::config).into();
     let mut set = Preset::Web.config();
     set.simhash.as_mut().unwrap().weighting = Weighting::Uniform;
@@ -13,18 +13,18 @@ fn engines() -> Vec<Engine> {
     let mut letters = Preset::Copies.config();
     letters.minhash.as_mut().unwrap().shingle = Shingle::Letters;
     configs.extend([set, multiset, letters]);
-    configs.into_iter().map(|config| Engine::new(config).unwrap()).collect()
+    configs.into_iter().map(|config| Analyzer::new(config).unwrap()).collect()
 }
 
 fn text(text: &str) -> Content {
     Content::Text(text.to_owned())
 }
 
-fn sketch(engine: &Engine, content: &Content) -> Sketches {
-    engine.sketch(content, &mut Scratch::default())
+fn sketch(analyzer: &Analyzer, content: &Content) -> Sketches {
+    analyzer.sketch(content, &mut Scratch::default())
 }
 
-/// Prose of a few scripts, with punctuation and stray marks.
+/// Generates prose in several scripts, with punctuation and stray combining marks.
 fn prose() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         8 => "[a-zA-Z]{1,9}",
@@ -38,13 +38,19 @@ fn prose() -> impl Strategy<Value = String> {
         .prop_map(|words| words.into_iter().map(|(word, gap)| word + &gap).collect())
 }
 
+/// Generates two texts that share a passage. Two independent texts would have similarity and coverage 0.
+fn overlapping_texts() -> impl Strategy<Value = (String, String)> {
+    (prose(), prose(), prose()).prop_map(|(a, shared, b)| (format!("{a} {shared}"), format!("{shared} {b}")))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn comparing_is_symmetric(a in prose(), b in prose()) {
-        for engine in engines() {
-            let (x, y) = (engine.compare(&text(&a), &text(&b), 3), engine.compare(&text(&b), &text(&a), 3));
+    fn comparison_is_symmetric((a, b) in overlapping_texts()) {
+        for analyzer in engines() {
+            let x = analyzer.compare(&text(&a), &text(&b), 3);
+            let y = analyzer.compare(&text(&b), &text(&a), 3);
             prop_assert_eq!(x.similarity, y.similarity);
             prop_assert_eq!(x.containment, y.containment);
             prop_assert_eq!((x.containment_a, x.containment_b), (y.containment_b, y.containment_a));
@@ -56,10 +62,10 @@ proptest! {
     }
 
     #[test]
-    fn a_text_is_itself(a in prose()) {
+    fn text_is_an_exact_duplicate_of_itself(a in prose()) {
         let has_words = !tokens(Tokenizer::Unicode, &a).is_empty();
-        for engine in engines() {
-            let x = engine.compare(&text(&a), &text(&a), 1);
+        for analyzer in engines() {
+            let x = analyzer.compare(&text(&a), &text(&a), 1);
             prop_assert_eq!(x.simhash_distance, 0);
             prop_assert_eq!(x.match_type == MatchType::Match(MatchKind::Exact), !normalize(&a).trim().is_empty());
             prop_assert_eq!(x.coverage_a, if has_words { 1.0 } else { 0.0 });
@@ -68,40 +74,42 @@ proptest! {
     }
 
     #[test]
-    fn scratch_leaves_no_trace(a in prose(), b in prose()) {
-        for engine in engines() {
+    fn sketches_do_not_depend_on_earlier_use_of_the_scratch(a in prose(), b in prose()) {
+        for analyzer in engines() {
             let mut scratch = Scratch::default();
-            engine.sketch(&text(&b), &mut scratch);
-            prop_assert_eq!(engine.sketch(&text(&a), &mut scratch), sketch(&engine, &text(&a)));
+            analyzer.sketch(&text(&b), &mut scratch);
+            prop_assert_eq!(analyzer.sketch(&text(&a), &mut scratch), sketch(&analyzer, &text(&a)));
         }
     }
 
     #[test]
-    fn tokens_given_are_tokens_found(a in prose()) {
-        for engine in engines() {
-            let words = tokens(engine.config().text.tokenizer, &a).into_iter().map(|token| token.text).collect();
-            prop_assert_eq!(sketch(&engine, &Content::Tokens(words)), sketch(&engine, &text(&a)));
+    fn tokens_and_their_text_have_equal_sketches(a in prose()) {
+        for analyzer in engines() {
+            let words = tokens(analyzer.config().text.tokenizer, &a).into_iter().map(|token| token.text).collect();
+            prop_assert_eq!(sketch(&analyzer, &Content::Tokens(words)), sketch(&analyzer, &text(&a)));
         }
     }
 
     #[test]
-    fn order_of_words_has_no_influence_on_words(mut words in prop::collection::vec("[a-z]{2,8}", 0..60)) {
+    fn sketches_of_single_words_do_not_depend_on_word_order(words in prop::collection::vec("[a-z]{2,8}", 0..60)) {
+        let reversed: Vec<String> = words.iter().rev().cloned().collect();
         for preset in [Preset::Wire, Preset::Sdr] {
-            let engine = Engine::new(preset.config()).unwrap();
-            let before = sketch(&engine, &Content::Tokens(words.clone()));
-            words.sort();
-            prop_assert_eq!(sketch(&engine, &Content::Tokens(words.clone())), before);
+            let analyzer = Analyzer::new(preset.config()).unwrap();
+            let expected = sketch(&analyzer, &Content::Tokens(words.clone()));
+            prop_assert_eq!(sketch(&analyzer, &Content::Tokens(reversed.clone())), expected, "{}", preset);
         }
     }
 
     #[test]
-    fn passages_are_equal_text(a in prose(), b in prose()) {
-        let engine = Engine::new(Preset::Copies.config()).unwrap();
+    fn passages_have_equal_words_in_both_texts(a in prose(), b in prose()) {
+        let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
         let joined = format!("{a} the very same five words here {b}");
-        for passage in engine.compare(&text(&joined), &text(&b), 2).passages {
-            let words = |text: &str| -> Vec<String> {
-                tokens(Tokenizer::Unicode, text).into_iter().map(|token| token.text).collect()
-            };
+        let words = |text: &str| -> Vec<String> {
+            tokens(Tokenizer::Unicode, text).into_iter().map(|token| token.text).collect()
+        };
+        let passages = analyzer.compare(&text(&joined), &text(&b), 2).passages;
+        prop_assert!(!passages.is_empty() || words(&b).len() < 2);
+        for passage in passages {
             let of_a = words(&joined[passage.a_start..passage.a_end]);
             prop_assert_eq!(&of_a, &words(&b[passage.b_start..passage.b_end]));
             prop_assert_eq!(of_a.len(), passage.tokens);
@@ -109,14 +117,15 @@ proptest! {
     }
 
     #[test]
-    fn stored_sketches_come_back_under_their_scheme_only(a in prose()) {
-        let all: Vec<Schemes> = engines().iter().map(Engine::schemes).collect();
-        for engine in engines() {
-            let (made, schemes) = (sketch(&engine, &text(&a)), engine.schemes());
+    fn stored_sketches_decode_only_with_their_scheme(a in prose()) {
+        let all: Vec<Schemes> = engines().iter().map(Analyzer::schemes).collect();
+        for analyzer in engines() {
+            let sketches = sketch(&analyzer, &text(&a));
+            let schemes = analyzer.schemes();
             let stored = [
-                (made.simhash.map(Stored::Fingerprint), schemes.simhash),
-                (made.minhash.map(Stored::Signature), schemes.minhash),
-                (made.sdr.map(Stored::Sdr), schemes.sdr),
+                (sketches.simhash.map(Stored::Fingerprint), schemes.simhash),
+                (sketches.minhash.map(Stored::Signature), schemes.minhash),
+                (sketches.sdr.map(Stored::Sdr), schemes.sdr),
             ];
             for (sketch, scheme) in stored {
                 let (Some(sketch), Some(scheme)) = (sketch, scheme) else { continue };
@@ -129,46 +138,59 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_text(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn sketches_any_decoded_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let decoded = decode(&bytes);
         prop_assert_eq!(decoded.replaced == 0, std::str::from_utf8(&bytes).is_ok());
-        for engine in engines() {
-            sketch(&engine, &text(&decoded.text));
+        for analyzer in engines() {
+            sketch(&analyzer, &text(&decoded.text));
         }
     }
 }
 
-/// Levels are forced for the whole process, which is harmless: every level gives the same answer, and that is the law.
+/// Forces levels for the whole process. Other tests are not affected, because their results do not depend on the level.
 #[test]
-fn every_simd_level_gives_the_same_sketches() {
+fn every_simd_level_computes_the_same_sketches() {
     let prose = "The council voted on Monday to close the old bridge — “for good”, it's said — until 3.14 p.m. \
                  Привет мир 日本語のテキスト ภาษาไทย café naïve_x __init__ ";
-    // Every position in a block, and lengths beyond a chunk.
+    // The texts begin at every position of the sample, and the longer ones span several chunks of the tokenizer.
     let texts: Vec<Content> =
         (0..130).map(|n| text(&prose.repeat(1 + n).chars().skip(n).collect::<String>())).collect();
-    for engine in engines() {
-        let made: Vec<Vec<Sketches>> = ["scalar", "avx2", "avx512"]
+    for analyzer in engines() {
+        let by_level: Vec<Vec<Sketches>> = ["scalar", "avx2", "avx512"]
             .iter()
             .filter(|level| simd::force(level).is_ok())
-            .map(|_| texts.iter().map(|content| sketch(&engine, content)).collect())
+            .map(|_| texts.iter().map(|content| sketch(&analyzer, content)).collect())
             .collect();
-        assert!(made.windows(2).all(|pair| pair[0] == pair[1]));
+        assert_eq!(by_level.len(), simd::Level::available().len());
+        assert!(by_level.windows(2).all(|pair| pair[0] == pair[1]));
     }
 }
 
+/// Each thread reuses one scratch for its texts, so state that leaks from one text to the next would make the result depend
+/// on the number of threads.
 #[test]
-fn threads_do_not_show() {
-    let texts: Vec<Content> =
-        (0..64).map(|n| text(&format!("story number {n} about the old bridge ").repeat(n))).collect();
-    for engine in engines() {
-        let alone: Vec<Sketches> = texts.iter().map(|content| sketch(&engine, content)).collect();
-        let together: Vec<Sketches> = std::thread::scope(|scope| {
-            let halves = texts.chunks(16).map(|texts| {
-                let engine = &engine;
-                scope.spawn(move || texts.iter().map(|content| sketch(engine, content)).collect::<Vec<_>>())
-            });
-            halves.collect::<Vec<_>>().into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-        });
-        assert_eq!(alone, together);
+fn sketches_do_not_depend_on_the_number_of_threads() {
+    let texts: Vec<Content> = (0..64)
+        .map(|n| text(&format!("story number {n} about the old bridge ").repeat(n * 7 % 64)))
+        .collect();
+    for analyzer in engines() {
+        let expected: Vec<Sketches> = texts.iter().map(|content| sketch(&analyzer, content)).collect();
+        for threads in [1, 3, 8] {
+            assert_eq!(sketch_in_parallel(&analyzer, &texts, threads), expected, "{threads} threads");
+        }
     }
+}
+
+/// Sketches text `i` on thread `i % threads`, and returns the sketches in the order of the texts.
+fn sketch_in_parallel(analyzer: &Analyzer, texts: &[Content], threads: usize) -> Vec<Sketches> {
+    let worker = |first: usize| {
+        let mut scratch = Scratch::default();
+        let texts = texts.iter().skip(first).step_by(threads);
+        texts.map(|content| analyzer.sketch(content, &mut scratch)).collect::<Vec<_>>()
+    };
+    let by_thread: Vec<Vec<Sketches>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|first| scope.spawn(move || worker(first))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    (0..texts.len()).map(|i| by_thread[i % threads][i / threads].clone()).collect()
 }

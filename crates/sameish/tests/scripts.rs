@@ -1,4 +1,4 @@
-//! Near-duplicates are found in scripts without spaces as well as in English.
+//! Near-duplicates in scripts without spaces have about the same similarity as in English.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../src/random.rs"]
@@ -8,26 +8,31 @@ use random::SplitMix64;
 use sameish::*;
 
 impl SplitMix64 {
-    /// A number below `n`, small ones far more often, as words are in any language.
+    /// Returns a number from 0 to `n - 1` with Zipf-like probabilities, like the frequencies of words.
     fn zipf(&mut self, n: usize) -> usize {
         let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         ((n as f64).powf(unit) - 1.0) as usize
     }
 }
 
-/// A language: how its words are built, and what stands between them.
+/// A synthetic language: the characters of its words and the separator between words.
 struct Language {
     name: &'static str,
     letters: Vec<char>,
     marks: Vec<char>,
-    letters_a_word: (usize, usize),
-    gap: &'static str,
+    letters_per_word: (usize, usize),
+    separator: &'static str,
 }
 
 fn languages() -> Vec<Language> {
     let range = |first: char, last: char| (first..=last).collect::<Vec<_>>();
-    let language =
-        |name, letters, marks, letters_a_word, gap| Language { name, letters, marks, letters_a_word, gap };
+    let language = |name, letters, marks, letters_per_word, separator| Language {
+        name,
+        letters,
+        marks,
+        letters_per_word,
+        separator,
+    };
     vec![
         language("English", range('a', 'z'), vec![], (3, 8), " "),
         language("Chinese", range('一', '亿'), vec![], (1, 2), ""),
@@ -57,9 +62,9 @@ impl Language {
     }
 
     fn word(&self, random: &mut SplitMix64) -> String {
-        let (least, most) = self.letters_a_word;
+        let (min, max) = self.letters_per_word;
         let mut word = String::new();
-        for _ in 0..least + random.below(most - least + 1) {
+        for _ in 0..min + random.below(max - min + 1) {
             word.push(self.letters[random.below(self.letters.len())]);
             if !self.marks.is_empty() && random.below(2) == 0 {
                 word.push(self.marks[random.below(self.marks.len())]);
@@ -73,7 +78,7 @@ fn article(vocabulary: &[String], random: &mut SplitMix64) -> Vec<String> {
     (0..300).map(|_| vocabulary[random.zipf(vocabulary.len())].clone()).collect()
 }
 
-/// One word in twenty replaced.
+/// Replaces one word in twenty on average.
 fn edited(words: &[String], vocabulary: &[String], random: &mut SplitMix64) -> Vec<String> {
     let edit = |word: &String| match random.below(20) {
         0 => vocabulary[random.below(vocabulary.len())].clone(),
@@ -83,24 +88,25 @@ fn edited(words: &[String], vocabulary: &[String], random: &mut SplitMix64) -> V
 }
 
 #[test]
-fn an_edit_costs_about_the_same_in_every_script() {
-    let engine = Engine::new(Preset::Copies.config()).unwrap();
+fn edits_lower_similarity_about_equally_in_every_script() {
+    let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
     let mut random = SplitMix64(3);
     for language in languages() {
         let vocabulary = language.vocabulary(&mut random);
-        let text = |words: &[String]| Content::Text(words.join(language.gap));
+        let text = |words: &[String]| Content::Text(words.join(language.separator));
         let mut scratch = Scratch::default();
-        let mut features = |words: &[String]| engine.features(&text(words), &mut scratch);
-        let (mut copies, mut strangers) = (0.0, 0.0f64);
+        let mut features = |words: &[String]| analyzer.shingles(&text(words), &mut scratch);
+        let mut copies = 0.0;
+        let mut unrelated = 0.0f64;
         for _ in 0..40 {
             let original = article(&vocabulary, &mut random);
             let set = features(&original);
             copies += set.jaccard(&features(&edited(&original, &vocabulary, &mut random))) / 40.0;
-            strangers = strangers.max(set.jaccard(&features(&article(&vocabulary, &mut random))));
+            unrelated = unrelated.max(set.jaccard(&features(&article(&vocabulary, &mut random))));
         }
-        println!("{:10} copies {copies:.3}, strangers at most {strangers:.3}", language.name);
-        // English loses about 3 shingles for each changed word: (1 - 0.14) / (1 + 0.14) is 0.75.
+        println!("{:10} copies {copies:.3}, unrelated texts at most {unrelated:.3}", language.name);
+        // Each changed word of English changes about 3 shingles: (1 - 0.14) / (1 + 0.14) is 0.75.
         assert!((0.68..0.92).contains(&copies), "{}: copies {copies}", language.name);
-        assert!(strangers < 0.2, "{}: strangers {strangers}", language.name);
+        assert!(unrelated < 0.2, "{}: unrelated texts {unrelated}", language.name);
     }
 }

@@ -109,5 +109,5 @@ fn another_version_is_refused_by_number() {
     bytes[8] = 9;
     assert_eq!(Engine::from_bytes(&bytes).unwrap_err(), Error::EngineVersion { found: 9, supported: 1 });
     let message = Engine::from_bytes(b"PAR1").unwrap_err().to_string();
-    assert_eq!(message, "not a stored engine: another beginning at byte 0");
+    assert_eq!(message, "invalid stored engine: unknown magic bytes at byte 0");
 }

@@ -1,4 +1,4 @@
-//! Sketches err as theory says they may, and no more.
+//! Statistical tests: the errors of sketches agree with theory.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../src/random.rs"]
@@ -7,31 +7,34 @@ mod random;
 use random::SplitMix64;
 use sameish::*;
 
-/// What was measured for one size and similarity.
+/// Measurements for one set size and similarity.
 struct Measured {
     jaccard: f64,
-    /// Mean error and mean squared error for each number of rows in `ROWS`.
+    /// Mean error for each number of rows in `ROWS`.
     bias: [f64; 3],
+    /// Mean squared error for each number of rows in `ROWS`.
     square: [f64; 3],
-    /// Share of trials in which some band of 8 rows out of 16 agreed.
+    /// Fraction of trials in which at least one of 16 bands of 8 rows was equal.
     banded: f64,
     trials: f64,
 }
 
 const ROWS: [usize; 3] = [100, 128, 256];
 
-/// A set of `size` features and a subset with the given share of them: their Jaccard similarity is that share, and a row
-/// agrees exactly when the smallest value comes from the subset.
-fn measure(size: usize, share: f64, trials: usize, random: &mut SplitMix64) -> Measured {
-    let common = ((size as f64 * share).round() as usize).clamp(1, size - 1);
+/// Compares random sets of `size` features with subsets that contain the given fraction of them. The Jaccard similarity is
+/// that fraction, and a row is equal exactly if its minimum comes from the subset.
+fn measure(size: usize, fraction: f64, trials: usize, random: &mut SplitMix64) -> Measured {
+    let common = ((size as f64 * fraction).round() as usize).clamp(1, size - 1);
     let jaccard = common as f64 / size as f64;
     let hasher = MinHasher::new(256).unwrap();
-    let (mut bias, mut square, mut banded) = ([0.0; 3], [0.0; 3], 0.0);
+    let mut bias = [0.0; 3];
+    let mut square = [0.0; 3];
+    let mut banded = 0.0;
     let mut features = vec![0; size];
     for _ in 0..trials {
         features.fill_with(|| random.next());
-        let [whole, part] = [&features[..], &features[..common]].map(|set| hasher.sketch(set).unwrap());
-        let equal: Vec<bool> = whole.rows().iter().zip(part.rows()).map(|(a, b)| a == b).collect();
+        let [full, part] = [&features[..], &features[..common]].map(|set| hasher.sketch(set).unwrap());
+        let equal: Vec<bool> = full.rows().iter().zip(part.rows()).map(|(a, b)| a == b).collect();
         for (i, rows) in ROWS.into_iter().enumerate() {
             let estimate = equal[..rows].iter().filter(|&&equal| equal).count() as f64 / rows as f64;
             bias[i] += estimate - jaccard;
@@ -49,12 +52,13 @@ fn measure(size: usize, share: f64, trials: usize, random: &mut SplitMix64) -> M
     }
 }
 
-/// Seed 20261115. With T trials the standard error of the mean is sqrt(J(1-J)/kT) and that of the variance a share
-/// sqrt(2/T) of it: 1.3 % for 12,000 trials, so 10 % is nearly eight of them.
+/// Random seed 20261115. With T trials the standard error of the mean is sqrt(J(1-J)/kT) and the relative standard error of
+/// the variance is sqrt(2/T): 1.3 % for 12,000 trials, so the tolerance of 10 % is nearly eight standard errors.
 #[test]
-fn minhash_has_no_bias_and_the_variance_of_independent_rows() {
+fn minhash_is_unbiased_with_the_variance_of_independent_rows() {
     let mut random = SplitMix64(20_261_115);
-    let mut worst = (0.0f64, 0.0f64);
+    let mut largest_bias = 0.0f64;
+    let mut largest_deviation = 0.0f64;
     for (size, trials) in [(5, 12_000), (20, 12_000), (100, 12_000), (500, 12_000), (5_000, 12_000)] {
         for tenth in 1..=9 {
             let measured = measure(size, f64::from(tenth) / 10.0, trials, &mut random);
@@ -63,7 +67,8 @@ fn minhash_has_no_bias_and_the_variance_of_independent_rows() {
                 let theory = jaccard * (1.0 - jaccard) / rows as f64;
                 let errors = measured.bias[i] / (theory / measured.trials).sqrt();
                 let variance = measured.square[i] / theory;
-                worst = (worst.0.max(errors.abs()), worst.1.max((variance - 1.0).abs()));
+                largest_bias = largest_bias.max(errors.abs());
+                largest_deviation = largest_deviation.max((variance - 1.0).abs());
                 assert!(
                     errors.abs() < 4.5,
                     "{size} features, J {jaccard}, k {rows}: bias {errors} standard errors"
@@ -75,12 +80,14 @@ fn minhash_has_no_bias_and_the_variance_of_independent_rows() {
             }
         }
     }
-    println!("largest bias {:.1} standard errors, largest deviation of variance {:.3}", worst.0, worst.1);
+    println!(
+        "largest bias {largest_bias:.1} standard errors, largest deviation of variance {largest_deviation:.3}"
+    );
 }
 
-/// Rows that were independent in pairs only could still fail in bands: 1 - (1 - J^8)^16 must hold too.
+/// Pairwise independence of rows does not imply the probability of equal bands, 1 - (1 - J^8)^16, which is tested here.
 #[test]
-fn bands_meet_as_often_as_theory_says() {
+fn bands_are_equal_with_the_predicted_probability() {
     let mut random = SplitMix64(7);
     for size in [5, 20, 500] {
         for tenth in [5, 6, 7, 8, 9] {
@@ -90,7 +97,7 @@ fn bands_meet_as_often_as_theory_says() {
             let off = (measured.banded - theory) / error;
             assert!(
                 off.abs() < 4.5,
-                "{size} features, J {}: {} for {theory}",
+                "{size} features, J {}: {}, expected {theory}",
                 measured.jaccard,
                 measured.banded
             );
@@ -98,8 +105,8 @@ fn bands_meet_as_often_as_theory_says() {
     }
 }
 
-/// Each bit of a SimHash of two texts differs with probability arccos(cosine)/pi (Charikar 2002): with half of the
-/// features in common 1/3 of the bits, about 21.3 of 64.
+/// Each bit of the SimHashes of two texts differs with probability arccos(cosine)/pi (Charikar 2002). If half of the
+/// features are common, 1/3 of the bits differ: about 21.3 of 64.
 #[test]
 fn simhash_distance_follows_the_angle() {
     let mut random = SplitMix64(9);
@@ -118,7 +125,7 @@ fn simhash_distance_follows_the_angle() {
             sum += f64::from(print().distance(print()));
         }
         let mean = sum / f64::from(trials);
-        // The standard error is below 4 / sqrt(2000) = 0.09 bits; ties, which give 0, pull a little.
-        assert!((mean - expected).abs() < 0.6, "{common} in common: {mean} bits for {expected}");
+        // The standard error is below 4 / sqrt(2000) = 0.09 bits. Ties, which give 0, cause a small bias.
+        assert!((mean - expected).abs() < 0.6, "{common} common features: {mean} bits, expected {expected}");
     }
 }

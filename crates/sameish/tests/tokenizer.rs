@@ -1,4 +1,4 @@
-//! The tokenizers split as plain, slow definitions of them do, whatever the text and wherever it is cut.
+//! The tokenizers agree with simple reference implementations for any text and any position of chunk boundaries.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use proptest::prelude::*;
@@ -10,17 +10,17 @@ fn split(tokenizer: Tokenizer, text: &str) -> Vec<String> {
     tokens(tokenizer, text).into_iter().map(|token| token.text).collect()
 }
 
-/// Words of the normalized text by an independent implementation of UAX #29, without those that are a mark on nothing.
+/// Splits the normalized text with an independent implementation of UAX #29, without words that consist of combining marks.
 fn unicode_reference(text: &str) -> Vec<String> {
     let has_letter = |word: &&str| word.chars().any(|c| c.is_alphanumeric() && !is_combining_mark(c));
     normalize(text).unicode_words().filter(has_letter).map(str::to_owned).collect()
 }
 
-/// The rule of the golden vectors, word for word.
+/// Implements the rule of the golden vectors literally.
 fn ascii_reference(text: &str) -> Vec<String> {
     let lower: String = text.chars().flat_map(char::to_lowercase).collect();
-    let blanked = lower.replace(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), " ");
-    blanked.split(' ').filter(|token| token.len() >= 2).map(str::to_owned).collect()
+    let separated = lower.replace(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), " ");
+    separated.split(' ').filter(|token| token.len() >= 2).map(str::to_owned).collect()
 }
 
 const SAMPLES: &[&str] = &[
@@ -51,7 +51,7 @@ const SAMPLES: &[&str] = &[
 ];
 
 #[test]
-fn samples_split_as_defined() {
+fn samples_split_like_the_reference() {
     for text in SAMPLES {
         assert_eq!(split(Tokenizer::Unicode, text), unicode_reference(text), "{text:?}");
         assert_eq!(split(Tokenizer::AsciiWords, text), ascii_reference(text), "{text:?}");
@@ -59,7 +59,7 @@ fn samples_split_as_defined() {
 }
 
 #[test]
-fn every_character_splits_as_defined_between_letters_digits_and_blanks() {
+fn every_character_splits_like_the_reference_between_letters_digits_and_spaces() {
     for c in '\0'..='\u{2FFFF}' {
         let text = format!("a{c}b 1{c}2 {c} {c}a a{c}");
         assert_eq!(split(Tokenizer::AsciiWords, &text), ascii_reference(&text), "U+{:04X}", c as u32);
@@ -68,19 +68,20 @@ fn every_character_splits_as_defined_between_letters_digits_and_blanks() {
 }
 
 #[test]
-fn position_in_a_block_has_no_influence() {
+fn tokens_do_not_depend_on_the_position_in_a_block() {
     for text in SAMPLES {
-        let (unicode, ascii) = (split(Tokenizer::Unicode, text), split(Tokenizer::AsciiWords, text));
+        let unicode = split(Tokenizer::Unicode, text);
+        let ascii = split(Tokenizer::AsciiWords, text);
         for pad in 0..130 {
             let moved = format!("{}{text}", " ".repeat(pad));
-            assert_eq!(split(Tokenizer::Unicode, &moved), unicode, "{text:?} after {pad} blanks");
-            assert_eq!(split(Tokenizer::AsciiWords, &moved), ascii, "{text:?} after {pad} blanks");
+            assert_eq!(split(Tokenizer::Unicode, &moved), unicode, "{text:?} after {pad} spaces");
+            assert_eq!(split(Tokenizer::AsciiWords, &moved), ascii, "{text:?} after {pad} spaces");
         }
     }
 }
 
 #[test]
-fn long_texts_split_as_defined() {
+fn long_texts_split_like_the_reference() {
     for unit in SAMPLES.iter().filter(|text| !text.is_empty()) {
         for glue in ["", " ", "x"] {
             let text = format!("{unit}{glue}").repeat(20_000 / (unit.len() + glue.len()));
@@ -99,7 +100,7 @@ fn long_texts_split_as_defined() {
 }
 
 #[test]
-fn one_word_of_a_megabyte_is_one_word() {
+fn word_of_a_megabyte_is_one_token() {
     for unit in ["a", "é", "1", "_a", "a.b", "漢", "カ"] {
         let text = unit.repeat(1 << 20);
         let found = tokens(Tokenizer::Unicode, &text);
@@ -113,7 +114,7 @@ fn one_word_of_a_megabyte_is_one_word() {
 }
 
 #[test]
-fn spans_point_at_the_source() {
+fn spans_locate_tokens_in_the_source() {
     for text in SAMPLES {
         for pad in [0, 1, 63, 4090, 4095] {
             let text = format!("{}{text} Ende", "é ".repeat(pad));
@@ -125,7 +126,7 @@ fn spans_point_at_the_source() {
                     last = token.span.end;
                     match tokenizer {
                         Tokenizer::Whitespace => assert_eq!(source, token.text),
-                        // A character may fold to several words, each of which points at all of it.
+                        // A character may fold to several words; the span of each covers the whole character.
                         _ => assert!(split(tokenizer, source).contains(&token.text), "{token:?} in {text:?}"),
                     }
                 }
@@ -135,7 +136,7 @@ fn spans_point_at_the_source() {
 }
 
 #[test]
-fn white_space_splits_as_the_encoder_splits() {
+fn whitespace_tokenizer_splits_like_the_sparse_document_encoder() {
     assert_eq!(split(Tokenizer::Whitespace, " a  b\u{B}c\u{A0}d "), ["", "a", "b", "c\u{A0}d"]);
     assert_eq!(split(Tokenizer::Whitespace, ""), [""; 0]);
     assert_eq!(split(Tokenizer::Whitespace, " "), [""]);
@@ -157,14 +158,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn any_text_splits_as_defined(chars in prop::collection::vec(alphabet(), 0..120)) {
+    fn any_text_splits_like_the_reference(chars in prop::collection::vec(alphabet(), 0..120)) {
         let text: String = chars.into_iter().collect();
         prop_assert_eq!(split(Tokenizer::Unicode, &text), unicode_reference(&text));
         prop_assert_eq!(split(Tokenizer::AsciiWords, &text), ascii_reference(&text));
     }
 
     #[test]
-    fn plain_ascii_splits_as_defined(text in "[ -~\\n]{0,300}") {
+    fn plain_ascii_splits_like_the_reference(text in "[ -~\\n]{0,300}") {
         prop_assert_eq!(split(Tokenizer::Unicode, &text), unicode_reference(&text));
         prop_assert_eq!(split(Tokenizer::AsciiWords, &text), ascii_reference(&text));
     }

@@ -1,8 +1,8 @@
-//! The table of characters, `src/text/unicode.bin`, is what its sources say.
+//! Checks that the character table `src/text/unicode.bin` agrees with the Unicode data it is generated from.
 //!
-//! It is stored, not computed, so that a sketch stays the same when a crate or the compiler learns a newer Unicode.
-//! `SAMEISH_WRITE_TABLE=1 cargo test -p sameish --test unicode_table` writes it anew: a new table is a new scheme, so
-//! raise `text::VERSION` with it.
+//! The table is stored, so that sketches do not change when a crate or the compiler is updated to a newer Unicode version.
+//! `SAMEISH_WRITE_TABLE=1 cargo test -p sameish --test unicode_table` regenerates it. A changed table requires a new
+//! scheme: increase `text::VERSION`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use icu_properties::props::{
@@ -24,14 +24,14 @@ const MAYBE_COMPOSES: u32 = 1 << 5;
 const SAFE_BREAK: u32 = 1 << 6;
 
 #[test]
-fn table_is_what_its_sources_say() {
+fn stored_table_equals_the_generated_one() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/text/unicode.bin");
     let table = Builder::default().build();
     if std::env::var_os("SAMEISH_WRITE_TABLE").is_some() {
         std::fs::write(path, &table).unwrap();
     }
     let stored = std::fs::read(path).unwrap();
-    assert!(stored == table, "the sources of the table have changed: see the head of this file");
+    assert!(stored == table, "the Unicode data of the table has changed: see the top of this file");
 }
 
 #[derive(Default)]
@@ -47,14 +47,15 @@ impl Builder {
         self.offsets.push(0);
         let entries: Vec<u32> =
             (0..0x11_0000).map(|c| char::from_u32(c).map_or(SEPARATOR, |c| self.entry(c))).collect();
-        let (mut index, mut blocks) = (Vec::<u16>::new(), Vec::<&[u32]>::new());
-        let mut known = HashMap::new();
+        let mut index = Vec::<u16>::new();
+        let mut blocks = Vec::<&[u32]>::new();
+        let mut block_numbers = HashMap::new();
         for block in entries.chunks(BLOCK) {
-            let at = *known.entry(block).or_insert_with(|| {
+            let number = *block_numbers.entry(block).or_insert_with(|| {
                 blocks.push(block);
                 blocks.len() - 1
             });
-            index.push(at as u16);
+            index.push(number as u16);
         }
         let mut table = Vec::new();
         for count in [index.len(), blocks.len() * BLOCK, self.offsets.len(), self.pool.len()] {
@@ -68,7 +69,7 @@ impl Builder {
     }
 
     fn entry(&mut self, c: char) -> u32 {
-        // Crates and compiler may know a newer Unicode than the one this table is for: not its new characters.
+        // The compiler and other crates may support a newer Unicode version; its new characters are excluded.
         if CodePointMapData::<GeneralCategory>::new().get(c) == GeneralCategory::Unassigned && !is_dropped(c)
         {
             return SAFE_BREAK;
@@ -85,13 +86,13 @@ impl Builder {
         }
         let mapping = self.mapping(&folded);
         let first = folded.chars().next().unwrap();
-        // What a neighbour must know of a character is what it begins with.
+        // How a character interacts with the preceding one depends on the first character of its mapping.
         properties(first) & (MAYBE_COMPOSES | SAFE_BREAK) | mapping << 16
     }
 
     fn mapping(&mut self, folded: &str) -> u32 {
-        if let Some(&known) = self.mappings.get(folded) {
-            return known;
+        if let Some(&id) = self.mappings.get(folded) {
+            return id;
         }
         self.pool.push_str(folded);
         let id = self.offsets.len() as u32 - 1;
@@ -101,8 +102,8 @@ impl Builder {
     }
 }
 
-/// Compatibility decomposition, lower case, canonical composition; final sigma and the typographic apostrophe as the
-/// plain ones.
+/// Folds a character: compatibility decomposition, lower case, canonical composition. Final sigma becomes sigma and the
+/// typographic apostrophe becomes the ASCII one.
 fn fold(c: char) -> String {
     let lower = std::iter::once(c).nfkd().flat_map(char::to_lowercase);
     let plain = lower.map(|c| match c {

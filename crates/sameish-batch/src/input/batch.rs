@@ -8,9 +8,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Maximum length of an id in bytes.
-const MAX_ID: usize = 512;
-
 /// Complete records of one input, in order.
 pub struct RecordBatch {
     pub(crate) input: Input,
@@ -169,15 +166,7 @@ fn check_size(content: &Content, max: usize) -> Result<(), Reason> {
 }
 
 fn check_id(id: DocId) -> Result<DocId, Reason> {
-    let DocId::Text(text) = &id else { return Ok(id) };
-    if text.is_empty() {
-        return Err(Reason::new("the id is empty; set one, or omit the field"));
-    }
-    if text.len() > MAX_ID {
-        return Err(Reason::new(format!("the id has {} bytes; the maximum is {MAX_ID}", text.len())));
-    }
-    if text.chars().any(char::is_control) {
-        return Err(Reason::new("the id contains control characters; remove them"));
-    }
-    Ok(id)
+    let DocId::Text(text) = id else { return Ok(id) };
+    DocId::from_text(text)
+        .map_err(|invalid| Reason::new(format!("the id {invalid}; change it, or omit the field")))
 }

@@ -64,7 +64,7 @@ The exit code is 0 whatever the answer; 2 wrong usage, 4 a text unreadable,
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     // Two texts need no more than one thread and no words beside the answer; the flags are there because they are everywhere.
     let Args { quiet: _, threads: _, .. } = &args;
-    let engine = args.engine.engine()?;
+    let engine = args.engine.analyzer()?;
     let [a, b] = sides(&args, engine.config().text.lossy)?;
     let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
     let mut answer = Vec::new();

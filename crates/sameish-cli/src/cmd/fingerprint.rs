@@ -6,7 +6,7 @@ use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::run_args::RunArgs;
 use crate::run_log::{CountsText as _, Log, finish};
-use sameish::{DocId, Engine, Scratch, Sketches, Status};
+use sameish::{Analyzer, DocId, Scratch, Sketches, Status};
 use sameish_batch::Counts;
 use sameish_batch::input::{InputError, RecordBatch, RecordBatches, RecordRules, Reject};
 use sameish_batch::ordered_pool::{in_order, with_scratch};
@@ -47,7 +47,7 @@ output contains everything that could be read.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, run } = args;
-    let engine = engine.engine()?;
+    let engine = engine.analyzer()?;
     let inputs = input.find()?;
     let mut read = input.reading(run.quiet);
     read.rules.lossy |= engine.config().text.lossy;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 /// Returns the approximate length of an output line in bytes.
-fn longest_line(engine: &Engine) -> usize {
+fn longest_line(engine: &Analyzer) -> usize {
     let config = engine.config();
     let minhash = config.minhash.as_ref().map_or(0, |minhash| minhash.rows as usize * 8);
     let sdr = config.sdr.as_ref().and_then(|sdr| sdr.bits().ok()).map_or(0, |bits| bits as usize * 9);
@@ -77,7 +77,7 @@ struct Sketched {
     counts: Counts,
 }
 
-fn sketch(batch: &RecordBatch, engine: &Engine, rules: RecordRules, scratch: &mut Scratch) -> Sketched {
+fn sketch(batch: &RecordBatch, engine: &Analyzer, rules: RecordRules, scratch: &mut Scratch) -> Sketched {
     let mut done = Sketched { lines: Vec::new(), rejects: Vec::new(), counts: Counts::default() };
     done.counts.bytes = batch.bytes.len() as u64;
     for record in batch.records(rules) {

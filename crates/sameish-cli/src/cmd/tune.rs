@@ -28,7 +28,7 @@ use labels::{Labels, Quality};
 use measure::{Distances, Similarities};
 use proposal::Proposal;
 use report::{Facts, Section};
-use sameish::{Config, Engine, Linkage};
+use sameish::{Analyzer, Config, Linkage};
 use sameish_batch::Counts;
 use sameish_batch::input::InputResult;
 use sample::{Sample, Texts};
@@ -131,7 +131,7 @@ const MOST_PRINTS: u32 = 50_000;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, tuning, labels, plots, run } = args;
-    let engine = settle(engine.engine()?.config().clone(), &tuning)?;
+    let engine = settle(engine.analyzer()?.config().clone(), &tuning)?;
     let by_prints = engine.config().minhash.is_none();
     let judged = labels.labels.as_deref().map(labels::read_file).transpose()?;
     let sources = input.find()?;
@@ -177,7 +177,7 @@ fn in_words(counts: &Counts) -> String {
 }
 
 /// The engine for these settings: one that keeps what similarity is measured on, and needs no dates.
-fn settle(mut config: Config, tuning: &TuningArgs) -> Result<Engine, Failure> {
+fn settle(mut config: Config, tuning: &TuningArgs) -> Result<Analyzer, Failure> {
     if config.minhash.is_none() && config.simhash.is_none() {
         return Err(Failure::usage(
             "`tune` is for signatures and fingerprints, and these settings make sparse codes; choose another `--preset`",
@@ -204,7 +204,7 @@ fn settle(mut config: Config, tuning: &TuningArgs) -> Result<Engine, Failure> {
         }
         _ => {}
     }
-    Engine::new(config).map_err(|error| Failure::usage(error.to_string()))
+    Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// Everything that was found out.
@@ -221,7 +221,7 @@ enum Measured {
 
 impl Tuned {
     fn by_similarity(
-        engine: &Engine,
+        engine: &Analyzer,
         texts: &Texts,
         labels: &Labels,
         tuning: &TuningArgs,
@@ -234,7 +234,7 @@ impl Tuned {
     }
 
     fn by_distance(
-        engine: &Engine,
+        engine: &Analyzer,
         texts: &Texts,
         labels: &Labels,
         tuning: &TuningArgs,

@@ -9,7 +9,7 @@ use crate::wire::{CompareAnswer, CompareTexts};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sameish::{Content, Engine};
+use sameish::{Analyzer, Content};
 
 /// Compare two texts: every measure, and the passages they share
 #[utoipa::path(
@@ -23,9 +23,9 @@ pub(crate) async fn compare(State(app): State<App>, request: Request) -> Result<
     let compared = app.work(move |app| {
         let payload = payload.unpacked(app)?;
         let (a, b, preset, tokens) = CompareTexts::read(Json::parse(&payload.bytes)?, app.limits())?;
-        let engine = Engine::new(preset.config()).map_err(Problem::internal)?;
+        let analyzer = Analyzer::new(preset.config()).map_err(Problem::internal)?;
         let [a, b] = [a, b].map(Content::Text);
-        let comparison = engine.compare(&a, &b, tokens);
+        let comparison = analyzer.compare(&a, &b, tokens);
         let Content::Text(a) = a else { return Err(Problem::internal("a text is a text")) };
         Ok(CompareAnswer::bounded(&comparison, &a))
     });

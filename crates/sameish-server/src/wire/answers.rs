@@ -2,7 +2,7 @@
 
 use super::{Id, rounded};
 use crate::problem::ProblemBody;
-use sameish::{Comparison, Content, Evidence, Match, Passage, Status};
+use sameish::{Comparison, Content, Evidence, Match, Passage, Status, Verdict};
 use sameish_store::{Inserted, Outcome, Similar, SimilarDocuments, Stored};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -73,7 +73,8 @@ pub(crate) struct Duplicate {
 
 impl From<Match> for Duplicate {
     fn from(found: Match) -> Duplicate {
-        let Match { id, similarity, kind, verified, distance, facts, template, .. } = found;
+        let Match { id, verdict, .. } = found;
+        let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
         Duplicate {
             id: Id(id),
             similarity_score: rounded(similarity),
@@ -244,7 +245,8 @@ pub(crate) struct SimilarDocument {
 
 impl From<Similar> for SimilarDocument {
     fn from(similar: Similar) -> SimilarDocument {
-        let Match { id, similarity, kind, verified, distance, facts, template } = similar.found;
+        let Match { id, verdict, .. } = similar.found;
+        let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
         SimilarDocument {
             id: Id(id),
             title: similar.title,

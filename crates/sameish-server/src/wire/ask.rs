@@ -40,7 +40,7 @@ pub(crate) fn bounded(options: SimilarOptions, collection: &Collection, limits: 
         Some(_) => limits.results.min(MAX_WITH_EVIDENCE),
         None => limits.results,
     };
-    let own = collection.engine().config().matching.limit as usize;
+    let own = collection.analyzer().config().matching.limit as usize;
     SimilarOptions { limit: Some(options.limit.unwrap_or(own).min(most)), ..options }
 }
 

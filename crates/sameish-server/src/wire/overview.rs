@@ -151,7 +151,7 @@ impl CollectionAnswer {
             overrides: overrides_of(&config.overrides),
             retention_days: config.retention_days,
             window_days: config.window_days,
-            threshold: collection.engine().config().matching.threshold,
+            threshold: collection.analyzer().config().matching.threshold,
             documents: stats.documents,
             too_short: stats.too_short,
             clusters: stats.clusters,

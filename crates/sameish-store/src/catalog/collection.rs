@@ -48,8 +48,8 @@ impl Collection {
     }
 
     /// An engine of the same settings that holds nothing: for comparing two texts.
-    pub fn engine(&self) -> &sameish::Engine {
-        &self.live.maker
+    pub fn analyzer(&self) -> &sameish::Analyzer {
+        &self.live.analyzer
     }
 
     /// How many documents there are.
@@ -158,8 +158,9 @@ impl Collection {
         let visible = self.live.visible();
         let old: Vec<Leaving> = {
             let engine = self.live.engine();
-            let old = engine.all_held().filter(|held| {
-                held.number <= visible && held.moment.is_some_and(|moment| moment.as_milliseconds() < least)
+            let old = engine.documents().filter(|held| {
+                held.number <= visible
+                    && held.published.is_some_and(|moment| moment.as_milliseconds() < least)
             });
             // By number: one that is replaced meanwhile, with a newer date, stays.
             old.map(|held| Leaving { id: held.id.clone(), number: Some(held.number) }).collect()
@@ -182,7 +183,7 @@ impl Collection {
         let sketch = read.sketch(number).ok().flatten();
         let sketches = match sketch {
             Some(sketch) => sketch.sketches,
-            None => self.live.maker.sketch(&row.document.content, &mut Scratch::default()),
+            None => self.live.analyzer.sketch(&row.document.content, &mut Scratch::default()),
         };
         let cluster = read.member(number).ok().flatten().map(|member| member.cluster);
         Ok(Some(Stored {
@@ -217,7 +218,7 @@ impl Collection {
 
     /// The number of a document that everybody may see.
     pub(super) fn number_of(&self, id: &DocId) -> Option<u64> {
-        let number = self.live.engine().held(id).map(|held| held.number);
+        let number = self.live.engine().get(id).map(|stored| stored.number);
         number.filter(|&number| number <= self.live.visible())
     }
 
@@ -226,7 +227,7 @@ impl Collection {
         if let Some(date) = &document.published_at {
             Timestamp::parse(date)?;
         }
-        let prepared = self.live.maker.prepare(&document.content, scratch);
+        let prepared = self.live.analyzer.prepare(&document.content, scratch);
         Ok(New { document, prepared })
     }
 }

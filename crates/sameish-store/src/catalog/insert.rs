@@ -1,15 +1,16 @@
 //! What happens when a document comes in?
 
-use super::live::{Live, arrival};
+use super::live::{Live, sketched};
+use super::repair;
 use super::texts::{Cache, StoredTexts};
 use super::writer::{New, Writer};
-use super::{repair, words};
 use crate::error::{Error, Result};
 use crate::model::{Inserted, Outcome};
 use crate::rows::{Counters, DocumentRow, MemberRow, SketchRow};
 use crate::store::Transaction;
 use sameish::{
-    Among, Arrival, ClusterId, Details, DocId, Nearest, Prepared, SearchOptions, Status, WordFrequencies,
+    ClusterId, DocId, External, Prepared, Scope, Search, SearchOptions, SketchedDocument, Status,
+    StoredDocument,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ const JUDGED: usize = 256;
 
 /// A document that a transaction takes in.
 pub(super) struct Newcomer {
-    pub(super) arrival: Arrival,
+    pub(super) sketched: SketchedDocument,
     pub(super) answer: Inserted,
 }
 
@@ -59,14 +60,13 @@ impl Writer {
         }
         let mut entry = Entry { change: store.begin()?, counters, cache: &shared.cache };
         let mut answers = Vec::with_capacity(work.len());
-        let mut weights: Vec<(Arc<Live>, WordFrequencies)> = Vec::new();
         for (live, documents) in work {
             let mut given = Vec::with_capacity(documents.len());
             for new in documents {
                 given.push(match entry.insert(&live, new) {
                     Ok(newcomer) => {
                         let id = newcomer.answer.id.clone();
-                        live.engine_mut().insert_elsewhere(newcomer.arrival)?;
+                        live.engine_mut().insert_sketched(newcomer.sketched)?;
                         added.push((Arc::clone(&live), id));
                         Ok(newcomer.answer)
                     }
@@ -74,24 +74,17 @@ impl Writer {
                     Err(Refused::All(error)) => return Err(error),
                 });
             }
-            if let Some(words) = entry.weigh(&live)? {
-                weights.retain(|(other, _)| !Arc::ptr_eq(other, &live));
-                weights.push((Arc::clone(&live), words));
-            }
             answers.push(given);
         }
         let counters = *entry.counters;
         entry.change.put_counters(counters)?;
         entry.change.commit()?;
-        for (live, words) in weights {
-            live.engine_mut().weigh_words_by(Some(words));
-        }
         Ok(answers)
     }
 
     /// Stores a document, in place of the one that has its id.
     pub(super) fn replace(&mut self, live: &Arc<Live>, new: New) -> Result<Inserted> {
-        let held = live.engine().held(&new.document.id).map(|held| held.number);
+        let held = live.engine().get(&new.document.id).map(|stored| stored.number);
         let stored = || self.shared.readers.get()?.number_of(live.row.number, &new.document.id);
         let Some(old) = held.map_or_else(stored, |held| Ok(Some(held)))? else {
             let mut answers = self.insert_all(vec![(Arc::clone(live), vec![new])])?;
@@ -119,7 +112,7 @@ impl Writer {
         entry.change.put_counters(counters)?;
         entry.change.commit()?;
         let mut engine = live.engine_mut();
-        engine.insert_elsewhere(newcomer.arrival)?;
+        engine.insert_sketched(newcomer.sketched)?;
         live.show_up_to(counters.documents);
         live.note_arrival(super::now());
         Ok(newcomer.answer)
@@ -149,7 +142,7 @@ struct Entry<'a> {
 
 impl Entry<'_> {
     fn insert(&mut self, live: &Live, new: New) -> std::result::Result<Newcomer, Refused> {
-        let held = live.engine().held(&new.document.id).map(|held| held.number);
+        let held = live.engine().get(&new.document.id).map(|stored| stored.number);
         let alone = |answer| Err(Refused::Alone(Box::new(answer)));
         let Some(number) = held else {
             return match self.enter(live, new, &HashSet::new()) {
@@ -201,7 +194,7 @@ impl Entry<'_> {
         let row = DocumentRow { number, collection: live.row.number, document, arrived_at: now };
         let nearest = self.nearest(live, &prepared, row.moment(), gone)?;
         self.change.put_document(&row)?;
-        let Prepared { sketches, features, facts, key } = prepared;
+        let Prepared { sketches, features, key } = prepared;
         let sketch = SketchRow {
             number,
             collection: live.row.number,
@@ -217,19 +210,24 @@ impl Entry<'_> {
             Status::Ok => Some(self.join(live, number, nearest.best)?),
             Status::TooShort => None,
         };
-        if live.maker.config().matching.verify {
-            self.cache.put(number, Arc::new(Details { features, facts }));
+        if live.analyzer.config().matching.verify {
+            self.cache.put(number, Arc::new(features));
         }
         let answer = answer(id.clone(), Outcome::Created, status, nearest, cluster);
-        Ok(Newcomer { arrival: arrival(id, sketch), answer })
+        Ok(Newcomer { sketched: sketched(id, sketch), answer })
     }
 
-    fn nearest(&self, live: &Live, prepared: &Prepared, moment: i64, gone: &HashSet<u64>) -> Result<Nearest> {
-        let texts = StoredTexts::new(&live.maker, self.cache, self.change.read());
-        let admits =
-            |held: sameish::Held<'_>| !gone.contains(&held.number) && live.within_window(held, moment);
-        let among = Among { texts: &texts, admits: &admits, judged: JUDGED };
-        Ok(live.engine().search_among(prepared, SearchOptions::default(), &among)?)
+    fn nearest(&self, live: &Live, prepared: &Prepared, moment: i64, gone: &HashSet<u64>) -> Result<Search> {
+        let texts = StoredTexts::new(&live.analyzer, self.cache, self.change.read());
+        let filter =
+            |other: StoredDocument<'_>| !gone.contains(&other.number) && live.within_window(other, moment);
+        let scope: Scope<'_, External> = Scope {
+            options: SearchOptions::default(),
+            texts: &texts,
+            filter: Some(&filter),
+            max_candidates: JUDGED,
+        };
+        Ok(live.engine().search_prepared_in(prepared, &scope)?)
     }
 
     /// Which cluster a document is in. A membership that is damaged is as good as none; `verify` names it.
@@ -258,29 +256,15 @@ impl Entry<'_> {
         self.change.put_member(&MemberRow { document, collection, cluster, joined })?;
         Ok(cluster)
     }
-
-    /// Weighs words anew, where the collection has grown enough.
-    fn weigh(&mut self, live: &Live) -> Result<Option<WordFrequencies>> {
-        let engine = live.engine();
-        let due = words::due(&live.maker, engine.words());
-        if due.is_none_or(|due| (engine.len() as u64) < due) {
-            return Ok(None);
-        }
-        let numbers = engine.all_held().map(|held| held.number).collect();
-        drop(engine);
-        let words = words::count(self.change.read(), numbers)?;
-        self.change.put_words(live.row.number, &words.to_bytes())?;
-        Ok(Some(words))
-    }
 }
 
 fn answer(
     id: DocId,
     outcome: Outcome,
     status: Status,
-    nearest: Nearest,
+    nearest: Search,
     cluster: Option<ClusterId>,
 ) -> Inserted {
-    let sameish::Search { matches, capped, .. } = nearest.search;
+    let Search { matches, capped, .. } = nearest;
     Inserted { id, outcome, status, duplicates: matches, cluster, capped }
 }

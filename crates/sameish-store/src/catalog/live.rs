@@ -1,12 +1,13 @@
 //! What is a collection in memory, and how does it get there?
 
 use super::texts::Readers;
-use super::words;
 use crate::error::{Error, Result};
 use crate::model::OpenOptions;
 use crate::rows::{CollectionRow, DocumentRow, SketchRow, scheme_of};
 use crate::store::{Read, Store};
-use sameish::{Arrival, Config, DocId, Engine, Held, SchemeId, Scratch, Timestamp, WordFrequencies};
+use sameish::{
+    Analyzer, Config, DocId, Engine, External, SchemeId, Scratch, SketchedDocument, StoredDocument, Timestamp,
+};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -15,9 +16,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub(super) struct Live {
     pub(super) row: CollectionRow,
     pub(super) scheme: SchemeId,
-    /// Makes sketches, without a look at the index.
-    pub(super) maker: Engine,
-    engine: RwLock<Engine>,
+    pub(super) analyzer: Analyzer,
+    engine: RwLock<Engine<External>>,
     /// The greatest number that was committed: documents beyond it are in the index and nobody may see them.
     visible: AtomicU64,
     /// When the last document came, in milliseconds since 1970; the least number where none has.
@@ -26,25 +26,24 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new(row: CollectionRow) -> Result<Live> {
-        let config = Config::from_toml(&row.config)?;
-        let maker = Engine::without_texts(config.clone())?;
-        let engine = RwLock::new(Engine::without_texts(config)?);
-        let scheme = scheme_of(maker.schemes());
+        let analyzer = Analyzer::new(Config::from_toml(&row.config)?)?;
+        let engine = RwLock::new(Engine::with_analyzer(analyzer.clone())?);
+        let scheme = scheme_of(analyzer.schemes());
         Ok(Live {
             row,
             scheme,
-            maker,
+            analyzer,
             engine,
             visible: AtomicU64::new(u64::MAX),
             arrived: AtomicI64::new(i64::MIN),
         })
     }
 
-    pub(super) fn engine(&self) -> RwLockReadGuard<'_, Engine> {
+    pub(super) fn engine(&self) -> RwLockReadGuard<'_, Engine<External>> {
         self.engine.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn engine_mut(&self) -> RwLockWriteGuard<'_, Engine> {
+    pub(super) fn engine_mut(&self) -> RwLockWriteGuard<'_, Engine<External>> {
         self.engine.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,15 +65,15 @@ impl Live {
     }
 
     /// Whether two documents are near enough in time to match.
-    pub(super) fn within_window(&self, held: Held<'_>, moment: i64) -> bool {
+    pub(super) fn within_window(&self, document: StoredDocument<'_>, moment: i64) -> bool {
         let Some(days) = self.row.window_days else { return true };
-        let other = held.moment.map_or(moment, Timestamp::as_milliseconds);
+        let other = document.published.map_or(moment, Timestamp::as_milliseconds);
         other.abs_diff(moment) <= u64::from(days) * DAY
     }
 
     /// The sketches of a document, made anew.
     pub(super) fn sketch(&self, row: &DocumentRow, scratch: &mut Scratch) -> SketchRow {
-        let prepared = self.maker.prepare(&row.document.content, scratch);
+        let prepared = self.analyzer.prepare(&row.document.content, scratch);
         SketchRow {
             number: row.number,
             collection: row.collection,
@@ -91,9 +90,9 @@ impl Live {
 pub(super) const DAY: u64 = 86_400_000;
 
 /// What the index holds of a document.
-pub(super) fn arrival(id: DocId, row: SketchRow) -> Arrival {
-    let moment = Timestamp::from_milliseconds(row.moment);
-    Arrival { id, number: row.number, moment, sketches: row.sketches, key: row.key }
+pub(super) fn sketched(id: DocId, row: SketchRow) -> SketchedDocument {
+    let published = Timestamp::from_milliseconds(row.moment);
+    SketchedDocument { id, number: row.number, published, sketches: row.sketches, key: row.key }
 }
 
 /// All collections of a store, ready to be asked.
@@ -127,8 +126,7 @@ fn all_numbers(read: &dyn Read, live: &Live) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Makes all that is derived again: sketches from the texts, and the weights of words. Sketches of documents that are not there
-/// go.
+/// Recomputes all sketches from the texts, and deletes sketches without a document.
 pub(super) fn rebuild(store: &mut dyn Store, read: &dyn Read, live: &Live) -> Result<()> {
     let numbers = all_numbers(read, live)?;
     let mut orphans = Vec::new();
@@ -141,22 +139,7 @@ pub(super) fn rebuild(store: &mut dyn Store, read: &dyn Read, live: &Live) -> Re
         orphans.into_iter().try_for_each(|number| change.remove_document(number))?;
         change.commit()?;
     }
-    renew(store, read, live, &numbers, |_| Ok(()))?;
-    if words::due(&live.maker, None).is_some_and(|least| numbers.len() as u64 >= least) {
-        let words = words::count(read, numbers)?;
-        put_words(store, live, &words.to_bytes())
-    } else if read.words(live.row.number).is_err() {
-        // Damaged, and too few documents for new ones: none.
-        put_words(store, live, &[])
-    } else {
-        Ok(())
-    }
-}
-
-fn put_words(store: &mut dyn Store, live: &Live, words: &[u8]) -> Result<()> {
-    let mut change = store.begin()?;
-    change.put_words(live.row.number, words)?;
-    change.commit()
+    renew(store, read, live, &numbers, |_| Ok(()))
 }
 
 /// Builds the index anew from what is stored.
@@ -168,8 +151,8 @@ pub(super) fn reload(store: &mut dyn Store, read: &dyn Read, live: &Live) -> Res
 }
 
 /// Builds the index from the stored sketches. Those that are damaged or missing are made again from the texts.
-fn load(store: &mut dyn Store, read: &dyn Read, live: &Live, read_only: bool) -> Result<Engine> {
-    let mut engine = Engine::without_texts(live.maker.config().clone())?;
+fn load(store: &mut dyn Store, read: &dyn Read, live: &Live, read_only: bool) -> Result<Engine<External>> {
+    let mut engine = Engine::with_analyzer(live.analyzer.clone())?;
     let mut ids = Vec::new();
     read.each_id(live.row.number, &mut |number, id| {
         ids.push((number, id));
@@ -181,7 +164,7 @@ fn load(store: &mut dyn Store, read: &dyn Read, live: &Live, read_only: bool) ->
     ids.sort_unstable_by_key(|(number, _)| *number);
     let last = ids.last().map(|(number, _)| read.document(*number));
     last.into_iter().flatten().flatten().for_each(|row| live.note_arrival(row.arrived_at));
-    let mut loading = engine.load();
+    let mut loading = engine.bulk_load();
     let mut bad = Vec::new();
     let mut waiting = ids.iter_mut();
     let mut ahead = waiting.next();
@@ -196,7 +179,7 @@ fn load(store: &mut dyn Store, read: &dyn Read, live: &Live, read_only: bool) ->
         ahead = waiting.next();
         match row {
             Ok(row) if row.scheme != live.scheme => Err(Error::Scheme { collection: live.row.name.clone() }),
-            Ok(row) => Ok(loading.add(arrival(id, row))?),
+            Ok(row) => Ok(loading.add(sketched(id, row))?),
             Err(_) => {
                 bad.push((number, id));
                 Ok(())
@@ -209,25 +192,16 @@ fn load(store: &mut dyn Store, read: &dyn Read, live: &Live, read_only: bool) ->
     let numbers: Vec<u64> = bad.iter().map(|(number, _)| *number).collect();
     let mut ids: BTreeMap<u64, DocId> = bad.into_iter().collect();
     let add = |row: SketchRow| match ids.remove(&row.number) {
-        Some(id) => Ok(loading.add(arrival(id, row))?),
+        Some(id) => Ok(loading.add(sketched(id, row))?),
         None => Ok(()),
     };
-    match read_only {
-        true => remade(read, live, &numbers)?.into_iter().try_for_each(add)?,
-        false => renew(store, read, live, &numbers, add)?,
+    if read_only {
+        remade(read, live, &numbers)?.into_iter().try_for_each(add)?;
+    } else {
+        renew(store, read, live, &numbers, add)?;
     }
     loading.finish()?;
-    engine.weigh_words_by(stored_words(read, live)?);
     Ok(engine)
-}
-
-/// The stored weights of words; damaged ones are as good as none, and `verify` names them.
-pub(super) fn stored_words(read: &dyn Read, live: &Live) -> Result<Option<WordFrequencies>> {
-    match read.words(live.row.number) {
-        Ok(None) | Err(Error::Damaged { .. }) => Ok(None),
-        Ok(Some(bytes)) => Ok(WordFrequencies::from_bytes(&bytes).ok()),
-        Err(error) => Err(error),
-    }
 }
 
 /// Sketches of these documents made from their texts. A damaged document has none: it is in no index, and `verify` names

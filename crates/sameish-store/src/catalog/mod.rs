@@ -11,7 +11,6 @@
 //! repair.rs      what a document that leaves does to its cluster
 //! live.rs        a collection in memory, and how it is loaded
 //! texts.rs       texts read again when a candidate is judged
-//! words.rs       how rare words are
 //! check.rs       digest, verify, rebuild
 //! ```
 
@@ -22,7 +21,6 @@ mod live;
 mod repair;
 mod search;
 mod texts;
-mod words;
 mod writer;
 
 pub use collection::{Collection, Pending};

@@ -11,7 +11,7 @@ use super::writer::Writer;
 use crate::error::Result;
 use crate::rows::{Counters, MemberRow};
 use crate::store::Transaction;
-use sameish::{Among, ClusterId, DocId, Held, SearchOptions, Timestamp};
+use sameish::{ClusterId, DocId, External, Scope, SearchOptions, StoredDocument, Timestamp};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Writer {
         for (live, ids) in work {
             let mut fresh: Vec<Option<u64>> = Vec::with_capacity(ids.len());
             for Leaving { id, number: meant } in ids {
-                let held = live.engine().held(id).map(|held| held.number);
+                let held = live.engine().get(id).map(|stored| stored.number);
                 // A document that is too damaged for the index is in the store alone.
                 let stored = || change.read().number_of(live.row.number, id);
                 let number = held.map_or_else(stored, |held| Ok(Some(held)))?;
@@ -245,16 +245,22 @@ impl Repair {
         document: u64,
     ) -> Result<Option<u64>> {
         let Ok(Some(row)) = change.read().document(document) else { return Ok(None) };
-        let texts = StoredTexts::new(&live.maker, cache, change.read());
+        let texts = StoredTexts::new(&live.analyzer, cache, change.read());
         let part = self.part_of(document);
-        let admits = |held: Held<'_>| {
+        let in_another_part = |other: StoredDocument<'_>| {
             let moment = Timestamp::as_milliseconds;
-            let near = live.within_window(held, Timestamp::from_milliseconds(row.moment()).map_or(0, moment));
-            near && self.part.contains_key(&held.number) && self.part_of(held.number) != part
+            let near =
+                live.within_window(other, Timestamp::from_milliseconds(row.moment()).map_or(0, moment));
+            near && self.part.contains_key(&other.number) && self.part_of(other.number) != part
         };
-        let among = Among { texts: &texts, admits: &admits, judged: JUDGED };
-        let found = live.engine().search_id_among(&row.document.id, SearchOptions::default(), &among);
-        Ok(found.transpose()?.and_then(|nearest| nearest.best))
+        let scope: Scope<'_, External> = Scope {
+            options: SearchOptions::default(),
+            texts: &texts,
+            filter: Some(&in_another_part),
+            max_candidates: JUDGED,
+        };
+        let found = live.engine().search_id_in(&row.document.id, &scope)?;
+        Ok(found.and_then(|search| search.best))
     }
 
     /// Turns a part around so that `member` is on top, and hangs it below a document of another part.

@@ -11,8 +11,8 @@ use crate::model::{
 use crate::rows::MemberRow;
 use crate::store::Read;
 use sameish::{
-    Among, CANDIDATES_JUDGED, ClusterId, Content, DocId, Document, Evidence, Held, Match, Scratch, Search,
-    SearchOptions, Timestamp,
+    CANDIDATES_JUDGED, ClusterId, Content, DocId, Document, Evidence, External, Scope, Scratch, Search,
+    SearchOptions, StoredDocument, Timestamp,
 };
 use std::collections::HashMap;
 
@@ -24,45 +24,41 @@ impl Collection {
         let engine = live.engine();
         let visible = live.visible();
         let unknown = || Error::NoDocument { id: id.clone() };
-        let held = engine.held(id).filter(|held| held.number <= visible).ok_or_else(unknown)?;
-        let (number, when) = (held.number, held.moment.map_or(0, Timestamp::as_milliseconds));
-        let texts = StoredTexts::new(&live.maker, &self.shared.cache, &*read);
-        let admits = |held: Held<'_>| held.number <= visible && live.within_window(held, when);
-        let among = Among { texts: &texts, admits: &admits, judged: CANDIDATES_JUDGED };
-        let found = engine.search_id_among(id, search_options(options), &among);
-        let Some(found) = found.transpose()? else {
-            drop(engine);
-            // Either it is damaged, which reading it says, or it has just gone.
+        let stored = engine.get(id).filter(|stored| stored.number <= visible).ok_or_else(unknown)?;
+        let number = stored.number;
+        let when = stored.published.map_or(0, Timestamp::as_milliseconds);
+        let texts = StoredTexts::new(&live.analyzer, &self.shared.cache, &*read);
+        let filter = |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, when);
+        let found = engine.search_id_in(id, &scope(options, &texts, &filter))?;
+        drop(engine);
+        let Some(found) = found else {
+            // Either it is damaged, which reading it reports, or it was just deleted.
             read.document(number)?;
             return Err(unknown());
         };
-        let matches = numbered(&engine, found.search.matches.clone());
-        drop(engine);
         let own = match options.evidence {
             Some(_) => read.document(number)?.map(|row| row.document.content),
             None => None,
         };
-        self.answer(&*read, found.search, matches, own.as_ref(), options)
+        self.answer(&*read, found, own.as_ref(), options)
     }
 
     /// The stored documents that match one that is not stored.
     pub fn query(&self, document: &Document, options: SimilarOptions) -> Result<SimilarDocuments> {
         let live = &*self.live;
-        let prepared = live.maker.prepare(&document.content, &mut Scratch::default());
+        let prepared = live.analyzer.prepare(&document.content, &mut Scratch::default());
         let when = match &document.published_at {
             Some(date) => Timestamp::parse(date)?.as_milliseconds(),
             None => super::now(),
         };
         let read = self.shared.readers.get()?;
-        let texts = StoredTexts::new(&live.maker, &self.shared.cache, &*read);
+        let texts = StoredTexts::new(&live.analyzer, &self.shared.cache, &*read);
         let engine = live.engine();
         let visible = live.visible();
-        let admits = |held: Held<'_>| held.number <= visible && live.within_window(held, when);
-        let among = Among { texts: &texts, admits: &admits, judged: CANDIDATES_JUDGED };
-        let found = engine.search_among(&prepared, search_options(options), &among)?;
-        let matches = numbered(&engine, found.search.matches.clone());
+        let filter = |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, when);
+        let found = engine.search_prepared_in(&prepared, &scope(options, &texts, &filter))?;
         drop(engine);
-        self.answer(&*read, found.search, matches, Some(&document.content), options)
+        self.answer(&*read, found, Some(&document.content), options)
     }
 
     /// A page of clusters of two and more documents, the newest first.
@@ -112,7 +108,7 @@ impl Collection {
             clustered,
             largest_cluster,
             last_arrival: live.last_arrival().map(moment),
-            expected_recall: engine.expected_recall(),
+            expected_recall: live.analyzer.expected_recall(),
         })
     }
 
@@ -120,21 +116,20 @@ impl Collection {
         &self,
         read: &dyn Read,
         search: Search,
-        matches: Vec<(Match, u64)>,
         own: Option<&Content>,
         options: SimilarOptions,
     ) -> Result<SimilarDocuments> {
-        let mut similar = Vec::with_capacity(matches.len());
-        for (found, number) in matches {
+        let mut similar = Vec::with_capacity(search.matches.len());
+        for found in search.matches {
             // One that has just gone is no match any more; one that is damaged keeps no other from being shown.
-            let row = match read.document(number) {
+            let row = match read.document(found.number) {
                 Ok(Some(row)) => row,
                 Ok(None) | Err(Error::Damaged { .. }) => continue,
                 Err(error) => return Err(error),
             };
             let Document { content, title, source, published_at, url, .. } = row.document;
             let evidence = options.evidence.zip(own).map(|(words, own)| {
-                let shown = self.live.maker.compare(own, &content, words);
+                let shown = self.live.analyzer.compare(own, &content, words);
                 Evidence {
                     passages: shown.passages,
                     coverage_a: shown.coverage_a,
@@ -147,13 +142,13 @@ impl Collection {
     }
 }
 
-fn search_options(options: SimilarOptions) -> SearchOptions {
-    SearchOptions { limit: options.limit, min_similarity: options.min_similarity }
-}
-
-fn numbered(engine: &sameish::Engine, matches: Vec<Match>) -> Vec<(Match, u64)> {
-    let number = |found: &Match| engine.held(&found.id).map_or(0, |held| held.number);
-    matches.into_iter().map(|found| (number(&found), found)).map(|(number, found)| (found, number)).collect()
+fn scope<'a>(
+    options: SimilarOptions,
+    texts: &'a StoredTexts<'a>,
+    filter: &'a dyn Fn(StoredDocument<'_>) -> bool,
+) -> Scope<'a, External> {
+    let options = SearchOptions { limit: options.limit, min_similarity: options.min_similarity };
+    Scope { options, texts, filter: Some(filter), max_candidates: CANDIDATES_JUDGED }
 }
 
 /// A member as it is shown; one that is damaged is left out, and `verify` names it.

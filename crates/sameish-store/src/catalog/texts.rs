@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::store::Read;
-use sameish::{Details, Engine, Scratch, Texts};
+use sameish::{Analyzer, Scratch, TextFeatures, TextSource};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
@@ -64,7 +64,7 @@ pub(super) struct Cache {
 
 #[derive(Default)]
 struct Kept {
-    details: HashMap<u64, Arc<Details>>,
+    features: HashMap<u64, Arc<TextFeatures>>,
     /// The oldest first.
     order: VecDeque<u64>,
     bytes: usize,
@@ -75,58 +75,58 @@ impl Cache {
         Cache { most, kept: Mutex::default() }
     }
 
-    fn get(&self, number: u64) -> Option<Arc<Details>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).details.get(&number).cloned()
+    fn get(&self, number: u64) -> Option<Arc<TextFeatures>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).features.get(&number).cloned()
     }
 
-    pub(super) fn put(&self, number: u64, details: Arc<Details>) {
-        let bytes = bytes(&details);
+    pub(super) fn put(&self, number: u64, features: Arc<TextFeatures>) {
+        let bytes = bytes(&features);
         // One large text must not turn out all others.
         if bytes > self.most / 16 {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.details.insert(number, details).is_none() {
+        if kept.features.insert(number, features).is_none() {
             kept.order.push_back(number);
             kept.bytes += bytes;
         }
         while kept.bytes > self.most {
             let Some(oldest) = kept.order.pop_front() else { break };
-            let gone = kept.details.remove(&oldest);
-            kept.bytes -= gone.map_or(0, |details| self::bytes(&details));
+            let gone = kept.features.remove(&oldest);
+            kept.bytes -= gone.map_or(0, |features| self::bytes(&features));
         }
     }
 }
 
 /// On the heap, with what the maps take.
-fn bytes(details: &Details) -> usize {
-    8 * details.features.len() + 4 * details.facts.len() + 200
+fn bytes(features: &TextFeatures) -> usize {
+    8 * features.shingles.len() + 4 * features.facts.len() + 200
 }
 
 /// The texts of a store, seen by one search.
 pub(super) struct StoredTexts<'a> {
-    pub(super) maker: &'a Engine,
+    pub(super) analyzer: &'a Analyzer,
     pub(super) cache: &'a Cache,
     pub(super) read: &'a dyn Read,
     pub(super) scratch: RefCell<Scratch>,
 }
 
 impl<'a> StoredTexts<'a> {
-    pub(super) fn new(maker: &'a Engine, cache: &'a Cache, read: &'a dyn Read) -> StoredTexts<'a> {
-        StoredTexts { maker, cache, read, scratch: RefCell::default() }
+    pub(super) fn new(analyzer: &'a Analyzer, cache: &'a Cache, read: &'a dyn Read) -> StoredTexts<'a> {
+        StoredTexts { analyzer, cache, read, scratch: RefCell::default() }
     }
 }
 
-impl Texts for StoredTexts<'_> {
+impl TextSource for StoredTexts<'_> {
     /// A document that is damaged or has just gone is no match; `verify` names the damaged.
-    fn details(&self, number: u64) -> Option<Arc<Details>> {
-        if let Some(details) = self.cache.get(number) {
-            return Some(details);
+    fn features(&self, number: u64) -> Option<Arc<TextFeatures>> {
+        if let Some(features) = self.cache.get(number) {
+            return Some(features);
         }
         let row = self.read.document(number).ok()??;
-        let details = self.maker.details(&row.document.content, &mut self.scratch.borrow_mut());
-        let details = Arc::new(details);
-        self.cache.put(number, Arc::clone(&details));
-        Some(details)
+        let features = self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut());
+        let features = Arc::new(features);
+        self.cache.put(number, Arc::clone(&features));
+        Some(features)
     }
 }

@@ -3,9 +3,7 @@
 use super::SqliteStore;
 use crate::error::{Error, Result};
 use crate::model::Finding;
-use crate::rows::{
-    Checksum, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, id_from_json, id_to_json,
-};
+use crate::rows::{CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, id_from_json, id_to_json};
 use crate::store::Read;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
@@ -201,17 +199,6 @@ impl Read for SqliteStore {
             Ok(())
         })?;
         Ok(found)
-    }
-
-    fn words(&self, collection: u32) -> Result<Option<Vec<u8>>> {
-        self.one("SELECT counts, checksum FROM words WHERE collection = ?", [collection], |row| {
-            let counts = blob(row, 0)?.unwrap_or_default();
-            let sum = Checksum::default().number(collection.into()).bytes(&counts).finish();
-            match sum == integer(row, 1)? {
-                true => Ok(counts),
-                false => Err(damaged("weights of words", collection.into(), MISMATCH)),
-            }
-        })
     }
 
     fn check(&self) -> Result<Vec<Finding>> {

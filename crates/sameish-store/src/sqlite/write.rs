@@ -166,11 +166,6 @@ impl Transaction for Change<'_> {
         }
     }
 
-    fn put_words(&mut self, collection: u32, words: &[u8]) -> Result<()> {
-        let sum = Checksum::default().number(collection.into()).bytes(words).finish();
-        self.run("INSERT OR REPLACE INTO words VALUES (?, ?, ?)", params![collection, words, sum])
-    }
-
     fn put_counters(&mut self, counters: Counters) -> Result<()> {
         let Counters { collections, documents, clusters } = counters;
         let values = [

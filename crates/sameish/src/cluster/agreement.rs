@@ -1,25 +1,26 @@
-//! How well do two clusterings agree?
+//! Agreement of two clusterings, usually a prediction and a gold standard.
 //!
-//! One of them is usually a prediction and the other the truth. All measures come from one table that counts the documents
-//! of each pair of clusters, so time and memory are linear in the documents: pairs of documents are counted as `n (n - 1) / 2`
-//! and never listed.
+//! All measures are computed from the contingency table, which counts the documents in each pair of a predicted and a gold
+//! cluster. Time and memory are linear in the number of documents: the pairs of documents in a cluster are counted as
+//! `n (n - 1) / 2` and never enumerated.
 //!
-//! - Pairs: of the pairs that the prediction joins, how many does the truth join, and the reverse.
-//! - The adjusted Rand index: agreement over pairs beyond what chance would give, 1 at best, about 0 for a random clustering
+//! - Pairwise precision, recall and F1: of the pairs of documents that the prediction joins, the fraction that the gold
+//!   standard joins, and the reverse.
+//! - Adjusted Rand index: agreement on pairs, corrected for chance; 1 for equal clusterings, about 0 for a random one
 //!   (Hubert and Arabie, *Comparing partitions*, 1985).
-//! - B-cubed: the same questions asked for each document and averaged, so that one huge cluster does not decide everything
+//! - B-cubed precision, recall and F1: averages over documents, so that one huge cluster does not dominate
 //!   (Bagga and Baldwin, *Entity-based cross-document coreferencing using the vector space model*, 1998).
 
 use std::collections::HashMap;
 
-/// Precision and recall with the harmonic mean of both.
+/// Precision, recall and F1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
-    /// How much of what was found is right. 1 where nothing was found: nothing is wrong.
+    /// Fraction of the predicted items that are correct; 1 if nothing was predicted.
     pub precision: f64,
-    /// How much of what is right was found. 1 where there was nothing to find.
+    /// Fraction of the correct items that were predicted; 1 if there are no correct items.
     pub recall: f64,
-    /// The harmonic mean of the two.
+    /// Harmonic mean of precision and recall.
     pub f1: f64,
 }
 
@@ -31,19 +32,19 @@ impl Score {
     }
 }
 
-/// How many pairs of documents each side joins.
+/// Numbers of pairs of documents that the prediction and the gold standard join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairCounts {
-    /// Joined by both.
+    /// Joined by both: true positives.
     pub both: u64,
-    /// Joined by the prediction alone: wrong.
+    /// Joined by the prediction only: false positives.
     pub only_predicted: u64,
-    /// Joined by the truth alone: missed.
+    /// Joined by the gold standard only: false negatives.
     pub only_gold: u64,
 }
 
 impl PairCounts {
-    /// Precision, recall and F1 over pairs.
+    /// Returns pairwise precision, recall and F1.
     ///
     /// ```
     /// let score = sameish::PairCounts { both: 3, only_predicted: 1, only_gold: 2 }.score();
@@ -58,27 +59,27 @@ impl PairCounts {
     }
 }
 
-/// A cluster of one side that lies in several clusters of the other.
+/// A cluster of one clustering whose documents are in several clusters of the other.
 ///
-/// Seen from the prediction this is a false merge, seen from the truth a split.
+/// A predicted cluster of this kind is a false merge; a gold cluster of this kind was split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mixed {
-    /// Its number on its own side.
+    /// The number of the cluster in its own clustering.
     pub cluster: u32,
-    /// How many documents it has.
+    /// Number of documents in the cluster.
     pub documents: u64,
-    /// How many pairs of its documents the other side does not join.
+    /// Number of pairs of its documents that the other clustering does not join.
     pub pairs: u64,
-    /// The clusters of the other side that it meets, with the number of documents in both; the largest first.
+    /// The clusters of the other clustering that share documents with it, and the number of shared documents, largest first.
     pub parts: Vec<(u32, u64)>,
 }
 
-/// Counts the documents of each pair of a predicted and a true cluster.
+/// The contingency table of two clusterings: the number of documents in each pair of a predicted and a gold cluster.
 ///
 /// ```
 /// use sameish::Contingency;
 ///
-/// // Four documents; the prediction joins the first three, the truth the first two.
+/// // Four documents. The prediction joins the first three, the gold standard the first two.
 /// let table = Contingency::new([(0, 0), (0, 0), (0, 1), (1, 2)]);
 /// assert_eq!(table.pairs().score().recall, 1.0);
 /// assert_eq!(table.worst_merges(1)[0].pairs, 2);
@@ -93,7 +94,7 @@ pub struct Contingency {
 }
 
 impl Contingency {
-    /// Takes each document's cluster in the prediction and in the truth, by any numbers.
+    /// Builds the table from the predicted and the gold cluster of each document. Cluster numbers are arbitrary.
     pub fn new(documents: impl IntoIterator<Item = (u32, u32)>) -> Contingency {
         let mut table = Contingency::default();
         for (predicted, gold) in documents {
@@ -105,12 +106,12 @@ impl Contingency {
         table
     }
 
-    /// How many documents there are.
+    /// Returns the number of documents.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// The pairs that both sides join, and those that one joins alone.
+    /// Counts the pairs of documents that both clusterings join, and those that only one joins.
     pub fn pairs(&self) -> PairCounts {
         let sum = |counts: &mut dyn Iterator<Item = &u64>| counts.map(|&n| pairs_among(n)).sum::<u64>();
         let both = sum(&mut self.cells.values());
@@ -121,28 +122,31 @@ impl Contingency {
         }
     }
 
-    /// The adjusted Rand index: 1 where both sides are the same, 0 where they agree as chance would have it, at least -0.5.
+    /// Returns the adjusted Rand index: 1 if the clusterings are equal, 0 if they agree as expected by chance, at least -0.5.
     pub fn adjusted_rand_index(&self) -> f64 {
         let PairCounts { both, only_predicted, only_gold } = self.pairs();
         if only_predicted == 0 && only_gold == 0 {
             return 1.0;
         }
         let neither = pairs_among(self.documents) - both - only_predicted - only_gold;
-        // Whole numbers as long as can be: the difference is small where the products are not. With a `u32` for each document
-        // the four counts sum to less than 2^63, so no product overflows.
-        let [both, wrong, missed, neither] = [both, only_predicted, only_gold, neither].map(i128::from);
-        let beyond_chance = both * neither - missed * wrong;
-        let most = (both + missed) * (missed + neither) + (both + wrong) * (wrong + neither);
-        2.0 * beyond_chance as f64 / most as f64
+        // Integer arithmetic avoids cancellation: the difference of the two large products may be small. There are fewer than
+        // 2^32 documents, so the four counts sum to less than 2^63 and no product overflows.
+        let [both, only_predicted, only_gold, neither] =
+            [both, only_predicted, only_gold, neither].map(i128::from);
+        let numerator = both * neither - only_gold * only_predicted;
+        let denominator =
+            (both + only_gold) * (only_gold + neither) + (both + only_predicted) * (only_predicted + neither);
+        2.0 * numerator as f64 / denominator as f64
     }
 
-    /// Precision, recall and F1 averaged over documents.
+    /// Returns B-cubed precision, recall and F1: averages over documents.
     pub fn bcubed(&self) -> Score {
         if self.documents == 0 {
             return Score::new(1.0, 1.0);
         }
-        let (mut precision, mut recall) = (0.0, 0.0);
-        // In a fixed order: sums of floats depend on it.
+        let mut precision = 0.0;
+        let mut recall = 0.0;
+        // Sorted, because sums of floating-point numbers depend on the order.
         let mut cells: Vec<_> = self.cells.iter().collect();
         cells.sort_unstable();
         for (&(predicted, gold), &both) in cells {
@@ -154,42 +158,45 @@ impl Contingency {
         Score::new(mean(precision), mean(recall))
     }
 
-    /// The predicted clusters that join most pairs wrongly, at most `count`, the worst first.
+    /// Returns up to `count` predicted clusters with the most false positive pairs, worst first.
     pub fn worst_merges(&self, count: usize) -> Vec<Mixed> {
         worst(&self.predicted, self.cells.iter().map(|(&(predicted, gold), &n)| (predicted, gold, n)), count)
     }
 
-    /// The true clusters of which most pairs are missed, at most `count`, the worst first.
+    /// Returns up to `count` gold clusters with the most false negative pairs, worst first.
     pub fn worst_splits(&self, count: usize) -> Vec<Mixed> {
         worst(&self.gold, self.cells.iter().map(|(&(predicted, gold), &n)| (gold, predicted, n)), count)
     }
 }
 
-/// `n (n - 1) / 2` without overflow for any number of documents that has a `u32` each.
+/// Returns `n (n - 1) / 2`, without overflow for n up to 2^32.
 fn pairs_among(n: u64) -> u64 {
     if n.is_multiple_of(2) { (n / 2) * n.saturating_sub(1) } else { n * (n / 2) }
 }
 
+/// Returns up to `count` clusters with the most pairs that the other clustering does not join. `cells` has the own cluster,
+/// the other cluster and the number of documents in both.
 fn worst(
     sizes: &HashMap<u32, u64>,
     cells: impl Iterator<Item = (u32, u32, u64)> + Clone,
     count: usize,
 ) -> Vec<Mixed> {
-    let mut lost: HashMap<u32, u64> = sizes.iter().map(|(&cluster, &n)| (cluster, pairs_among(n))).collect();
+    let mut unjoined: HashMap<u32, u64> =
+        sizes.iter().map(|(&cluster, &n)| (cluster, pairs_among(n))).collect();
     for (own, _, n) in cells.clone() {
-        lost.entry(own).and_modify(|pairs| *pairs -= pairs_among(n));
+        unjoined.entry(own).and_modify(|pairs| *pairs -= pairs_among(n));
     }
-    let mut ranked: Vec<(u32, u64)> = lost.into_iter().filter(|&(_, pairs)| pairs > 0).collect();
+    let mut ranked: Vec<(u32, u64)> = unjoined.into_iter().filter(|&(_, pairs)| pairs > 0).collect();
     ranked.sort_unstable_by_key(|&(cluster, pairs)| (std::cmp::Reverse(pairs), cluster));
     ranked.truncate(count);
-    let place: HashMap<u32, usize> =
+    let ranks: HashMap<u32, usize> =
         ranked.iter().enumerate().map(|(i, &(cluster, _))| (cluster, i)).collect();
     let mut mixed: Vec<Mixed> = ranked
         .into_iter()
         .map(|(cluster, pairs)| Mixed { cluster, documents: sizes[&cluster], pairs, parts: Vec::new() })
         .collect();
     for (own, other, n) in cells {
-        if let Some(&at) = place.get(&own) {
+        if let Some(&at) = ranks.get(&own) {
             mixed[at].parts.push((other, n));
         }
     }
@@ -211,20 +218,20 @@ mod tests {
 
     #[track_caller]
     fn close(a: f64, b: f64) {
-        assert!((a - b).abs() < 1e-12, "{a} and not {b}");
+        assert!((a - b).abs() < 1e-12, "{a} instead of {b}");
     }
 
-    /// Worked by hand: the prediction is {a b c} {d e}, the truth {a b} {c d e}.
+    /// Computed by hand for the prediction {a b c} {d e} and the gold standard {a b} {c d e}.
     #[test]
-    fn five_documents_by_hand() {
+    fn agrees_with_measures_computed_by_hand() {
         let table = table(&[0, 0, 0, 1, 1], &[0, 0, 1, 1, 1]);
-        // ab and de are in both; ac, bc in the prediction alone; cd, ce in the truth alone.
+        // Both join ab and de; only the prediction joins ac and bc; only the gold standard joins cd and ce.
         assert_eq!(table.pairs(), PairCounts { both: 2, only_predicted: 2, only_gold: 2 });
         let score = table.pairs().score();
         assert_eq!((score.precision, score.recall, score.f1), (0.5, 0.5, 0.5));
-        // Expected by chance: 4 * 4 / 10 = 1.6 of at most (4 + 4) / 2 = 4; so (2 - 1.6) / (4 - 1.6).
+        // Expected by chance: 4 * 4 / 10 = 1.6; maximum: (4 + 4) / 2 = 4. Index: (2 - 1.6) / (4 - 1.6).
         close(table.adjusted_rand_index(), 0.4 / 2.4);
-        // a, b: 2 of 3; c: 1 of 3; d, e: 2 of 2. The other way round: a, b: 2 of 2; c: 1 of 3; d, e: 2 of 3.
+        // Precision: 2/3 for a and b, 1/3 for c, 2/2 for d and e. Recall: 2/2 for a and b, 1/3 for c, 2/3 for d and e.
         let mean = (2.0 / 3.0 + 2.0 / 3.0 + 1.0 / 3.0 + 1.0 + 1.0) / 5.0;
         close(table.bcubed().precision, mean);
         close(table.bcubed().recall, mean);
@@ -235,20 +242,20 @@ mod tests {
         assert_eq!(table.worst_splits(9), [split]);
     }
 
-    /// The example of Bagga and Baldwin, figure 7: {1-5} {6 7} {8-12} is the truth. The first response joins 6 7 with 8-12,
-    /// the second 1-5 with 8-12: equally many clusters are joined, and the larger mistake must cost more.
+    /// Figure 7 of Bagga and Baldwin. The gold standard is {1-5} {6 7} {8-12}. The first response joins 6 7 with 8-12, the
+    /// second joins 1-5 with 8-12. Both join two clusters, and the larger error must cost more.
     #[test]
-    fn bcubed_of_the_paper() {
+    fn bcubed_agrees_with_the_paper() {
         let truth = [0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 2];
         let first = table(&[0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1], &truth).bcubed();
         let second = table(&[0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0], &truth).bcubed();
         assert_eq!((first.recall, second.recall), (1.0, 1.0));
-        // First: five documents of 5/5, two of 2/7, five of 5/7. Second: ten of 5/10, two of 2/2. The paper: 76 % and 58 %.
+        // First: 5/5 for five documents, 2/7 for two, 5/7 for five. Second: 5/10 for ten, 2/2 for two. Paper: 76 % and 58 %.
         close(first.precision, (5.0 + 29.0 / 7.0) / 12.0);
         close(second.precision, (10.0 * 0.5 + 2.0) / 12.0);
     }
 
-    /// The generator that also made the labels for scikit-learn.
+    /// Generates the labels with which the expected values were computed by scikit-learn.
     fn labels(count: usize, clusters: u64, mut state: u64) -> Vec<u32> {
         let mut next = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -257,9 +264,9 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    /// Expected: `adjusted_rand_score` and `pair_confusion_matrix` of scikit-learn, the latter halved.
+    /// Expected values: `adjusted_rand_score` of scikit-learn, and half of its `pair_confusion_matrix`.
     #[test]
-    fn equals_scikit_learn() {
+    fn agrees_with_scikit_learn() {
         let nearly = labels(1000, 30, 3);
         let noise = labels(1000, 30, 4);
         let noisy = (0..1000).map(|i| if i % 10 > 0 { nearly[i] } else { noise[i] }).collect();
@@ -281,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_scales() {
+    fn handles_empty_equal_and_disjoint_clusterings() {
         let empty = Contingency::new([]);
         assert_eq!((empty.pairs(), empty.adjusted_rand_index()), (PairCounts::default(), 1.0));
         assert_eq!(empty.bcubed().f1, 1.0);
@@ -295,9 +302,9 @@ mod tests {
         assert_eq!((missed.precision, missed.recall, missed.f1), (1.0, 0.0, 0.0));
     }
 
-    /// Two clusters of two million in the prediction, all in one in the truth: 8e12 pairs, none of them listed.
+    /// Two predicted clusters of two million documents each, in one gold cluster: 8e12 pairs, which are not enumerated.
     #[test]
-    fn huge_clusters_are_counted_and_not_listed() {
+    fn counts_the_pairs_of_huge_clusters() {
         let n = 2_000_000u64;
         let table = Contingency::new((0..2 * n).map(|i| ((i % 2) as u32, 0)));
         assert_eq!(table.pairs(), PairCounts { both: n * (n - 1), only_predicted: 0, only_gold: n * n });
@@ -306,12 +313,13 @@ mod tests {
     }
 
     proptest! {
-        /// Everything equals what listing all pairs of documents gives, and the sides are mirror images.
+        /// All measures agree with enumerating all pairs of documents, and swapping the clusterings swaps the measures.
         #[test]
-        fn equals_brute_force(documents in prop::collection::vec((0u32..5, 0u32..5), 0..40)) {
+        fn agrees_with_brute_force(documents in prop::collection::vec((0u32..5, 0u32..5), 0..40)) {
             let table = Contingency::new(documents.clone());
             let mut counts = PairCounts::default();
-            let (mut wrong, mut missed) = (HashMap::new(), HashMap::new());
+            let mut wrong = HashMap::new();
+            let mut missed = HashMap::new();
             for (i, x) in documents.iter().enumerate() {
                 for y in &documents[..i] {
                     match (x.0 == y.0, x.1 == y.1) {
@@ -328,7 +336,8 @@ mod tests {
             prop_assert_eq!(listed(table.worst_splits(9)), missed);
 
             let same = |x: &(u32, u32), y: &&(u32, u32)| (x.0 == y.0, x.1 == y.1);
-            let (mut precision, mut recall) = (0.0, 0.0);
+            let mut precision = 0.0;
+            let mut recall = 0.0;
             for x in &documents {
                 let both = documents.iter().filter(|y| same(x, y) == (true, true)).count() as f64;
                 precision += both / documents.iter().filter(|y| y.0 == x.0).count() as f64;

@@ -1,13 +1,17 @@
-//! Clusters of whatever is connected.
+//! Connected components of the match graph.
 
 use super::Cluster;
 use super::places::Places;
 use crate::index::DocNumber;
 
-/// The connected components of documents under matches, in the order of their first documents, which are their centers.
+/// Returns the connected components of the match graph, in the order of their first documents, which are their centers.
+/// Ignores matches of documents that are not in `order`.
 ///
-/// One long chain is one component, however little its ends have in common: see [`stars`](super::stars) for clusters that
-/// hold together. Union by size with path halving (Tarjan and van Leeuwen 1984), so nearly linear in the matches.
+/// A long chain of matches is one component, even if its ends are not similar at all. Use [`stars`](super::stars) for
+/// clusters whose members all match their center.
+///
+/// Uses a disjoint-set forest with union by size and path halving (Tarjan and van Leeuwen 1984), so the time is nearly linear
+/// in the number of documents and matches.
 ///
 /// ```
 /// use sameish::{DocNumber, components};
@@ -21,20 +25,20 @@ pub fn components(
     order: &[DocNumber],
     matches: impl IntoIterator<Item = (DocNumber, DocNumber)>,
 ) -> Vec<Cluster> {
-    let places = Places::new(order);
+    let positions = Places::new(order);
     let mut forest = Forest::new(order.len());
     for (a, b) in matches {
-        if let (Some(a), Some(b)) = (places.get(a), places.get(b)) {
+        if let (Some(a), Some(b)) = (positions.get(a), positions.get(b)) {
             forest.join(a as u32, b as u32);
         }
     }
     let mut clusters: Vec<Cluster> = Vec::new();
     let mut cluster_of = vec![NONE; order.len()];
-    for (place, &doc) in order.iter().enumerate() {
-        if places.get(doc) != Some(place) {
+    for (position, &doc) in order.iter().enumerate() {
+        if positions.get(doc) != Some(position) {
             continue;
         }
-        let root = forest.root(place as u32) as usize;
+        let root = forest.root(position as u32) as usize;
         if cluster_of[root] == NONE {
             cluster_of[root] = clusters.len() as u32;
             clusters.push(Cluster { center: doc, members: Vec::with_capacity(forest.size[root] as usize) });
@@ -46,7 +50,7 @@ pub fn components(
 
 const NONE: u32 = u32::MAX;
 
-/// Disjoint sets as trees.
+/// A disjoint-set forest.
 struct Forest {
     parent: Vec<u32>,
     size: Vec<u32>,
@@ -69,7 +73,8 @@ impl Forest {
     }
 
     fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
+        let a = self.root(a);
+        let b = self.root(b);
         if a == b {
             return;
         }
@@ -84,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chain_of_a_million_is_one_component() {
+    fn chain_of_a_million_documents_is_one_component() {
         let order: Vec<DocNumber> = (0..1_000_000).map(DocNumber).collect();
         let chain = (1..1_000_000).map(|i| (DocNumber(i), DocNumber(i - 1)));
         let clusters = components(&order, chain);
@@ -93,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn order_decides_centers_and_members() {
+    fn order_determines_centers_and_members() {
         let order = [3, 1, 2].map(DocNumber);
         let clusters = components(&order, [(DocNumber(1), DocNumber(3)), (DocNumber(9), DocNumber(1))]);
         assert_eq!(clusters[0], Cluster { center: DocNumber(3), members: vec![DocNumber(3), DocNumber(1)] });

@@ -1,4 +1,4 @@
-//! Groups of articles around the newest (seed 000).
+//! Greedy star clustering of articles by Hamming distance, newest first (preset `wire`).
 
 use super::star::{Candidates, Centers, Purpose, StarSource, clusters, star_clusters};
 use super::{Cluster, MeasuredCluster};
@@ -6,43 +6,43 @@ use crate::document::{DocId, Timestamp};
 use crate::error::{Error, Result};
 use crate::index::{DocNumber, HammingIndex, Hit};
 use crate::sketch::Fingerprint;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::convert::Infallible;
 
-/// What grouping has to know of an article.
+/// The data of an article that [`greedy`] needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Article {
-    /// Its id, which no other article has.
+    /// The id of the article. Must be unique.
     pub id: DocId,
-    /// Its fingerprint. Zero is a value like any other here: whoever has texts leaves out those without words.
+    /// The fingerprint of the article. Zero has no special meaning here; callers that have texts should omit articles without
+    /// words.
     pub fingerprint: Fingerprint,
-    /// When it came out, in any form that [`Timestamp::parse`] reads.
+    /// The date of publication, in any format that [`Timestamp::parse`] accepts.
     pub published_at: String,
 }
 
-/// Articles that belong together.
+/// A cluster of articles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArticleGroup {
-    /// `cluster-1`, `cluster-2` and so on, in order of the centers.
+    /// `cluster-1`, `cluster-2` and so on, in the order of the centers.
     pub id: String,
     /// The newest article.
     pub center: DocId,
-    /// All articles, the newest first, so the center comes first.
+    /// All articles of the group, newest first. The center is the first.
     pub members: Vec<DocId>,
-    /// How many bits the others differ from the center on average; 0 if there are none.
+    /// Mean Hamming distance in bits between the center and the other members; 0 if there are none.
     pub average_distance: f64,
 }
 
-/// Groups articles: the newest that has no group yet is a center, and takes all others without a group whose
-/// fingerprints differ from its own in at most `radius` bits.
+/// Groups articles by Hamming distance: the newest unassigned article becomes a center and takes all unassigned articles
+/// whose fingerprints differ from its own in at most `radius` bits.
 ///
-/// Of articles of the same time the one that was given first counts as newer. Every article is in one group. Bad
-/// dates and repeated ids are refused.
+/// Of articles with equal dates, the one that is first in the input counts as newer. Every article is in exactly one group.
+/// Returns an error if a date is invalid, if an id occurs twice, or if the radius exceeds 64.
 ///
 /// # Cost
-/// Seed 000 compares all with all. Here a [`HammingIndex`] answers for each center, and what was taken leaves it, so every
-/// article is found once, even if all are near each other.
+/// Uses a [`HammingIndex`] instead of comparing all articles with each other. Members are removed from the index, so every
+/// article is found once, even if all articles are within the radius of each other.
 ///
 /// ```
 /// use sameish::{Article, Fingerprint, greedy};
@@ -59,7 +59,7 @@ pub struct ArticleGroup {
 /// # Ok::<(), sameish::Error>(())
 /// ```
 pub fn greedy(articles: &[Article], radius: u32) -> Result<Vec<ArticleGroup>> {
-    check_ids(articles)?;
+    DocId::check_unique(articles.iter().map(|article| &article.id))?;
     let order = newest_first(articles)?;
     let fingerprints: Vec<Fingerprint> = order.iter().map(|&at| articles[at as usize].fingerprint).collect();
     let id = |doc: DocNumber| articles[order[doc.0 as usize] as usize].id.clone();
@@ -73,25 +73,24 @@ pub fn greedy(articles: &[Article], radius: u32) -> Result<Vec<ArticleGroup>> {
     Ok(greedy_stars(&fingerprints, radius)?.into_iter().enumerate().map(group).collect())
 }
 
-/// As [`greedy`], for fingerprints that are in order already, the newest first. The numbers of the documents are their
-/// positions.
+/// Like [`greedy`], for fingerprints that are already sorted, newest first. Document numbers are positions in the slice.
 pub fn greedy_stars(newest_first: &[Fingerprint], radius: u32) -> Result<Vec<MeasuredCluster>> {
     greedy_stars_while(newest_first, radius, |_| true)
 }
 
-/// As [`greedy_stars`], as long as `wanted`, which is asked before each center and told how many came before. Where it was
-/// not to the end, documents stand alone that do not.
+/// Like [`greedy_stars`], with cancellation: calls `keep_going` before each center with the number of centers so far. After
+/// it returns `false`, every remaining unassigned document becomes a cluster of its own.
 pub(crate) fn greedy_stars_while(
     newest_first: &[Fingerprint],
     radius: u32,
-    wanted: impl FnMut(u64) -> bool,
+    keep_going: impl FnMut(u64) -> bool,
 ) -> Result<Vec<MeasuredCluster>> {
     let mut index = HammingIndex::with_capacity(radius, newest_first.len())?;
     let order = (0u32..).map(DocNumber).take(newest_first.len());
     let entries: Vec<_> = newest_first.iter().copied().zip(order.clone()).collect();
     index.insert_all(&entries);
     let mut source =
-        NearFingerprints { fingerprints: newest_first, index, hits: Vec::new(), wanted, asked: 0 };
+        NearFingerprints { fingerprints: newest_first, index, hits: Vec::new(), keep_going, centers: 0 };
     let Ok(found) = star_clusters(newest_first.len(), order, 0, &mut source);
     let measured = |cluster: Cluster| {
         let fingerprint = |doc: DocNumber| newest_first[doc.0 as usize];
@@ -106,16 +105,16 @@ pub(crate) fn greedy_stars_while(
 
 /// Candidates within the radius. A document that is assigned is removed from the index, so that each is found once even if all
 /// are near each other.
-struct NearFingerprints<'a, W> {
+struct NearFingerprints<'a, K> {
     fingerprints: &'a [Fingerprint],
     index: HammingIndex,
     hits: Vec<Hit>,
-    wanted: W,
+    keep_going: K,
     /// Number of centers so far.
-    asked: u64,
+    centers: u64,
 }
 
-impl<W: FnMut(u64) -> bool> StarSource for NearFingerprints<'_, W> {
+impl<K: FnMut(u64) -> bool> StarSource for NearFingerprints<'_, K> {
     type Error = Infallible;
 
     fn candidates(
@@ -125,10 +124,10 @@ impl<W: FnMut(u64) -> bool> StarSource for NearFingerprints<'_, W> {
         centers: &Centers,
         _: &HashSet<DocNumber>,
     ) -> Candidates {
-        if !(self.wanted)(self.asked) {
+        if !(self.keep_going)(self.centers) {
             return Candidates::default();
         }
-        self.asked += 1;
+        self.centers += 1;
         self.hits.clear();
         self.index.find_all(self.fingerprints[center.0 as usize], &mut self.hits);
         let free = |hit: &&Hit| hit.doc != center && centers.is_free(hit.doc);
@@ -147,20 +146,7 @@ impl<W: FnMut(u64) -> bool> StarSource for NearFingerprints<'_, W> {
     }
 }
 
-fn check_ids(articles: &[Article]) -> Result<()> {
-    let mut seen = HashMap::with_capacity(articles.len());
-    for (second, article) in articles.iter().enumerate() {
-        match seen.entry(&article.id) {
-            Entry::Vacant(free) => _ = free.insert(second),
-            Entry::Occupied(first) => {
-                return Err(Error::RepeatedId { id: article.id.to_string(), first: *first.get(), second });
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Positions of the articles, the newest first, those of one time as they came.
+/// Returns the positions of the articles, newest first; articles with equal dates in input order.
 fn newest_first(articles: &[Article]) -> Result<Vec<u32>> {
     let date = |article: &Article| {
         let in_document = |source| Error::InDocument { id: article.id.to_string(), source: Box::new(source) };
@@ -181,8 +167,8 @@ mod tests {
         Article { id: id.into(), fingerprint: Fingerprint::from_u64(code), published_at: date.into() }
     }
 
-    /// The rule of the seed, comparing all with all.
-    fn plain(articles: &[Article], radius: u32) -> Vec<ArticleGroup> {
+    /// Reference implementation: compares each center with all unassigned articles.
+    fn brute_force(articles: &[Article], radius: u32) -> Vec<ArticleGroup> {
         let mut sorted: Vec<&Article> = articles.iter().collect();
         sorted.sort_by_key(|a| std::cmp::Reverse(Timestamp::parse(&a.published_at).unwrap()));
         let mut groups = Vec::new();
@@ -203,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_those_of_comparing_all_with_all() {
+    fn agrees_with_brute_force() {
         let mut random = SplitMix64(1);
         for radius in [0, 1, 3, 5, 12, 32, 64] {
             for count in [0, 1, 2, 30, 1200] {
@@ -216,30 +202,34 @@ mod tests {
                         article(i, code, &format!("2024-01-{:02}", 1 + random.below(20)))
                     })
                     .collect();
-                assert_eq!(greedy(&articles, radius).unwrap(), plain(&articles, radius), "{radius}, {count}");
+                assert_eq!(
+                    greedy(&articles, radius).unwrap(),
+                    brute_force(&articles, radius),
+                    "{radius}, {count}"
+                );
             }
         }
     }
 
     #[test]
-    fn half_a_million_equal_articles_are_one_group() {
+    fn groups_half_a_million_equal_articles() {
         let prints = vec![Fingerprint::from_u64(7); 500_000];
         let clusters = greedy_stars(&prints, 3).unwrap();
         assert_eq!((clusters.len(), clusters[0].cluster.members.len()), (1, 500_000));
     }
 
     #[test]
-    fn repeated_ids_and_bad_dates_are_named() {
+    fn errors_name_repeated_ids_and_invalid_dates() {
         let twice =
             [article("a", 1, "2024-01-01"), article("b", 2, "2024-01-01"), article("a", 3, "2024-01-01")];
         let message = greedy(&twice, 3).unwrap_err().to_string();
-        assert_eq!(message, "id `a` occurs at positions 0 and 2: give each document an id of its own");
+        assert_eq!(message, "duplicate id `a` at positions 0 and 2: make ids unique");
         let message = greedy(&[article("a", 1, "soon")], 3).unwrap_err().to_string();
         assert!(
             message.starts_with("document `a`: `published_at` is \"soon\": must be a date such as"),
             "{message}"
         );
-        // Ids of two types are two ids.
+        // The integer 7 and the string "7" are different ids.
         assert_eq!(
             greedy(&[article(7, 1, "2024-01-01"), article("7", 1, "2024-01-01")], 3).unwrap().len(),
             1

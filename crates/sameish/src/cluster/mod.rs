@@ -1,18 +1,19 @@
-//! Who belongs together?
+//! Clustering: which documents belong together?
 //!
-//! Clusters are made of matches, asked for one document at a time, so this room knows no index; [`greedy`], which takes
-//! fingerprints, brings its own. Equal input gives equal clusters: order decides everything, and nothing else does.
+//! Clustering requests the matches of one document at a time, so it does not depend on any index. The exception is
+//! [`greedy`], which takes fingerprints and builds its own index. The result depends only on the matches and on the order of
+//! the documents, so equal input gives equal clusters.
 //!
-//! | linkage | who belongs to whom | order of clusters | order of members | center |
+//! | linkage | rule | order of clusters | order of members | center |
 //! |---|---|---|---|---|
-//! | [`greedy`] (seed 000) | each center takes what is near it and free | the newest center first | the newest first; at one time as given | the newest |
-//! | [`stars`] (`cohesive`) | the same, on verified matches | as the centers are given | as given | the first given |
-//! | [`components`] | whatever is connected, however long the chain | as their first documents are given | as given | the first given |
-//! | [`OnlineClusters`] (seed 003) | each newcomer joins the cluster of its best match | by founding | by arrival | the earliest left |
+//! | [`greedy`] (preset `wire`) | star clustering by Hamming distance: the newest unassigned article becomes a center and takes all unassigned articles within the radius | newest center first | newest first; equal dates in input order | the newest |
+//! | [`stars`] (linkage `cohesive`) | star clustering on verified matches: the first unassigned document becomes a center and takes all unassigned documents that match it | order of the centers in the input | input order | the first in the input |
+//! | [`components`] | connected components (single linkage) | order of the first documents in the input | input order | the first in the input |
+//! | [`OnlineClusters`] (preset `headlines`) | incremental: each new document joins the cluster of its best match | order of creation | order of arrival | the earliest remaining member |
 //!
-//! In `greedy` and `stars` every member matches its center and no two centers match.
+//! With `greedy` and `stars`, every member matches its center and no two centers match.
 //!
-//! [`Contingency`] says how well two clusterings agree.
+//! [`Contingency`] measures the agreement of two clusterings.
 
 mod agreement;
 mod components;
@@ -30,20 +31,20 @@ pub use star::{Batch, Candidates, Centers, Purpose, StarClusters, StarSource, St
 
 use crate::index::DocNumber;
 
-/// Documents that belong together.
+/// Documents that belong together, with a representative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
-    /// The document that stands for the others.
+    /// The representative of the cluster.
     pub center: DocNumber,
-    /// All of them, the center first, the others in the order in which they were taken.
+    /// All documents of the cluster, the center first.
     pub members: Vec<DocNumber>,
 }
 
-/// A cluster, and how far its members are from its center.
+/// A cluster with the average distance of its members from its center.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredCluster {
-    /// The documents.
+    /// The cluster.
     pub cluster: Cluster,
-    /// The mean distance of all members but the center; 0 if there are none.
+    /// Mean Hamming distance in bits between the center and the other members; 0 if there are none.
     pub average_distance: f64,
 }

@@ -1,17 +1,18 @@
-//! Clusters that grow as documents arrive.
+//! Incremental clustering as documents arrive (preset `headlines`).
 
 use crate::index::DocNumber;
 use std::collections::{BTreeMap, HashMap};
 
-/// The lasting name of a cluster: the number of its founding, never given twice.
+/// The stable id of a cluster. Ids are assigned in ascending order and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClusterId(pub u64);
 
-/// Clusters in which each newcomer joins its best match, or founds one of its own (seed 003).
+/// Clusters in which each new document joins the cluster of its best match, or starts a new one.
 ///
-/// What was decided stays: a later document moves no earlier one, and a removal takes out that document alone. The others
-/// keep their cluster and its name, even where the one that left was what they had in common, because names of clusters
-/// are stored and shown elsewhere. Every change costs O(log n), in a cluster of any size.
+/// Assignments are final: a later document does not move an earlier one, and a removal affects only the removed document. The
+/// remaining members keep their cluster and its id, even if only the removed document matched all of them, because cluster
+/// ids are stored and displayed elsewhere. Every update takes O(log n) time, for clusters of any size.
 ///
 /// ```
 /// use sameish::{DocNumber, OnlineClusters};
@@ -29,11 +30,13 @@ pub struct OnlineClusters {
     /// All documents, by cluster and then by arrival.
     members: BTreeMap<Arrival, DocNumber>,
     sizes: BTreeMap<ClusterId, usize>,
+    /// Number of clusters created so far.
     founded: u64,
+    /// Number of documents added so far.
     arrived: u64,
 }
 
-/// Which cluster a document came into, and when.
+/// The cluster of a document and the sequence number of its arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrival {
     cluster: ClusterId,
@@ -41,8 +44,8 @@ struct Arrival {
 }
 
 impl OnlineClusters {
-    /// Puts a newcomer into the cluster of its best match, or a new one if it has none. A document that is in a cluster
-    /// already leaves it first.
+    /// Adds a document to the cluster of its best match, or to a new cluster if it has no match or the match is in no cluster.
+    /// Removes the document from its previous cluster, if any. Returns the cluster.
     pub fn add(&mut self, doc: DocNumber, best_match: Option<DocNumber>) -> ClusterId {
         self.remove(doc);
         let joined = best_match.and_then(|other| self.cluster_of(other));
@@ -58,8 +61,9 @@ impl OnlineClusters {
         cluster
     }
 
-    /// As [`add`](Self::add), with the rule of seed 003: of the candidates at or above the threshold that are in a cluster,
-    /// the most similar is the best match; of equals the one that came first. Their order does not matter.
+    /// Like [`add`](Self::add), but chooses the best match: the most similar candidate that is in a cluster and whose
+    /// similarity is at least `threshold`. Of equally similar candidates, the earliest one wins. The order of the candidates
+    /// has no effect.
     pub fn add_to_best(
         &mut self,
         doc: DocNumber,
@@ -74,7 +78,7 @@ impl OnlineClusters {
         self.add(doc, best.map(|(_, _, other)| other))
     }
 
-    /// Takes a document out; a cluster goes with its last one. Tells where it was.
+    /// Removes a document, and its cluster if it was the last member. Returns the cluster, or `None` if the document was in none.
     pub fn remove(&mut self, doc: DocNumber) -> Option<ClusterId> {
         let arrival = self.of.remove(&doc)?;
         self.members.remove(&arrival);
@@ -85,43 +89,45 @@ impl OnlineClusters {
         Some(arrival.cluster)
     }
 
-    /// The cluster of a document.
+    /// Returns the cluster of a document.
     pub fn cluster_of(&self, doc: DocNumber) -> Option<ClusterId> {
         self.of.get(&doc).map(|arrival| arrival.cluster)
     }
 
-    /// The document that stands for a cluster: of those left the one that came first.
+    /// Returns the representative of a cluster: its earliest remaining member.
     pub fn center(&self, cluster: ClusterId) -> Option<DocNumber> {
         self.members(cluster).next()
     }
 
-    /// The documents of a cluster, in the order in which they came.
+    /// Returns the documents of a cluster, in order of arrival.
     pub fn members(&self, cluster: ClusterId) -> impl Iterator<Item = DocNumber> {
-        let (first, last) = (Arrival { cluster, number: 0 }, Arrival { cluster, number: u64::MAX });
+        let first = Arrival { cluster, number: 0 };
+        let last = Arrival { cluster, number: u64::MAX };
         self.members.range(first..=last).map(|(_, &doc)| doc)
     }
 
-    /// How many documents a cluster has.
+    /// Returns the number of documents of a cluster.
     pub fn size(&self, cluster: ClusterId) -> usize {
         self.sizes.get(&cluster).copied().unwrap_or(0)
     }
 
-    /// All clusters with how many documents they have, the oldest first.
+    /// Returns all clusters with their numbers of documents, oldest cluster first.
     pub fn iter(&self) -> impl Iterator<Item = (ClusterId, usize)> {
         self.sizes.iter().map(|(&cluster, &size)| (cluster, size))
     }
 
-    /// For storing: how many clusters were founded and documents arrived, ever.
+    /// For serialization: returns the numbers of clusters created and of documents added so far.
     pub(crate) fn counters(&self) -> [u64; 2] {
         [self.founded, self.arrived]
     }
 
-    /// For storing: each document with its cluster and when it came, by cluster and then by arrival.
+    /// For serialization: returns each document with its cluster and its arrival number, by cluster, then by arrival.
     pub(crate) fn placed(&self) -> impl Iterator<Item = (DocNumber, ClusterId, u64)> {
         self.members.iter().map(|(arrival, &doc)| (doc, arrival.cluster, arrival.number))
     }
 
-    /// Clusters that were stored. Nothing where a document is there twice, or a number was never given.
+    /// Restores stored clusters. Returns `None` if a document or an arrival occurs twice, or if a cluster or an arrival number
+    /// exceeds its counter.
     pub(crate) fn restored(
         [founded, arrived]: [u64; 2],
         placed: impl IntoIterator<Item = (DocNumber, ClusterId, u64)>,
@@ -129,10 +135,10 @@ impl OnlineClusters {
         let mut clusters = OnlineClusters { founded, arrived, ..OnlineClusters::default() };
         for (doc, cluster, number) in placed {
             let arrival = Arrival { cluster, number };
-            let given = (1..=founded).contains(&cluster.0) && (1..=arrived).contains(&number);
-            let new =
+            let is_in_range = (1..=founded).contains(&cluster.0) && (1..=arrived).contains(&number);
+            let is_new =
                 clusters.of.insert(doc, arrival).is_none() & clusters.members.insert(arrival, doc).is_none();
-            if !given || !new {
+            if !is_in_range || !is_new {
                 return None;
             }
             *clusters.sizes.entry(cluster).or_default() += 1;
@@ -140,12 +146,12 @@ impl OnlineClusters {
         Some(clusters)
     }
 
-    /// How many clusters there are.
+    /// Returns the number of clusters.
     pub fn len(&self) -> usize {
         self.sizes.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no clusters.
     pub fn is_empty(&self) -> bool {
         self.sizes.is_empty()
     }
@@ -161,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_never_given_twice() {
+    fn never_reuses_cluster_ids() {
         let mut clusters = OnlineClusters::default();
         let first = clusters.add(DocNumber(1), None);
         assert_eq!(clusters.remove(DocNumber(1)), Some(first));
@@ -170,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_that_has_gone_founds_a_new_cluster() {
+    fn unknown_match_starts_a_new_cluster() {
         let mut clusters = OnlineClusters::default();
         let cluster = clusters.add(DocNumber(1), Some(DocNumber(99)));
         assert_eq!(members(&clusters, cluster), [1]);
@@ -178,19 +184,19 @@ mod tests {
     }
 
     #[test]
-    fn adding_again_moves() {
+    fn adding_again_moves_the_document() {
         let mut clusters = OnlineClusters::default();
         let a = clusters.add(DocNumber(1), None);
         let b = clusters.add(DocNumber(2), None);
         assert_eq!(clusters.add(DocNumber(1), Some(DocNumber(2))), b);
         assert!(members(&clusters, a).is_empty());
         assert_eq!(members(&clusters, b), [2, 1]);
-        // Its own cluster goes with it: a document is no match of itself.
+        // A document does not match itself, so document 2 gets a new cluster.
         assert!(clusters.add_to_best(DocNumber(2), [(DocNumber(2), 1.0)], 0.5) > b);
     }
 
     #[test]
-    fn the_most_similar_at_or_above_the_threshold_wins_whatever_the_order() {
+    fn joins_the_most_similar_candidate_in_any_candidate_order() {
         let mut clusters = OnlineClusters::default();
         let founded: Vec<ClusterId> = [5, 3, 4].map(|doc| clusters.add(DocNumber(doc), None)).into();
         let mut candidates =
@@ -206,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_agree_with_a_plain_model() {
+    fn random_updates_agree_with_a_simple_model() {
         let mut random = SplitMix64(1);
         let mut clusters = OnlineClusters::default();
         let mut model: Vec<(ClusterId, Vec<u32>)> = Vec::new();
@@ -234,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_of_a_million_is_taken_apart() {
+    fn removes_the_members_of_a_cluster_of_a_million() {
         let mut clusters = OnlineClusters::default();
         let first = clusters.add(DocNumber(0), None);
         (1..1_000_000).for_each(|doc| _ = clusters.add(DocNumber(doc), Some(DocNumber(doc - 1))));

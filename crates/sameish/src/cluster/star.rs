@@ -2,7 +2,9 @@
 //!
 //! Documents are processed in order. The first unassigned document becomes a center and takes every unassigned document that
 //! has a verified match with it. Only centers are compared, so a family of a million near-copies takes a million
-//! comparisons, not a million squared.
+//! comparisons, not a million squared. This is a variant of the algorithm of Aslam, Pelekhov and Rus (*The star clustering
+//! algorithm for static and dynamic information organization*, 2004): documents become centers in a given order instead of by
+//! descending degree, and a document belongs to one star only.
 //!
 //! [`star_clusters`] is the only implementation. It asks a [`StarSource`] for candidates and verifies them; the sources are the
 //! indexes of an engine, a corpus on disk, an index of fingerprints ([`greedy`](super::greedy)), or a list of verified pairs

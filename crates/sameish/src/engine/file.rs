@@ -1,17 +1,17 @@
-//! What does a stored engine look like?
+//! The file format of a saved engine.
 //!
-//! Little endian: the magic, the version, the settings as TOML, then every text with what was made of it and the documents
-//! that have it, then what was counted, then the XXH3 of all before. Texts themselves are not held and so not stored.
-//! `docs/algorithms.md` has every byte. Reading checks the sum first and everything else all the same: whatever the bytes
-//! are, the answer is an engine or an error.
+//! Little endian: magic bytes, version, the configuration as TOML, every distinct text with its sketches, features and
+//! documents, counters, and the XXH3 checksum of all of this. The texts themselves are not stored. `docs/algorithms.md`
+//! describes every field. Reading verifies the checksum first and then every value, so any input gives an engine or an error.
 
-use super::collection::{Doc, Prepared};
-use super::{Engine, Sketches, Status};
+use super::Engine;
+use super::collection::Doc;
+use crate::analyzer::{Prepared, Sketches, Status, TextFeatures};
 use crate::cluster::{ClusterId, OnlineClusters};
 use crate::config::{Config, Weighting};
 use crate::document::{DocId, Timestamp};
 use crate::error::{Error, Result};
-use crate::features::{Facts, FeatureSet, TextKey, WordFrequencies};
+use crate::features::{Facts, FeatureSet, TextKey};
 use crate::index::DocNumber;
 use crate::sketch::{Fingerprint, Sdr, Signature};
 use std::collections::HashMap;
@@ -20,10 +20,10 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const MAGIC: [u8; 8] = *b"sameishE";
 const VERSION: u32 = 1;
-/// Bytes of the sum at the end.
-const SUM: usize = 8;
+/// The size of the checksum at the end, in bytes.
+const CHECKSUM: usize = 8;
 
-/// What a text has, in bits of one byte.
+/// Flags of a text.
 const TOO_SHORT: u8 = 1;
 const HAS_KEY: u8 = 2;
 const HAS_SIMHASH: u8 = 4;
@@ -31,7 +31,7 @@ const HAS_MINHASH: u8 = 8;
 const HAS_SDR: u8 = 16;
 
 impl Engine {
-    /// The engine as bytes of one file, which [`from_bytes`](Self::from_bytes) reads.
+    /// Serializes the engine. [`from_bytes`](Self::from_bytes) restores it.
     ///
     /// ```
     /// use sameish::{Document, Engine, Preset, Scratch, SearchOptions};
@@ -47,47 +47,37 @@ impl Engine {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.check_storable()?;
-        // Writing to memory does not fail.
+        // Writing to a vector cannot fail.
         let _ = self.write(&mut bytes);
         Ok(bytes)
     }
 
-    /// Writes the engine, as [`to_bytes`](Self::to_bytes) gives it. What the engine refuses is an error of the outer kind.
+    /// Writes the serialized engine to `out`. The outer error means that this configuration cannot be saved, the inner one that
+    /// writing failed.
     pub fn write_into(&self, out: &mut impl Write) -> Result<io::Result<()>> {
         self.check_storable()?;
         Ok(self.write(out))
     }
 
-    /// Reads a stored engine. Everything is checked.
+    /// Restores a saved engine. Returns an error if the bytes are damaged or have an unsupported version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Engine> {
         let mut reader = Reader::open(bytes)?;
         let length = reader.length(1)?;
         let settings = reader.take(length)?;
         let settings =
-            std::str::from_utf8(settings).map_err(|_| reader.wrong("settings that are no text"))?;
+            std::str::from_utf8(settings).map_err(|_| reader.wrong("the configuration is not UTF-8"))?;
         let mut engine = Engine::new(Config::from_toml(settings)?)?;
-        let numbers = engine.read_texts(&mut reader)?;
-        engine.read_counts(&mut reader, &numbers)?;
-        match reader.left.is_empty() {
-            true => Ok(engine),
-            false => Err(reader.wrong("more than there should be")),
-        }
+        let slots = engine.read_texts(&mut reader)?;
+        engine.read_counters(&mut reader, &slots)?;
+        if reader.left.is_empty() { Ok(engine) } else { Err(reader.wrong("unexpected bytes at the end")) }
     }
 
-    /// An engine that weighs by the rarity of features needs counts that it does not own alone; one whose texts are
-    /// elsewhere is not whole.
+    /// Weighting by inverse document frequency needs frequencies that are not part of the file.
     fn check_storable(&self) -> Result<()> {
-        let weighting = self.config.simhash.as_ref().map(|simhash| simhash.weighting);
+        let weighting = self.config().simhash.as_ref().map(|simhash| simhash.weighting);
         if weighting == Some(Weighting::InverseDocumentFrequency) {
-            let expected = "uniform or frequency, for an engine that is stored";
+            let expected = "uniform or frequency, for an engine that is saved";
             return Err(Error::field("simhash.weighting", "inverse-document-frequency", expected));
-        }
-        if self.collection.elsewhere {
-            return Err(Error::field(
-                "engine",
-                "one without texts",
-                "one that has all it needs, to be stored",
-            ));
         }
         Ok(())
     }
@@ -96,147 +86,149 @@ impl Engine {
         let mut writer = Writer { out, hash: Xxh3::new(), buffer: Vec::new() };
         writer.buffer.extend(MAGIC);
         writer.buffer.extend(VERSION.to_le_bytes());
-        writer.bytes(self.config.to_toml().as_bytes());
+        writer.bytes(self.config().to_toml().as_bytes());
         let texts: Vec<u32> = self.collection.texts.iter().map(|(text, _)| text).collect();
         writer.u64(texts.len() as u64);
         for text in texts {
             self.write_text(text, &mut writer);
             writer.flush_if_full()?;
         }
-        self.write_counts(&mut writer);
+        self.write_counters(&mut writer);
         writer.finish()
     }
 
     fn write_text(&self, text: u32, writer: &mut Writer<'_>) {
-        let query = self.collection.query_of(text);
+        let view = self.collection.view_of(text);
         let flag = |has: bool, bit: u8| if has { bit } else { 0 };
         writer.buffer.push(
-            flag(query.status == Status::TooShort, TOO_SHORT)
-                | flag(query.key.is_some(), HAS_KEY)
-                | flag(query.simhash.is_some(), HAS_SIMHASH)
-                | flag(query.signature.is_some(), HAS_MINHASH)
-                | flag(query.sdr.is_some(), HAS_SDR),
+            flag(view.status == Status::TooShort, TOO_SHORT)
+                | flag(view.key.is_some(), HAS_KEY)
+                | flag(view.simhash.is_some(), HAS_SIMHASH)
+                | flag(view.signature.is_some(), HAS_MINHASH)
+                | flag(view.sdr.is_some(), HAS_SDR),
         );
-        writer.buffer.extend(query.key.into_iter().flat_map(|key| key.as_u128().to_le_bytes()));
-        writer.buffer.extend(query.simhash.into_iter().flat_map(Fingerprint::to_bytes));
-        writer.buffer.extend(query.signature.into_iter().flatten().flat_map(|row| row.to_le_bytes()));
-        if let Some(sdr) = query.sdr {
+        writer.buffer.extend(view.key.into_iter().flat_map(|key| key.as_u128().to_le_bytes()));
+        writer.buffer.extend(view.simhash.into_iter().flat_map(Fingerprint::to_bytes));
+        writer.buffer.extend(view.signature.into_iter().flatten().flat_map(|row| row.to_le_bytes()));
+        if let Some(sdr) = view.sdr {
             writer.list(sdr.active().iter().map(|bit| bit.to_le_bytes()));
         }
-        writer.list(query.features.iter().flat_map(|set| set.as_slice()).map(|hash| hash.to_le_bytes()));
-        writer.list(query.facts.iter().flat_map(|facts| facts.to_words()).map(u32::to_le_bytes));
+        writer.list(
+            view.features
+                .iter()
+                .flat_map(|features| features.shingles.as_slice())
+                .map(|hash| hash.to_le_bytes()),
+        );
+        writer
+            .list(view.features.iter().flat_map(|features| features.facts.to_words()).map(u32::to_le_bytes));
         let docs: Vec<u32> = self.collection.docs_of(text).collect();
         writer.u64(docs.len() as u64);
         docs.into_iter().for_each(|doc| writer.doc(&self.collection.docs[doc]));
     }
 
-    fn write_counts(&self, writer: &mut Writer<'_>) {
-        writer.u64(self.collection.arrivals);
-        let frequencies = self.collection.frequencies.as_ref().map(WordFrequencies::to_bytes);
-        writer.bytes(&frequencies.unwrap_or_default());
+    fn write_counters(&self, writer: &mut Writer<'_>) {
+        writer.u64(self.collection.next_number);
+        // Earlier versions stored word frequencies here.
+        writer.bytes(&[]);
         let Some(online) = &self.collection.online else { return };
         online.counters().into_iter().for_each(|counter| writer.u64(counter));
         let placed: Vec<_> = online.placed().collect();
         writer.u64(placed.len() as u64);
-        for (doc, ClusterId(cluster), number) in placed {
-            [self.collection.docs[doc.0].arrival, cluster, number].into_iter().for_each(|n| writer.u64(n));
+        for (doc, ClusterId(cluster), place) in placed {
+            [self.collection.docs[doc.0].number, cluster, place].into_iter().for_each(|n| writer.u64(n));
         }
     }
 
-    /// Gives the number of the document of each arrival.
+    /// Returns the slot of the document of each insertion number.
     fn read_texts(&mut self, reader: &mut Reader<'_>) -> Result<HashMap<u64, u32>> {
-        let mut numbers = HashMap::new();
+        let mut slots = HashMap::new();
         for _ in 0..reader.length(1)? {
             let prepared = self.read_prepared(reader)?;
             let docs = reader.length(1)?;
             if docs == 0 {
-                return Err(reader.wrong("a text without documents"));
+                return Err(reader.wrong("text without documents"));
             }
             for _ in 0..docs {
                 let doc = reader.doc()?;
-                let arrival = doc.arrival;
+                let number = doc.number;
                 if self.contains(&doc.id) {
-                    return Err(reader.wrong("an id that is there twice"));
+                    return Err(reader.wrong("duplicate id"));
                 }
-                let put = self
+                let slot = self
                     .collection
-                    .put(doc, prepared.clone())
-                    .map_err(|_| reader.wrong("sketches of another size"))?;
-                if numbers.insert(arrival, put).is_some() {
-                    return Err(reader.wrong("an arrival that is there twice"));
+                    .store(doc, prepared.clone())
+                    .map_err(|_| reader.wrong("sketch with a wrong size"))?;
+                if slots.insert(number, slot).is_some() {
+                    return Err(reader.wrong("duplicate insertion number"));
                 }
             }
         }
-        Ok(numbers)
+        Ok(slots)
     }
 
     fn read_prepared(&self, reader: &mut Reader<'_>) -> Result<Prepared> {
         let flags = reader.take(1)?[0];
         let has = |bit: u8| flags & bit != 0;
-        let lanes = (self.config.simhash.is_some(), self.config.minhash.is_some(), self.config.sdr.as_ref());
-        if has(HAS_SIMHASH) != lanes.0 || has(HAS_MINHASH) && !lanes.1 || has(HAS_SDR) != lanes.2.is_some() {
-            return Err(reader.wrong("sketches that the settings do not make"));
+        let config = self.config();
+        if has(HAS_SIMHASH) != config.simhash.is_some()
+            || has(HAS_MINHASH) && config.minhash.is_none()
+            || has(HAS_SDR) != config.sdr.is_some()
+        {
+            return Err(reader.wrong("sketches do not fit the configuration"));
         }
         let key = has(HAS_KEY).then(|| reader.array().map(u128::from_le_bytes)).transpose()?;
         let simhash = has(HAS_SIMHASH).then(|| reader.u64()).transpose()?;
-        let rows = self.min_hasher.map_or(0, |hasher| hasher.rows());
-        let minhash = match has(HAS_MINHASH) {
-            true => Some(
-                Signature::from_bytes(reader.take(rows * 4)?)
-                    .map_err(|_| reader.wrong("an empty signature"))?,
-            ),
-            false => None,
+        let minhash = if has(HAS_MINHASH) {
+            let bytes = reader.take(self.analyzer.signature_rows() * 4)?;
+            Some(Signature::from_bytes(bytes).map_err(|_| reader.wrong("empty signature"))?)
+        } else {
+            None
         };
-        let sdr = match (has(HAS_SDR), lanes.2) {
-            (true, Some(sdr)) => {
+        let sdr = match &config.sdr {
+            Some(sdr) => {
                 let active = reader.list(u32::from_le_bytes)?;
-                Some(
-                    Sdr::from_active(sdr.size, active)
-                        .map_err(|_| reader.wrong("active bits out of order"))?,
-                )
+                let sdr = Sdr::from_active(sdr.size, active);
+                Some(sdr.map_err(|_| reader.wrong("active bits do not ascend"))?)
             }
-            _ => None,
+            None => None,
         };
-        let features = FeatureSet::from_ascending(reader.list(u64::from_le_bytes)?);
-        let features = features.ok_or_else(|| reader.wrong("features that do not ascend"))?;
+        let shingles = FeatureSet::from_ascending(reader.list(u64::from_le_bytes)?);
+        let shingles = shingles.ok_or_else(|| reader.wrong("features do not ascend"))?;
         let facts = Facts::from_words(reader.list(u32::from_le_bytes)?);
-        let facts = facts.ok_or_else(|| reader.wrong("words that do not ascend"))?;
+        let facts = facts.ok_or_else(|| reader.wrong("facts do not ascend"))?;
         let status = if has(TOO_SHORT) { Status::TooShort } else { Status::Ok };
         let simhash = simhash.map(Fingerprint::from_u64);
         let sketches = Sketches { status, words: 0, simhash, minhash, sdr };
-        Ok(Prepared { sketches, features, facts, key: key.map(TextKey::from_u128) })
+        let features = TextFeatures { shingles, facts };
+        Ok(Prepared { sketches, features, key: key.map(TextKey::from_u128) })
     }
 
-    fn read_counts(&mut self, reader: &mut Reader<'_>, numbers: &HashMap<u64, u32>) -> Result<()> {
-        let arrivals = reader.u64()?;
-        if self.collection.arrivals > arrivals {
-            return Err(reader.wrong("an arrival from the future"));
+    fn read_counters(&mut self, reader: &mut Reader<'_>, slots: &HashMap<u64, u32>) -> Result<()> {
+        let next_number = reader.u64()?;
+        if self.collection.next_number > next_number {
+            return Err(reader.wrong("insertion number out of range"));
         }
-        self.collection.arrivals = arrivals;
+        self.collection.next_number = next_number;
+        // Earlier versions stored word frequencies here; they have no effect any more.
         let length = reader.length(1)?;
-        let frequencies = reader.take(length)?;
-        if !frequencies.is_empty() {
-            let frequencies = WordFrequencies::from_bytes(frequencies);
-            self.collection.frequencies =
-                Some(frequencies.map_err(|_| reader.wrong("words counted wrongly"))?);
-        }
+        reader.take(length)?;
         if self.collection.online.is_none() {
             return Ok(());
         }
         let counters = [reader.u64()?, reader.u64()?];
         let mut placed = Vec::new();
         for _ in 0..reader.length(24)? {
-            let [arrival, cluster, number] = [reader.u64()?, reader.u64()?, reader.u64()?];
-            let doc = numbers.get(&arrival).ok_or_else(|| reader.wrong("a cluster of nobody"))?;
-            placed.push((DocNumber(*doc), ClusterId(cluster), number));
+            let [number, cluster, place] = [reader.u64()?, reader.u64()?, reader.u64()?];
+            let slot = slots.get(&number).ok_or_else(|| reader.wrong("cluster of an unknown document"))?;
+            placed.push((DocNumber(*slot), ClusterId(cluster), place));
         }
         let clusters = OnlineClusters::restored(counters, placed);
-        self.collection.online = Some(clusters.ok_or_else(|| reader.wrong("clusters that can not be"))?);
+        self.collection.online = Some(clusters.ok_or_else(|| reader.wrong("inconsistent clusters"))?);
         Ok(())
     }
 }
 
-/// Writes and sums, a piece at a time.
+/// A buffered writer that computes the checksum.
 struct Writer<'a> {
     out: &'a mut dyn Write,
     hash: Xxh3,
@@ -248,13 +240,13 @@ impl Writer<'_> {
         self.buffer.extend(number.to_le_bytes());
     }
 
-    /// A length, and so many bytes.
+    /// Writes a length and that many bytes.
     fn bytes(&mut self, bytes: &[u8]) {
         self.u64(bytes.len() as u64);
         self.buffer.extend(bytes);
     }
 
-    /// A length, and so many numbers.
+    /// Writes a length and that many numbers.
     fn list<const N: usize>(&mut self, items: impl Iterator<Item = [u8; N]>) {
         let at = self.buffer.len();
         self.u64(0);
@@ -267,7 +259,7 @@ impl Writer<'_> {
     }
 
     fn doc(&mut self, doc: &Doc) {
-        self.u64(doc.arrival);
+        self.u64(doc.number);
         // Moments are held to the nanosecond; the written form keeps them.
         self.bytes(doc.published.map(|moment| moment.to_string()).unwrap_or_default().as_bytes());
         match &doc.id {
@@ -299,7 +291,7 @@ impl Writer<'_> {
     }
 }
 
-/// Bytes of which the first have been read.
+/// The part of the input that has not been read, with the total length.
 struct Reader<'a> {
     left: &'a [u8],
     length: usize,
@@ -309,19 +301,19 @@ impl<'a> Reader<'a> {
     fn open(bytes: &'a [u8]) -> Result<Reader<'a>> {
         let corrupt = |reason, offset| Error::CorruptEngine { reason, offset };
         if !bytes.starts_with(&MAGIC) {
-            return Err(corrupt("another beginning", 0));
+            return Err(corrupt("unknown magic bytes", 0));
         }
         let mut reader = Reader { left: &bytes[MAGIC.len()..], length: bytes.len() };
         let found = u32::from_le_bytes(reader.array()?);
         if found != VERSION {
             return Err(Error::EngineVersion { found, supported: VERSION });
         }
-        let Some((left, sum)) = reader.left.split_last_chunk::<SUM>() else {
-            return Err(corrupt("cut off", bytes.len()));
+        let Some((left, sum)) = reader.left.split_last_chunk::<CHECKSUM>() else {
+            return Err(corrupt("truncated", bytes.len()));
         };
-        let end = bytes.len() - SUM;
+        let end = bytes.len() - CHECKSUM;
         if xxh3_64(&bytes[..end]) != u64::from_le_bytes(*sum) {
-            return Err(corrupt("damaged or cut off, its checksum is another", end));
+            return Err(corrupt("checksum mismatch: the file is damaged or truncated", end));
         }
         Ok(Reader { left, length: end })
     }
@@ -331,13 +323,13 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8]> {
-        let (taken, left) = self.left.split_at_checked(length).ok_or_else(|| self.wrong("cut off"))?;
+        let (taken, left) = self.left.split_at_checked(length).ok_or_else(|| self.wrong("truncated"))?;
         self.left = left;
         Ok(taken)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (taken, left) = self.left.split_first_chunk().ok_or_else(|| self.wrong("cut off"))?;
+        let (taken, left) = self.left.split_first_chunk().ok_or_else(|| self.wrong("truncated"))?;
         self.left = left;
         Ok(*taken)
     }
@@ -346,10 +338,11 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// How many things follow, if there can be so many: each takes at least `least` bytes.
-    fn length(&mut self, least: usize) -> Result<usize> {
-        let length = usize::try_from(self.u64()?).ok().filter(|&length| length <= self.left.len() / least);
-        length.ok_or_else(|| self.wrong("a length beyond the end"))
+    /// Reads the number of items that follow. Returns an error if the rest of the input is too short for that many items of at
+    /// least `min_size` bytes.
+    fn length(&mut self, min_size: usize) -> Result<usize> {
+        let length = usize::try_from(self.u64()?).ok().filter(|&length| length <= self.left.len() / min_size);
+        length.ok_or_else(|| self.wrong("length beyond the end of the file"))
     }
 
     fn list<T, const N: usize>(&mut self, read: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
@@ -359,9 +352,9 @@ impl<'a> Reader<'a> {
     }
 
     fn doc(&mut self) -> Result<Doc> {
-        let arrival = self.u64()?;
-        if arrival == u64::MAX {
-            return Err(self.wrong("an arrival at the end of time"));
+        let number = self.u64()?;
+        if number == u64::MAX {
+            return Err(self.wrong("insertion number out of range"));
         }
         let length = self.length(1)?;
         let published = match self.take(length)? {
@@ -369,7 +362,7 @@ impl<'a> Reader<'a> {
             text => {
                 let text = std::str::from_utf8(text).ok();
                 let moment = text.and_then(|text| Timestamp::parse(text).ok());
-                Some(moment.ok_or_else(|| self.wrong("a date that is none"))?)
+                Some(moment.ok_or_else(|| self.wrong("invalid date"))?)
             }
         };
         let kind = self.take(1)?[0];
@@ -381,7 +374,7 @@ impl<'a> Reader<'a> {
             (2, _) => std::str::from_utf8(bytes).ok().map(|id| DocId::Text(id.to_owned())),
             _ => None,
         };
-        let id = id.ok_or_else(|| self.wrong("an id that is none"))?;
-        Ok(Doc { id, arrival, published, text: 0 })
+        let id = id.ok_or_else(|| self.wrong("invalid id"))?;
+        Ok(Doc { id, number, published, text: 0 })
     }
 }

@@ -1,14 +1,16 @@
-//! Which documents of an engine match each other, and which belong together?
+//! Pairs and clusters of all documents of an engine.
 //!
-//! Everything is asked for one text at a time, in order, so nothing here grows with the number of pairs.
+//! Matches are computed one text at a time, in order, so memory does not grow with the number of pairs.
 
 use super::Engine;
-use super::collection::{CANDIDATES_JUDGED, Collection, Found};
+use super::collection::Collection;
+use super::search::{CANDIDATES_JUDGED, TextMatch};
+use super::storage::InMemory;
 use crate::cluster::{Cluster, MeasuredCluster, components, greedy_stars_while, stars};
 use crate::config::Linkage;
 use crate::document::DocId;
 use crate::index::DocNumber;
-use crate::matching::{MatchKind, Verdict};
+use crate::matching::Verdict;
 use crate::sketch::Fingerprint;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -16,73 +18,72 @@ use std::ops::ControlFlow;
 
 /// Two documents of an engine that match.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct MatchedPair<'a> {
-    /// The one that came first.
+    /// The document that was inserted first.
     pub a: &'a DocId,
-    /// The one that came later.
+    /// The document that was inserted later.
     pub b: &'a DocId,
-    /// From 0 to 1: exact Jaccard similarity where `verified`, else what the sketches say.
-    pub similarity: f64,
-    /// What the two are to each other.
-    pub kind: MatchKind,
-    /// Whether it was judged on the documents' own features.
-    pub verified: bool,
-    /// In how many bits the fingerprints differ, where both have one.
-    pub distance: Option<u32>,
-    /// How far numbers and rare words agree, of a verified match.
-    pub facts: Option<f64>,
-    /// Whether the two are of one form with other facts.
-    pub template: bool,
+    /// How the two match.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub verdict: Verdict,
 }
 
-/// Most candidates a document that are judged on average, when all pairs or groups are wanted.
+/// The average number of candidates judged per document when all pairs or clusters are computed.
 const CANDIDATES_ON_AVERAGE: u64 = 64;
 
-/// What looking for all pairs came to.
+/// The work done to compute all pairs or clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Effort {
-    /// How many documents were asked for their matches.
+    /// The number of documents whose matches were computed.
     pub asked: u64,
-    /// How many candidates were judged.
+    /// The number of candidates that were judged.
     pub candidates: u64,
-    /// How many limits were hit: where it is not 0, matches may be missing.
+    /// The number of limits reached. If it is not 0, matches may be missing.
     pub capped: u64,
 }
 
-/// The documents of an engine in groups.
+/// The documents of an engine in clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Groups {
-    /// In the order of their centers; under online clustering in that of their founding.
+    /// The clusters in the order of their centers; under online clustering in the order in which they were started.
     pub groups: Vec<Group>,
-    /// How many matches between groups were cut, because a document can be in one group only.
+    /// The number of matches between documents of different clusters that were cut, because a document is in one cluster only.
     pub cut: usize,
-    /// What it took.
+    /// The work done.
     pub effort: Effort,
 }
 
-/// Documents that belong together.
+/// A cluster of documents.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Group {
-    /// The one that stands for the others.
+    /// The representative of the cluster.
     pub center: DocId,
-    /// All of them, the center first.
+    /// All documents, the center first.
     pub members: Vec<DocId>,
-    /// How close the others are to the center.
+    /// How close the members are to the center.
     pub spread: Spread,
 }
 
-/// How close the members of a group are to its center, on average over the others.
+/// How close the members of a cluster are to its center, averaged over all members except the center.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Spread {
-    /// Bits in which fingerprints differ, for settings that judge by them; 0 for one alone.
+    /// The average Hamming distance, for configurations that judge by fingerprints; 0 for a single document.
     AverageDistance(f64),
-    /// Similarity; 1 for one alone.
+    /// The mean similarity; 1 for a single document.
     MeanSimilarity(f64),
 }
 
 impl Engine {
-    /// Gives `sink` all pairs that match, until it breaks off: in the order of the later document, then of the earlier.
-    /// Documents with equal texts are one there, the first; their pairs follow at once.
+    /// Passes all matching pairs to `sink`, until it returns `Break`.
+    ///
+    /// Pairs are ordered by the later document, then by the earlier one. Documents with equal texts take the place of the
+    /// first of them, and the pairs among them follow immediately.
     ///
     /// ```
     /// use sameish::{Document, Engine, Preset, Scratch};
@@ -94,7 +95,7 @@ impl Engine {
     /// }
     /// let mut pairs = Vec::new();
     /// engine.pairs(|pair| {
-    ///     pairs.push((pair.a.to_string(), pair.b.to_string(), pair.verified));
+    ///     pairs.push((pair.a.to_string(), pair.b.to_string(), pair.verdict.verified));
     ///     ControlFlow::Continue(())
     /// });
     /// assert_eq!(pairs, [("1".into(), "3".into(), false)]);
@@ -104,80 +105,79 @@ impl Engine {
         self.pairs_while(|_| true, sink)
     }
 
-    /// As [`pairs`](Self::pairs), as long as `wanted`, which is asked before each text and told how many came before: a
-    /// corpus without pairs takes its time too.
+    /// Like [`pairs`](Self::pairs), with progress and cancellation: `proceed` is called before each text with the number of
+    /// texts already processed, and stops the work by returning `false`.
     pub fn pairs_while(
         &self,
-        mut wanted: impl FnMut(u64) -> bool,
+        mut proceed: impl FnMut(u64) -> bool,
         mut sink: impl FnMut(MatchedPair<'_>) -> ControlFlow<()>,
     ) -> Effort {
         let mut effort = Effort::default();
-        // Only who is not wanted any more, and the sink, end this early.
-        let _ = self.collection.each_pair(&mut effort, &mut wanted, |a, b, verdict| {
+        // Cancellation is not an error: the effort says how far the work got.
+        let _ = self.collection.each_pair(&mut effort, &mut proceed, |a, b, verdict| {
             let [a, b] = [a, b].map(|doc| &self.collection.docs[doc].id);
-            let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
-            sink(MatchedPair { a, b, similarity, kind, verified, distance, facts, template })
+            sink(MatchedPair { a, b, verdict })
         });
         effort
     }
 
-    /// All documents in groups, by the linkage of the settings. Each is in exactly one, but for texts that online
-    /// clustering finds too short.
+    /// Clusters all documents with the configured linkage. Each document is in exactly one cluster, except that online
+    /// clustering leaves out texts that are too short.
     ///
-    /// The order decides everything: that of arrival or, for `greedy`, the newest first; equal dates in the order of
-    /// arrival, documents without a date last.
+    /// The result is determined by the order of the documents: the order of insertion or, for `greedy`, newest first, with
+    /// equal dates in the order of insertion and documents without a date last.
     pub fn groups(&self) -> Groups {
         self.groups_while(|_| true).unwrap_or_default()
     }
 
-    /// As [`groups`](Self::groups), as long as `wanted`, which is asked before each text is and told how many came before.
-    /// Nothing where it was not to the end.
-    pub fn groups_while(&self, mut wanted: impl FnMut(u64) -> bool) -> Option<Groups> {
+    /// Like [`groups`](Self::groups), with progress and cancellation: `proceed` is called before each text with the number
+    /// of texts already processed, and stops the work by returning `false`. Returns `None` if it was stopped.
+    pub fn groups_while(&self, mut proceed: impl FnMut(u64) -> bool) -> Option<Groups> {
         let mut stopped = false;
-        let mut wanted = |asked| {
-            stopped = stopped || !wanted(asked);
+        let mut proceed = |done| {
+            stopped = stopped || !proceed(done);
             !stopped
         };
-        let groups = match self.config.matching.linkage {
+        let groups = match self.config().matching.linkage {
             Linkage::Online => self.online_groups(),
-            Linkage::Components => self.connected_groups(&mut wanted),
-            Linkage::Cohesive => self.star_groups(&self.collection.by_arrival(), &mut wanted),
+            Linkage::Components => self.connected_groups(&mut proceed),
+            Linkage::Cohesive => self.star_groups(&self.collection.in_order(), &mut proceed),
             Linkage::Greedy if self.by_distance() => {
-                self.greedy_groups(&self.collection.newest_first(), &mut wanted)
+                self.greedy_groups(&self.collection.newest_first(), &mut proceed)
             }
-            Linkage::Greedy => self.star_groups(&self.collection.newest_first(), &mut wanted),
+            Linkage::Greedy => self.star_groups(&self.collection.newest_first(), &mut proceed),
         };
         (!stopped).then_some(groups)
     }
 
-    fn star_groups(&self, order: &[DocNumber], wanted: &mut dyn FnMut(u64) -> bool) -> Groups {
+    fn star_groups(&self, order: &[DocNumber], proceed: &mut dyn FnMut(u64) -> bool) -> Groups {
         let mut effort = Effort::default();
         let stars = stars(order, |center| {
-            if !wanted(effort.asked) {
+            if !proceed(effort.asked) {
                 return Vec::new();
             }
             let matches = self.collection.matches_of(center.0, effort.most());
             effort.add(matches.candidates, matches.capped);
-            let joined = matches.found.iter().filter(|found| self.collection.joins(&found.verdict));
+            let joined = matches.matches.iter().filter(|found| self.collection.joins(&found.verdict));
             joined.map(|found| DocNumber(found.text)).collect()
         });
         Groups { groups: self.expand(&stars.clusters), cut: stars.cut, effort }
     }
 
-    /// Whether fingerprints alone decide.
+    /// Returns `true` if fingerprints alone decide.
     fn by_distance(&self) -> bool {
-        !self.config.matching.verify && self.config.simhash.is_some() && self.config.minhash.is_none()
+        !self.config().matching.verify && self.config().simhash.is_some() && self.config().minhash.is_none()
     }
 
-    /// As seed 000 groups. What was taken leaves an index of its own, so that texts near to many centers are met once.
-    fn greedy_groups(&self, order: &[DocNumber], wanted: &mut dyn FnMut(u64) -> bool) -> Groups {
-        let print =
-            |text: &DocNumber| self.collection.query_of(text.0).side().simhash.filter(|p| !p.is_zero());
-        let (texts, prints): (Vec<DocNumber>, Vec<Fingerprint>) =
-            order.iter().filter_map(|text| Some((*text, print(text)?))).unzip();
-        let radius = self.config.simhash.as_ref().map_or(0, |simhash| simhash.radius);
-        let found = greedy_stars_while(&prints, radius, wanted);
-        let found = found.unwrap_or_else(|error| unreachable!("the radius was checked: {error}"));
+    /// Groups like the FNV-1a SimHash news grouper. Assigned fingerprints are removed from a separate index, so that a text close
+    /// to many centers is visited once.
+    fn greedy_groups(&self, order: &[DocNumber], proceed: &mut dyn FnMut(u64) -> bool) -> Groups {
+        let fingerprint = |text: &DocNumber| self.collection.view_of(text.0).sketches().fingerprint();
+        let (texts, fingerprints): (Vec<DocNumber>, Vec<Fingerprint>) =
+            order.iter().filter_map(|text| Some((*text, fingerprint(text)?))).unzip();
+        let radius = self.config().simhash.as_ref().map_or(0, |simhash| simhash.radius);
+        let found = greedy_stars_while(&fingerprints, radius, proceed);
+        let found = found.unwrap_or_else(|error| unreachable!("the radius was validated: {error}"));
         let text = |doc: DocNumber| texts[doc.0 as usize];
         let mut clusters: HashMap<DocNumber, Cluster> = found
             .into_iter()
@@ -187,27 +187,27 @@ impl Engine {
                 (center, Cluster { center, members })
             })
             .collect();
-        // Texts without words stand alone, in their places.
+        // Texts without features are clusters of their own, in their places.
         let alone = |center| Cluster { center, members: vec![center] };
         let placed = order.iter().filter_map(|&center| match clusters.remove(&center) {
-            None if print(&center).is_none() => Some(alone(center)),
+            None if fingerprint(&center).is_none() => Some(alone(center)),
             cluster => cluster,
         });
         Groups { groups: self.expand(&placed.collect::<Vec<_>>()), ..Groups::default() }
     }
 
-    fn connected_groups(&self, wanted: &mut dyn FnMut(u64) -> bool) -> Groups {
+    fn connected_groups(&self, proceed: &mut dyn FnMut(u64) -> bool) -> Groups {
         let mut effort = Effort::default();
         let mut edges = Vec::new();
-        for &text in &self.collection.by_arrival() {
-            if !wanted(effort.asked) {
+        for &text in &self.collection.in_order() {
+            if !proceed(effort.asked) {
                 return Groups::default();
             }
             let earlier = self.collection.earlier_matches(text.0, &mut effort);
             let joined = earlier.iter().filter(|found| self.collection.joins(&found.verdict));
             edges.extend(joined.map(|found| (DocNumber(found.text), text)));
         }
-        let clusters = components(&self.collection.by_arrival(), edges);
+        let clusters = components(&self.collection.in_order(), edges);
         Groups { groups: self.expand(&clusters), cut: 0, effort }
     }
 
@@ -219,15 +219,15 @@ impl Engine {
         Groups { groups: groups.collect(), ..Groups::default() }
     }
 
-    /// Clusters of texts as groups of documents.
+    /// Replaces the texts of clusters by their documents.
     fn expand(&self, clusters: &[Cluster]) -> Vec<Group> {
-        let newest_first = self.config.matching.linkage == Linkage::Greedy;
+        let newest_first = self.config().matching.linkage == Linkage::Greedy;
         let docs = |cluster: &Cluster| {
             let texts = cluster.members.iter();
             let mut docs: Vec<u32> = texts.flat_map(|text| self.collection.docs_of(text.0)).collect();
             docs.sort_by_key(|&doc| {
                 let doc = &self.collection.docs[doc];
-                (newest_first.then_some(Reverse(doc.published)), doc.arrival)
+                (newest_first.then_some(Reverse(doc.published)), doc.number)
             });
             docs
         };
@@ -241,23 +241,26 @@ impl Engine {
             0 => alone,
             n => others.iter().map(|&doc| of(doc)).sum::<f64>() / n as f64,
         };
-        let spread = match self.by_distance() {
-            true => Spread::AverageDistance(mean(&|doc| self.collection.distance(docs[0], doc), 0.0)),
-            false => Spread::MeanSimilarity(mean(&|doc| self.collection.similarity(docs[0], doc), 1.0)),
+        let spread = if self.by_distance() {
+            Spread::AverageDistance(mean(&|doc| self.collection.distance(docs[0], doc), 0.0))
+        } else {
+            Spread::MeanSimilarity(mean(&|doc| self.collection.similarity(docs[0], doc), 1.0))
         };
         Group { center: ids[0].clone(), members: ids, spread }
     }
 }
 
 impl Effort {
-    /// How many candidates of the next document are judged: many, unless those before it took more than their share. So a
-    /// flood of forms, each filled in otherwise, costs a bounded number of comparisons a document.
+    /// Returns the maximum number of candidates to judge for the next document.
+    ///
+    /// The maximum is high, unless the documents so far used more than their share. So a flood of templates costs a bounded
+    /// number of comparisons per document.
     pub fn most(&self) -> usize {
         let fair = self.asked * CANDIDATES_ON_AVERAGE + CANDIDATES_JUDGED as u64;
         if self.candidates > fair { CANDIDATES_ON_AVERAGE as usize } else { CANDIDATES_JUDGED }
     }
 
-    /// Counts a document that was asked.
+    /// Counts a document whose candidates were judged.
     pub fn add(&mut self, candidates: usize, capped: usize) {
         self.asked += 1;
         self.candidates += candidates as u64;
@@ -265,15 +268,15 @@ impl Effort {
     }
 }
 
-impl Collection {
-    /// All texts in the order of their first documents.
-    fn by_arrival(&self) -> Vec<DocNumber> {
-        self.ordered(|text| self.arrival_of(text))
+impl Collection<InMemory> {
+    /// Returns all texts in the order of their first documents.
+    fn in_order(&self) -> Vec<DocNumber> {
+        self.ordered(|text| self.number_of(text))
     }
 
-    /// All texts in the order of their newest documents.
+    /// Returns all texts in the order of their newest documents.
     fn newest_first(&self) -> Vec<DocNumber> {
-        let place = |doc: u32| (Reverse(self.docs[doc].published), self.docs[doc].arrival);
+        let place = |doc: u32| (Reverse(self.docs[doc].published), self.docs[doc].number);
         self.ordered(|text| self.docs_of(text).map(place).min())
     }
 
@@ -283,32 +286,34 @@ impl Collection {
         texts
     }
 
-    /// The matches among texts that came earlier, in that order. Looking back means that where a bucket is too large to be
-    /// looked at as a whole, its first documents are found by all later ones.
-    fn earlier_matches(&self, text: u32, effort: &mut Effort) -> Vec<Found> {
+    /// Returns the matches among texts that were inserted earlier, in that order.
+    ///
+    /// Because of the backward direction, if a bucket is too large to be scanned completely, all later documents find its
+    /// first ones.
+    fn earlier_matches(&self, text: u32, effort: &mut Effort) -> Vec<TextMatch> {
         let mut matches = self.matches_of(text, effort.most());
         effort.add(matches.candidates, matches.capped);
-        let mine = self.arrival_of(text);
-        matches.found.retain(|found| self.arrival_of(found.text) < mine);
-        matches.found.sort_by_key(|found| self.arrival_of(found.text));
-        matches.found
+        let mine = self.number_of(text);
+        matches.matches.retain(|found| self.number_of(found.text) < mine);
+        matches.matches.sort_by_key(|found| self.number_of(found.text));
+        matches.matches
     }
 
+    /// Passes all matching pairs of documents to `sink`.
     fn each_pair(
         &self,
         effort: &mut Effort,
-        wanted: &mut dyn FnMut(u64) -> bool,
+        proceed: &mut dyn FnMut(u64) -> bool,
         mut sink: impl FnMut(u32, u32, Verdict) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        for text in self.by_arrival() {
-            if !wanted(effort.asked) {
+        for text in self.in_order() {
+            if !proceed(effort.asked) {
                 return ControlFlow::Break(());
             }
             for found in self.earlier_matches(text.0, effort) {
                 for b in self.docs_of(text.0) {
                     for a in self.docs_of(found.text) {
-                        let (a, b) =
-                            if self.docs[a].arrival < self.docs[b].arrival { (a, b) } else { (b, a) };
+                        let (a, b) = if self.docs[a].number < self.docs[b].number { (a, b) } else { (b, a) };
                         sink(a, b, found.verdict)?;
                     }
                 }
@@ -323,15 +328,15 @@ impl Collection {
         ControlFlow::Continue(())
     }
 
-    /// What documents of one text are to each other.
+    /// Returns the verdict on two documents with the same text, if they match.
     fn same(&self, text: u32) -> Option<Verdict> {
-        let side = self.query_of(text).side();
-        self.judge.judge_facts(&side, &side, None)
+        let side = self.view_of(text).side();
+        self.judge.judge_facts(&side, &side)
     }
 
     fn distance(&self, a: u32, b: u32) -> f64 {
-        let print = |doc: u32| self.query_of(self.docs[doc].text).side().simhash.unwrap_or_default();
-        f64::from(print(a).distance(print(b)))
+        let fingerprint = |doc: u32| self.texts[self.docs[doc].text].simhash.unwrap_or_default();
+        f64::from(fingerprint(a).distance(fingerprint(b)))
     }
 
     fn similarity(&self, a: u32, b: u32) -> f64 {
@@ -339,8 +344,7 @@ impl Collection {
         if a == b {
             return 1.0;
         }
-        let verdict =
-            self.judge.with_threshold(0.0).judge(&self.query_of(a).side(), &self.query_of(b).side());
+        let verdict = self.judge.with_threshold(0.0).judge(&self.view_of(a).side(), &self.view_of(b).side());
         verdict.map_or(0.0, |verdict| verdict.similarity)
     }
 }

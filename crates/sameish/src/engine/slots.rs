@@ -1,8 +1,8 @@
-//! Things with small numbers that are given again.
+//! A list with dense, reusable numbers.
 
 use std::ops::{Index, IndexMut};
 
-/// A list whose gaps are filled first, so that numbers stay dense.
+/// A list that reuses the numbers of removed items, so that numbers stay dense.
 #[derive(Clone, Debug)]
 pub(super) struct Slots<T> {
     items: Vec<Option<T>>,
@@ -16,7 +16,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// The number that the next thing gets.
+    /// Returns the number that the next item gets.
     pub(super) fn next(&self) -> u32 {
         self.free.last().copied().unwrap_or(self.items.len() as u32)
     }
@@ -30,14 +30,14 @@ impl<T> Slots<T> {
         at
     }
 
-    /// Takes out what is there.
+    /// Removes and returns an item.
     pub(super) fn take(&mut self, at: u32) -> T {
         let item = self.items[at as usize].take();
         self.free.push(at);
         item.unwrap_or_else(|| unreachable!("number {at} is in use"))
     }
 
-    /// All things and their numbers.
+    /// Iterates over all items with their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(&self.items).filter_map(|(at, item)| Some((at, item.as_ref()?)))
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_given_again() {
+    fn reuses_numbers_of_removed_items() {
         let mut slots = Slots::default();
         let numbers: Vec<u32> = "abc".chars().map(|c| slots.add(c)).collect();
         assert_eq!(numbers, [0, 1, 2]);

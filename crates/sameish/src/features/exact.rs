@@ -1,14 +1,14 @@
-//! Is it the very same text?
+//! Exact-duplicate keys: do two documents have the same normalized text?
 
 use crate::document::ContentRef;
 use crate::text::normalize;
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// Stands for a normalized text, white space aside: two documents with equal keys are the same text.
+/// A 128-bit key of a normalized text. Two documents have equal keys if their normalized texts differ only in whitespace.
 ///
-/// XXH3 of 128 bits over the words between white space, a blank behind each. It is not made to withstand those who forge
-/// collisions; a forged pair is one that its author made to look the same.
+/// The key is the XXH3-128 hash of the whitespace-separated words, each followed by one space. XXH3 is not
+/// collision-resistant: an attacker can construct different texts with equal keys, which are then treated as duplicates.
 ///
 /// ```
 /// use sameish::{Content, TextKey};
@@ -22,35 +22,36 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 pub struct TextKey(u128);
 
 impl TextKey {
-    /// The key of a document; none of one that is blank, because nothing is the same as nothing.
+    /// Returns the key of a document, or `None` if the document is blank. Blank documents never match.
     pub fn of<'a>(content: impl Into<ContentRef<'a>>) -> Option<TextKey> {
         match content.into() {
-            ContentRef::Text(text) => of_text(text),
-            ContentRef::Tokens(tokens) => of_tokens(tokens),
+            ContentRef::Text(text) => key_of_text(text),
+            ContentRef::Tokens(tokens) => key_of_tokens(tokens),
         }
     }
 
-    /// A key of the text as it stands, not normalized: cheaper, and equal for texts that are equal to the last byte.
+    /// Returns a key of the text without normalization. It is cheaper to compute, and equal only for identical bytes.
     pub fn verbatim<'a>(content: impl Into<ContentRef<'a>>) -> TextKey {
         match content.into() {
             ContentRef::Text(text) => TextKey(xxh3_128(text.as_bytes())),
-            ContentRef::Tokens(tokens) => of_tokens(tokens).unwrap_or(TextKey(0)),
+            ContentRef::Tokens(tokens) => key_of_tokens(tokens).unwrap_or(TextKey(0)),
         }
     }
 
-    /// A key that was stored.
+    /// Creates a key from its stored 128 bits.
     pub fn from_u128(bits: u128) -> TextKey {
         TextKey(bits)
     }
 
-    /// The 128 bits.
+    /// Returns the 128 bits of the key, for storage.
     pub fn as_u128(self) -> u128 {
         self.0
     }
 }
 
-/// A byte that no text holds keeps `["a", "b"]` and `["a b"]` apart, and tokens from text.
-fn of_tokens(tokens: &[String]) -> Option<TextKey> {
+/// Hashes tokens, each preceded by the byte 0xFF. That byte does not occur in UTF-8, so `["a", "b"]`, `["ab"]` and the
+/// text `ab` have different keys.
+fn key_of_tokens(tokens: &[String]) -> Option<TextKey> {
     let mut hasher = Xxh3::new();
     for token in tokens {
         hasher.update(b"\xFF");
@@ -59,40 +60,39 @@ fn of_tokens(tokens: &[String]) -> Option<TextKey> {
     (!tokens.is_empty()).then(|| TextKey(hasher.digest128()))
 }
 
-/// Words are normalized one by one, the careful way only where it is needed: nothing melts into another character across
-/// a blank.
-fn of_text(text: &str) -> Option<TextKey> {
+/// Hashes a text. Each word is normalized on its own, by table if it is ASCII; this is correct because characters never
+/// compose across whitespace.
+fn key_of_text(text: &str) -> Option<TextKey> {
     let table = &*ASCII;
-    let mut joined = Joined::default();
-    for word in text.split(|c: char| c.is_ascii() && table[c as usize] == Ascii::Blank) {
+    let mut hasher = WordHasher::default();
+    for word in text.split(|c: char| c.is_ascii() && table[c as usize] == Ascii::Space) {
         if word.is_ascii() {
-            joined.push(word.bytes().filter_map(|byte| table[usize::from(byte)].kept()));
+            hasher.push(word.bytes().filter_map(|byte| table[usize::from(byte)].kept()));
         } else {
-            normalize(word).split_whitespace().for_each(|part| joined.push(part.bytes()));
+            normalize(word).split_whitespace().for_each(|part| hasher.push(part.bytes()));
         }
     }
-    joined.key()
+    hasher.key()
 }
 
-/// Words joined by one blank, hashed a piece at a time.
+/// Hashes words, each followed by one space, through a buffer.
 #[derive(Default)]
-struct Joined {
+struct WordHasher {
     hasher: Xxh3,
     buffer: Vec<u8>,
     any: bool,
 }
 
-impl Joined {
+impl WordHasher {
     fn push(&mut self, word: impl Iterator<Item = u8>) {
         let start = self.buffer.len();
         self.buffer.extend(word);
         if self.buffer.len() == start {
             return;
         }
-        // Behind the word, so that nothing is moved; the last one has it too.
         self.buffer.push(b' ');
         self.any = true;
-        if self.buffer.len() >= PIECE {
+        if self.buffer.len() >= BUFFER {
             self.hasher.update(&self.buffer);
             self.buffer.clear();
         }
@@ -104,13 +104,14 @@ impl Joined {
     }
 }
 
-const PIECE: usize = 4096;
+/// Bytes that are collected before they are hashed.
+const BUFFER: usize = 4096;
 
-/// What becomes of an ASCII byte.
+/// The normalized form of an ASCII byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ascii {
-    Dropped,
-    Blank,
+    Removed,
+    Space,
     Kept(u8),
 }
 
@@ -125,10 +126,10 @@ impl Ascii {
 
 static ASCII: LazyLock<[Ascii; 128]> = LazyLock::new(|| {
     std::array::from_fn(|byte| match normalize(char::from(byte as u8).encode_utf8(&mut [0; 4])).as_bytes() {
-        [] => Ascii::Dropped,
-        [one] if char::from(*one).is_whitespace() => Ascii::Blank,
+        [] => Ascii::Removed,
+        [one] if char::from(*one).is_whitespace() => Ascii::Space,
         [one] => Ascii::Kept(*one),
-        _ => unreachable!("ASCII folds to ASCII"),
+        _ => unreachable!("ASCII normalizes to at most one ASCII byte"),
     })
 });
 
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn case_style_and_white_space_do_not_count_but_words_and_marks_do() {
+    fn ignores_case_compatibility_and_whitespace_but_not_words_and_punctuation() {
         assert_eq!(key("ＡＢＣ  def\t"), key("abc\u{A0}DEF"));
         assert_eq!(key("soft\u{AD}hyphen"), key("softhyphen"));
         assert_ne!(key("a bc"), key("ab c"));
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_told_apart_from_each_other_and_from_text() {
+    fn distinguishes_token_boundaries_and_tokens_from_text() {
         let tokens = |tokens: &[&str]| {
             TextKey::of(&Content::Tokens(tokens.iter().map(|token| (*token).to_owned()).collect()))
         };
@@ -164,14 +165,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn word_by_word_is_as_good_as_the_whole(
+        fn normalizing_word_by_word_equals_normalizing_the_whole_text(
             text in "([ -~\\x00-\\x1F]|[ a´\u{301}\u{323}ﬁ\u{A0}\u{200B}\u{1161}한ß]){0,60}",
             times in 1usize..60,
         ) {
             let text = text.repeat(times);
-            let mut joined = Joined::default();
-            normalize(&text).split_whitespace().for_each(|word| joined.push(word.bytes()));
-            prop_assert_eq!(key(&text), joined.key());
+            let mut expected = WordHasher::default();
+            normalize(&text).split_whitespace().for_each(|word| expected.push(word.bytes()));
+            prop_assert_eq!(key(&text), expected.key());
         }
     }
 }

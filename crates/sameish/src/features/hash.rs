@@ -1,24 +1,23 @@
-//! Which 64 bits stand for a token or a feature?
+//! Hash functions for tokens and features.
 //!
-//! Published functions only, so that a stored sketch means the same for ever and in every language:
+//! All functions are published, so that stored sketches remain comparable across versions and languages:
 //!
-//! - **FNV-1a 64** (Fowler, Noll and Vo; RFC 9923), for the seeds' fingerprints. Poorly mixed: over all two-letter
-//!   lower-case tokens 26 of its 64 bits never change.
-//! - **XXH3 64**, seed 0 (Yann Collet, the specification in the repository `Cyan4973/xxHash`), for everything else.
-//!   A shingle of `n` words is the XXH3 of their `n` hashes, each as 8 little-endian bytes. So a word is hashed once,
-//!   however many shingles it stands in.
+//! - **FNV-1a 64** (Fowler, Noll and Vo; RFC 9923), for the fingerprints of the presets `wire` and `articles`. It mixes
+//!   poorly: over all two-letter lower-case tokens, 26 of its 64 bits are constant.
+//! - **XXH3 64**, seed 0 (Yann Collet, specified in the repository `Cyan4973/xxHash`), for everything else. The hash of a
+//!   shingle of `n` words is the XXH3 of their `n` hashes, each as 8 little-endian bytes, so each word is hashed once.
 //! - **SHAKE256** (FIPS 202), for sparse codes: see [`SdrEncoder`](crate::SdrEncoder).
 //!
-//! XXH3 of short inputs is written out here because its three cases by length cost a mispredicted branch for every
-//! second word: tokens are sorted by case first or, with AVX-512, go through all three cases eight at a time. Inputs over
-//! 16 bytes go to the crate `xxhash-rust`, the oracle of the tests.
+//! XXH3 for short inputs is implemented here because a branch on its three length cases is mispredicted for every second
+//! word: the scalar code groups tokens by case, and the AVX-512 code computes all three cases for eight tokens at a time.
+//! Inputs of more than 16 bytes use the crate `xxhash-rust`, which is also the reference in the tests.
 
 use crate::config::TokenHash;
 use crate::simd::{self, Level};
 use crate::text::{PADDING, TokenRange};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// FNV-1a 64 of a byte string.
+/// Returns the FNV-1a 64 hash of a byte string.
 ///
 /// ```
 /// assert_eq!(sameish::fnv1a64(b"hello"), 11_831_194_018_420_276_491);
@@ -31,7 +30,7 @@ pub fn fnv1a64(bytes: &[u8]) -> u64 {
 pub(crate) const FNV_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
 pub(crate) const FNV_PRIME: u64 = 0x100_0000_01B3;
 
-/// The hash of a token.
+/// Returns the hash of a token.
 ///
 /// ```
 /// use sameish::{TokenHash, hash_token};
@@ -44,17 +43,18 @@ pub fn hash_token(hash: TokenHash, token: &[u8]) -> u64 {
     }
 }
 
-/// Writes the hashes of tokens that lie in a buffer with [`PADDING`] bytes behind them.
+/// Writes the hashes of tokens in a buffer that has [`PADDING`] bytes after the last token.
 pub(crate) fn hash_tokens(hash: TokenHash, buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
     simd::hash_tokens(Level::current(), hash, buffer, tokens, hashes);
 }
 
-/// XXH3 of each token, case by case: what the kernels must equal.
+/// Writes the XXH3 of each token, grouped by length case: the reference for the SIMD kernels.
 pub(crate) fn xxh3_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
-    const MANY: usize = 64;
-    for (tokens, hashes) in tokens.chunks(MANY).zip(hashes.chunks_mut(MANY)) {
-        // Lists by length: to 3, to 8, to 16 and all others.
-        let (mut lists, mut counts) = ([[0u8; MANY]; 4], [0; 4]);
+    const GROUP: usize = 64;
+    for (tokens, hashes) in tokens.chunks(GROUP).zip(hashes.chunks_mut(GROUP)) {
+        // Positions by length in bytes: 1 to 3, 4 to 8, 9 to 16, and all others.
+        let mut lists = [[0u8; GROUP]; 4];
+        let mut counts = [0; 4];
         for (i, token) in tokens.iter().enumerate() {
             let length = token.end - token.start;
             let fits = length.wrapping_sub(1) < 16 && token.start as usize + PADDING <= buffer.len();
@@ -74,23 +74,23 @@ pub(crate) fn xxh3_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u6
     }
 }
 
-/// The 16 bytes from the start of a token on.
+/// Returns the 16 bytes that begin at the start of a token.
 #[inline]
 fn padded(buffer: &[u8], token: TokenRange) -> u128 {
     let start = token.start as usize;
     match buffer[start..].first_chunk() {
         Some(&bytes) => u128::from_le_bytes(bytes),
-        None => unreachable!("tokens without padding are not short"),
+        None => unreachable!("tokens without padding are hashed by `xxh3_64`"),
     }
 }
 
-/// XXH3 of the 8 little-endian bytes of a number.
+/// Returns the XXH3 of the 8 little-endian bytes of a number.
 #[inline]
 pub(super) fn mix(x: u64) -> u64 {
     xxh3_4_to_8(x, 8)
 }
 
-// The words of XXH3's default secret, little endian, as the specification's figures combine them.
+/// The first 128 bytes of XXH3's default secret, as little-endian words.
 pub(crate) const SECRET: [u64; 16] = {
     let bytes: [u8; 128] = [
         0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c, 0xde,
@@ -111,7 +111,7 @@ pub(crate) const SECRET: [u64; 16] = {
     words
 };
 
-/// Where the sum begins for 24 bytes: 24 times XXH64's first prime.
+/// Initial value of the accumulator for 24 bytes: 24 times XXH64's first prime.
 pub(crate) const TRIPLE: u64 = 24u64.wrapping_mul(0x9E37_79B1_85EB_CA87);
 pub(crate) const PRIME64_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
 pub(crate) const PRIME64_3: u64 = 0x1656_67B1_9E37_79F9;
@@ -147,7 +147,7 @@ fn xxh3_9_to_16(bytes: u128, length: u32) -> u64 {
     avalanche(sum)
 }
 
-/// The two halves of a 128-bit product, folded.
+/// Returns the XOR of the two halves of a 128-bit product.
 #[inline]
 pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -160,14 +160,14 @@ fn avalanche(h: u64) -> u64 {
     h ^ h >> 32
 }
 
-/// The hash of a shingle: XXH3 of its words' hashes, or the one word's hash itself.
+/// Returns the hash of a shingle: the XXH3 of its words' hashes, or the hash of the word if there is only one.
 #[inline]
 pub(crate) fn hash_shingle(words: &[u64]) -> u64 {
     match *words {
         [word] => word,
         [first, second] => xxh3_9_to_16(u128::from(second) << 64 | u128::from(first), 16),
         [first, second, third] => {
-            // 24 bytes: two overlapping pieces of 16.
+            // 24 bytes are hashed as two overlapping blocks of 16.
             let h = TRIPLE.wrapping_add(fold(first ^ SECRET[0], second ^ SECRET[1]));
             avalanche(h.wrapping_add(fold(second ^ SECRET[2], third ^ SECRET[3])))
         }
@@ -175,7 +175,7 @@ pub(crate) fn hash_shingle(words: &[u64]) -> u64 {
     }
 }
 
-/// Shingles of other lengths, by way of their bytes.
+/// Returns the hash of a shingle of four or more words.
 fn hash_many(words: &[u64]) -> u64 {
     let mut bytes = [0; 8 * crate::config::MAX_SHINGLE as usize];
     let used = &mut bytes[..8 * words.len()];
@@ -185,9 +185,9 @@ fn hash_many(words: &[u64]) -> u64 {
     xxh3_64(used)
 }
 
-/// The hash of the `occurrence`-th time (from 0) that a feature stands in a text, for multisets.
+/// Returns the hash that represents occurrence number `occurrence` (from 0) of a feature in a multiset.
 ///
-/// The first occurrence keeps the feature's own hash, so a text without repeats has equal set and multiset.
+/// The first occurrence keeps the hash of the feature, so the set and the multiset of a text without repeats are equal.
 #[inline]
 pub(crate) fn hash_occurrence(feature: u64, occurrence: u64) -> u64 {
     if occurrence == 0 { feature } else { hash_shingle(&[feature, occurrence]) }
@@ -202,13 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn tokens_hash_as_the_crate_does_at_every_length_and_level() {
+    fn token_hashes_equal_the_reference_at_every_length_and_level() {
         let mut buffer = vec![0; 400];
         for round in 0..100u32 {
             for (i, byte) in buffer.iter_mut().enumerate() {
                 *byte = (i as u32 * 31 + round * 7 + ((i as u32 * round) >> 3)) as u8;
             }
-            // All lengths, up to the very end of the buffer, in changing company.
+            // All lengths at changing positions, including tokens at the end of the buffer.
             let tokens: Vec<TokenRange> = (0..=40)
                 .flat_map(|length| {
                     [0, round, 200 - round, 400 - length]
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn shingle_is_xxh3_of_little_endian_hashes() {
+    fn shingle_hash_is_xxh3_of_little_endian_word_hashes() {
         let words: Vec<u64> = (1..=64u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
         for n in 2..=64 {
             assert_eq!(hash_shingle(&words[..n]), xxh3_64(&bytes_of(&words[..n])), "{n} words");
@@ -238,8 +238,8 @@ mod tests {
     }
 
     #[test]
-    fn published_vectors() {
-        // From the specification's sanity tests and the FNV reference.
+    fn hashes_equal_the_published_vectors() {
+        // From the XXH3 specification's sanity tests and the FNV reference.
         assert_eq!(fnv1a64(b""), 0xCBF2_9CE4_8422_2325);
         assert_eq!(fnv1a64(b"a"), 0xAF63_DC4C_8601_EC8C);
         assert_eq!(fnv1a64(b"foobar"), 0x8594_4171_F739_67E8);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn occurrences_differ_and_the_first_is_the_feature() {
+    fn occurrences_have_distinct_hashes_and_the_first_keeps_its_own() {
         assert_eq!(hash_occurrence(7, 0), 7);
         assert_ne!(hash_occurrence(7, 1), hash_occurrence(7, 2));
         assert_ne!(hash_occurrence(7, 1), hash_occurrence(8, 1));

@@ -1,7 +1,8 @@
-//! What is compared?
+//! Features: which properties of two texts are compared?
 //!
-//! Tokens become features: hashes of word n-grams, character n-grams, words with their letters, or rolling windows.
-//! Features of a text in order are a multiset; [`FeatureSet`] is the set, on which similarity is exact.
+//! Features are 64-bit hashes of word n-grams, character n-grams, words with their characters, or rolling windows of words.
+//! The features of a text form a multiset. [`FeatureSet`] is the set of distinct features; the exact similarity of two
+//! texts is computed on it.
 
 mod exact;
 mod facts;
@@ -12,7 +13,7 @@ mod weight;
 
 pub use exact::TextKey;
 pub(crate) use facts::Fact;
-pub use facts::{Facts, WordFrequencies};
+pub use facts::Facts;
 pub use hash::{fnv1a64, hash_token};
 pub(crate) use hash::{hash_occurrence, hash_shingle};
 pub use set::FeatureSet;

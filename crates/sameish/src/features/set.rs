@@ -1,6 +1,6 @@
-//! How much do two texts share, exactly?
+//! Feature sets and their exact similarity.
 
-/// The distinct features of a text, in ascending order.
+/// The distinct features of a text, sorted in ascending order.
 ///
 /// ```
 /// use sameish::FeatureSet;
@@ -16,100 +16,106 @@ pub struct FeatureSet {
 }
 
 impl FeatureSet {
-    /// The set of these features; repeats count once.
+    /// Creates a set from feature hashes in any order. Repeated features count once.
     pub fn from_hashes(hashes: Vec<u64>) -> FeatureSet {
         let mut hashes = sorted_hashes(hashes);
         hashes.dedup();
         FeatureSet { hashes }
     }
 
-    /// The multiset of these features as a set: the second occurrence of a feature is a feature of its own.
+    /// Creates a set that represents a multiset: each further occurrence of a feature counts as a distinct feature.
     pub fn from_occurrences(mut hashes: Vec<u64>) -> FeatureSet {
         number_occurrences(&mut hashes);
         FeatureSet::from_hashes(hashes)
     }
 
-    /// The set of features that ascend; nothing where they do not.
+    /// Creates a set from sorted feature hashes. Returns `None` unless they are strictly ascending.
     pub(crate) fn from_ascending(hashes: Vec<u64>) -> Option<FeatureSet> {
         hashes.is_sorted_by(|a, b| a < b).then_some(FeatureSet { hashes })
     }
 
-    /// Gives back the room that gathering the features took, for sets that are held.
+    /// Releases unused capacity, for sets that are kept for a long time.
     pub fn shrink(&mut self) {
         self.hashes.shrink_to_fit();
     }
 
-    /// How many there are.
+    /// Returns the number of features in the set.
     pub fn len(&self) -> usize {
         self.hashes.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
     }
 
-    /// The features, ascending.
+    /// Returns the features in ascending order.
     pub fn as_slice(&self) -> &[u64] {
         &self.hashes
     }
 
-    /// How many features both have.
+    /// Returns the number of features that both sets contain.
     pub fn shared_with(&self, other: &FeatureSet) -> usize {
         count_shared(&self.hashes, &other.hashes)
     }
 
-    /// Shared features over all features, from 0 to 1. Two empty sets share nothing: 0.
+    /// Returns the Jaccard similarity, from 0 to 1: common features divided by all distinct features. The similarity of
+    /// two empty sets is 0.
     pub fn jaccard(&self, other: &FeatureSet) -> f64 {
         let shared = self.shared_with(other);
         ratio(shared, self.len() + other.len() - shared)
     }
 
-    /// The Jaccard similarity, if it is at least `least`. Faster than the whole answer where it is not.
-    pub fn jaccard_at_least(&self, other: &FeatureSet, least: f64) -> Option<f64> {
-        let both = self.len() + other.len();
-        // Of s shared features the similarity is s / (both - s): at least so many are needed, and one less is no harm.
-        let needed = ((least * both as f64 / (1.0 + least)).floor() as usize).saturating_sub(1);
+    /// Returns the Jaccard similarity if it is at least `threshold`, otherwise `None`. Stops early once the threshold
+    /// cannot be reached.
+    pub fn jaccard_at_least(&self, other: &FeatureSet, threshold: f64) -> Option<f64> {
+        let total = self.len() + other.len();
+        // With s common features the similarity is s / (total - s), so s >= threshold * total / (1 + threshold). One is
+        // subtracted to allow for rounding errors.
+        let needed = ((threshold * total as f64 / (1.0 + threshold)).floor() as usize).saturating_sub(1);
         let shared = count_shared_at_least(&self.hashes, &other.hashes, needed)?;
-        Some(ratio(shared, both - shared)).filter(|jaccard| *jaccard >= least)
+        Some(ratio(shared, total - shared)).filter(|jaccard| *jaccard >= threshold)
     }
 
-    /// The share of these features that the other set has too. 0 for an empty set.
+    /// Returns the fraction of this set's features that the other set contains, from 0 to 1. The containment of an empty
+    /// set is 0.
     pub fn containment_in(&self, other: &FeatureSet) -> f64 {
         ratio(self.shared_with(other), self.len())
     }
 }
 
-/// Sorts numbers that are spread evenly, as hashes are: each goes straight to about its place, by its leading bits, and a
-/// short walk puts neighbors in order. Half the time of a comparison sort at a few hundred. Numbers that were chosen to
-/// share their leading bits are sorted the usual way, so nobody can make it slow.
+/// Sorts hashes by a bucket sort on their leading bits, followed by an insertion sort.
+///
+/// Takes half the time of a comparison sort for a few hundred uniformly distributed hashes. If a bucket is too full, the
+/// comparison sort is used, so adversarial input cannot cause quadratic time.
 fn sorted_hashes(mut hashes: Vec<u64>) -> Vec<u64> {
-    /// Below this the usual way is as fast.
-    const FEW: usize = 48;
-    /// Neighbors that a walk puts in order.
-    const NEAR: u32 = 24;
+    /// Below this length a comparison sort is as fast.
+    const MIN_LENGTH: usize = 48;
+    /// Maximum size of a bucket.
+    const MAX_BUCKET: u32 = 24;
     let n = hashes.len();
-    if n < FEW || n > u32::MAX as usize {
+    if n < MIN_LENGTH || n > u32::MAX as usize {
         hashes.sort_unstable();
         return hashes;
     }
     let bits = n.ilog2();
-    let place = |hash: u64| (hash >> (u64::BITS - bits)) as usize;
+    let bucket = |hash: u64| (hash >> (u64::BITS - bits)) as usize;
     let mut ends = vec![0u32; (1 << bits) + 1];
-    hashes.iter().for_each(|&hash| ends[place(hash) + 1] += 1);
-    if ends.iter().any(|&count| count > NEAR) {
+    hashes.iter().for_each(|&hash| ends[bucket(hash) + 1] += 1);
+    if ends.iter().any(|&count| count > MAX_BUCKET) {
         hashes.sort_unstable();
         return hashes;
     }
     (1..ends.len()).for_each(|i| ends[i] += ends[i - 1]);
     let mut sorted = vec![0; n];
     for &hash in &hashes {
-        let end = &mut ends[place(hash)];
+        let end = &mut ends[bucket(hash)];
         sorted[*end as usize] = hash;
         *end += 1;
     }
     for i in 1..n {
-        let (hash, mut at) = (sorted[i], i);
+        let hash = sorted[i];
+        let mut at = i;
         while at > 0 && sorted[at - 1] > hash {
             sorted[at] = sorted[at - 1];
             at -= 1;
@@ -119,10 +125,10 @@ fn sorted_hashes(mut hashes: Vec<u64>) -> Vec<u64> {
     sorted
 }
 
-/// How many items two ascending lists without repeats have in common.
+/// Returns the number of common items of two strictly ascending lists.
 pub(crate) fn count_shared<T: Ord>(a: &[T], b: &[T]) -> usize {
     let (mut i, mut j, mut shared) = (0, 0, 0);
-    // Without branches on the outcome of a comparison, which nothing could predict.
+    // Branch-free, because the outcome of a comparison is unpredictable.
     while i < a.len() && j < b.len() {
         let (x, y) = (&a[i], &b[j]);
         shared += usize::from(x == y);
@@ -132,9 +138,9 @@ pub(crate) fn count_shared<T: Ord>(a: &[T], b: &[T]) -> usize {
     shared
 }
 
-/// The same, but gives up once there can not be `needed` of them any more.
+/// Like [`count_shared`], but returns `None` as soon as fewer than `needed` common items remain possible.
 fn count_shared_at_least(a: &[u64], b: &[u64], needed: usize) -> Option<usize> {
-    /// Steps between two looks at what is still possible.
+    /// Steps between two checks whether `needed` common items remain possible.
     const STRIDE: usize = 64;
     let (mut i, mut j, mut shared) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -157,10 +163,11 @@ fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Gives the second, third and so on occurrence of a feature a hash of its own. Leaves them in no special order.
+/// Replaces the second and later occurrences of each feature by distinct hashes. The order of the result is unspecified.
 pub(crate) fn number_occurrences(hashes: &mut [u64]) {
     hashes.sort_unstable();
-    let (mut last, mut seen) = (None, 0);
+    let mut last = None;
+    let mut seen = 0;
     for hash in hashes {
         seen = if last == Some(*hash) { seen + 1 } else { 0 };
         last = Some(*hash);
@@ -174,14 +181,14 @@ mod tests {
     use crate::random::SplitMix64;
 
     #[test]
-    fn hashes_are_sorted_however_they_are_spread() {
+    fn sorts_any_distribution_of_hashes() {
         let mut random = SplitMix64(3);
         for n in [0, 1, 47, 48, 49, 63, 64, 65, 500, 4096, 20_000] {
-            for spread in [u64::MAX, 0xFFFF_FFFF, 0x3F, 0x3F << 58, 0] {
-                let hashes: Vec<u64> = (0..n).map(|_| random.next() & spread).collect();
+            for mask in [u64::MAX, 0xFFFF_FFFF, 0x3F, 0x3F << 58, 0] {
+                let hashes: Vec<u64> = (0..n).map(|_| random.next() & mask).collect();
                 let mut expected = hashes.clone();
                 expected.sort();
-                assert_eq!(sorted_hashes(hashes), expected, "{n} with {spread:x}");
+                assert_eq!(sorted_hashes(hashes), expected, "{n} hashes, mask {mask:x}");
             }
         }
     }
@@ -191,21 +198,22 @@ mod tests {
     }
 
     #[test]
-    fn empty_sets_share_nothing() {
+    fn empty_sets_have_similarity_zero() {
         assert_eq!(set(&[]).jaccard(&set(&[])), 0.0);
         assert_eq!(set(&[]).jaccard(&set(&[1])), 0.0);
         assert_eq!(set(&[]).containment_in(&set(&[1])), 0.0);
     }
 
     #[test]
-    fn equal_sets_are_one() {
+    fn equal_sets_have_similarity_one() {
         assert_eq!(set(&[5, 9]).jaccard(&set(&[9, 5, 5])), 1.0);
     }
 
     #[test]
-    fn measures_agree_with_a_plain_count() {
+    fn similarity_agrees_with_a_naive_count() {
         for (from, to) in [(0, 10), (5, 15), (10, 20), (3, 4)] {
-            let (a, b): (Vec<u64>, Vec<u64>) = ((0..10).collect(), (from..to).collect());
+            let a: Vec<u64> = (0..10).collect();
+            let b: Vec<u64> = (from..to).collect();
             let shared = a.iter().filter(|x| b.contains(x)).count();
             assert_eq!(set(&a).shared_with(&set(&b)), shared);
             assert_eq!(set(&b).shared_with(&set(&a)), shared);
@@ -214,21 +222,22 @@ mod tests {
     }
 
     #[test]
-    fn giving_up_early_changes_no_answer() {
+    fn jaccard_at_least_agrees_with_jaccard() {
         for (n, from) in [(0, 0), (1, 0), (10, 2), (1000, 0), (1000, 100), (1000, 333), (1000, 999), (7, 900)]
         {
-            let (a, b) = (set(&(0..1000).collect::<Vec<_>>()), set(&(from..from + n).collect::<Vec<_>>()));
+            let a = set(&(0..1000).collect::<Vec<_>>());
+            let b = set(&(from..from + n).collect::<Vec<_>>());
             let exact = a.jaccard(&b);
-            for least in [0.0, 0.1, 0.5, 0.8, 1.0, exact, exact.next_up(), exact.next_down().max(0.0)] {
-                let expected = (exact >= least).then_some(exact);
-                assert_eq!(a.jaccard_at_least(&b, least), expected, "{n} {from} {least}");
-                assert_eq!(b.jaccard_at_least(&a, least), expected, "{n} {from} {least}");
+            for threshold in [0.0, 0.1, 0.5, 0.8, 1.0, exact, exact.next_up(), exact.next_down().max(0.0)] {
+                let expected = (exact >= threshold).then_some(exact);
+                assert_eq!(a.jaccard_at_least(&b, threshold), expected, "{n} {from} {threshold}");
+                assert_eq!(b.jaccard_at_least(&a, threshold), expected, "{n} {from} {threshold}");
             }
         }
     }
 
     #[test]
-    fn occurrences_make_repeats_count() {
+    fn from_occurrences_counts_repeats() {
         let a = FeatureSet::from_occurrences(vec![7, 7, 7, 8]);
         let b = FeatureSet::from_occurrences(vec![7, 8]);
         assert_eq!(a.len(), 4);

@@ -1,4 +1,4 @@
-//! Which tokens make a feature together?
+//! Shingling: how do tokens become features?
 
 use super::hash::hash_tokens;
 use super::hash_shingle;
@@ -6,21 +6,23 @@ use crate::config::{Shingle, TokenHash};
 use crate::simd::{self, Level};
 use crate::text::{PADDING, TokenRange};
 
-/// Turns the tokens of a text, which come in batches, into features, which leave in batches.
+/// Converts the tokens of a text into features, batch by batch.
 ///
-/// What spans two batches is carried over, so the features do not depend on where a text was cut.
+/// Tokens whose shingles continue in the next batch are carried over, so the features do not depend on the batch
+/// boundaries.
 pub(crate) struct Shingler {
     shingle: Shingle,
     hash: TokenHash,
-    /// Hashes of words: first those that are not yet done with, then whatever was here before.
+    /// Hashes of words. The first `word_count` are pending; the rest is left over from earlier batches.
     words: Vec<u64>,
-    held: usize,
-    /// Text that is not yet done with, for character n-grams, and where its characters begin.
+    word_count: usize,
+    /// Pending text for character n-grams.
     text: Vec<u8>,
+    /// Offsets at which the characters of `text` begin.
     starts: Vec<u32>,
     grams: Vec<TokenRange>,
     tokens_seen: usize,
-    /// Whether a feature has been given out.
+    /// Whether the current text has produced a feature.
     any: bool,
     features: Vec<u64>,
 }
@@ -31,7 +33,7 @@ impl Shingler {
             shingle,
             hash,
             words: Vec::new(),
-            held: 0,
+            word_count: 0,
             text: Vec::new(),
             starts: Vec::new(),
             grams: Vec::new(),
@@ -41,22 +43,21 @@ impl Shingler {
         }
     }
 
-    /// Whether the text has had a feature so far.
+    /// Returns `true` if the current text has produced a feature.
     pub(crate) fn any(&self) -> bool {
         self.any
     }
 
-    /// Forgets the last text.
+    /// Starts a new text.
     pub(crate) fn begin(&mut self) {
-        self.held = 0;
+        self.word_count = 0;
         self.text.clear();
         self.starts.clear();
         self.tokens_seen = 0;
         self.any = false;
     }
 
-    /// The features that are complete with these tokens, which lie in a buffer that goes on for [`PADDING`] bytes behind
-    /// them.
+    /// Adds tokens and returns the features that they complete. `bytes` must have [`PADDING`] bytes after the last token.
     pub(crate) fn push_tokens(&mut self, bytes: &[u8], tokens: &[TokenRange]) -> &[u64] {
         match self.shingle {
             Shingle::Words(1) => {
@@ -64,27 +65,27 @@ impl Shingler {
                 hash_tokens(self.hash, bytes, tokens, &mut self.features);
             }
             Shingle::Words(n) => {
-                self.hold(bytes, tokens);
-                self.slide(n as usize);
+                self.hash_words(bytes, tokens);
+                self.word_ngrams(n as usize);
             }
             Shingle::Windows(n) => {
-                self.hold(bytes, tokens);
-                self.roll(n as usize);
+                self.hash_words(bytes, tokens);
+                self.rolling_windows(n as usize);
             }
-            Shingle::Letters => self.spell(bytes, tokens),
-            Shingle::Chars(n) => self.join(bytes, tokens, n as usize),
+            Shingle::Letters => self.words_and_letters(bytes, tokens),
+            Shingle::Chars(n) => self.char_ngrams(bytes, tokens, n as usize),
         }
         self.tokens_seen += tokens.len();
         self.any |= !self.features.is_empty();
         &self.features
     }
 
-    /// What is left when the text is over: a text shorter than one shingle is one feature.
+    /// Ends the text and returns its remaining features: a text that is shorter than one shingle has one feature.
     pub(crate) fn finish(&mut self) -> &[u64] {
         self.features.clear();
         if !self.any && self.tokens_seen > 0 {
             match self.shingle {
-                Shingle::Words(_) => self.features.push(hash_shingle(&self.words[..self.held])),
+                Shingle::Words(_) => self.features.push(hash_shingle(&self.words[..self.word_count])),
                 Shingle::Chars(_) => self.features.push(super::hash_token(TokenHash::Xxh3, &self.text)),
                 Shingle::Windows(_) | Shingle::Letters => {}
             }
@@ -93,22 +94,22 @@ impl Shingler {
         &self.features
     }
 
-    /// Hashes words behind those that are held already. The buffer only grows, so that it is not cleared for each batch.
-    fn hold(&mut self, bytes: &[u8], tokens: &[TokenRange]) {
-        let all = self.held + tokens.len();
-        if self.words.len() < all {
-            self.words.resize(all, 0);
+    /// Appends the hashes of tokens to the pending words. The buffer never shrinks, so it is not cleared for each batch.
+    fn hash_words(&mut self, bytes: &[u8], tokens: &[TokenRange]) {
+        let end = self.word_count + tokens.len();
+        if self.words.len() < end {
+            self.words.resize(end, 0);
         }
-        hash_tokens(self.hash, bytes, tokens, &mut self.words[self.held..all]);
-        self.held = all;
+        hash_tokens(self.hash, bytes, tokens, &mut self.words[self.word_count..end]);
+        self.word_count = end;
     }
 
-    /// Word n-grams.
-    fn slide(&mut self, n: usize) {
-        let words = &self.words[..self.held];
+    /// Replaces `features` by the n-grams of the pending words.
+    fn word_ngrams(&mut self, n: usize) {
+        let words = &self.words[..self.word_count];
         self.features.resize((words.len() + 1).saturating_sub(n), 0);
         if n == 3 {
-            // The usual length has a kernel of its own.
+            // The most common length has its own kernel.
             simd::hash_triples(Level::current(), words, &mut self.features);
         } else {
             for (feature, window) in self.features.iter_mut().zip(words.windows(n)) {
@@ -118,11 +119,13 @@ impl Shingler {
         self.keep_words(n - 1);
     }
 
-    /// Rolling windows: w1 B^(n-1) + ... + wn modulo 2^64, moved on by one word at the cost of two multiplications
-    /// whatever n is (Karp and Rabin, 1987), then mixed.
-    fn roll(&mut self, n: usize) {
+    /// Replaces `features` by the rolling windows of the pending words.
+    ///
+    /// The hash of a window is w1 B^(n-1) + ... + wn modulo 2^64, then mixed. Moving it by one word costs two
+    /// multiplications for any n (Karp and Rabin, 1987).
+    fn rolling_windows(&mut self, n: usize) {
         self.features.clear();
-        let words = &self.words[..self.held];
+        let words = &self.words[..self.word_count];
         if words.len() >= n {
             let top = (1..n).fold(1u64, |power, _| power.wrapping_mul(BASE));
             let mut sum =
@@ -136,14 +139,15 @@ impl Shingler {
         self.keep_words(n - 1);
     }
 
+    /// Carries the last `count` words over to the next batch.
     fn keep_words(&mut self, count: usize) {
-        let done = self.held.saturating_sub(count);
-        self.words.copy_within(done..self.held, 0);
-        self.held -= done;
+        let done = self.word_count.saturating_sub(count);
+        self.words.copy_within(done..self.word_count, 0);
+        self.word_count -= done;
     }
 
-    /// Words and their characters.
-    fn spell(&mut self, bytes: &[u8], tokens: &[TokenRange]) {
+    /// Replaces `features` by the words and each of their characters.
+    fn words_and_letters(&mut self, bytes: &[u8], tokens: &[TokenRange]) {
         self.features.resize(tokens.len(), 0);
         hash_tokens(self.hash, bytes, tokens, &mut self.features);
         for token in tokens {
@@ -157,8 +161,8 @@ impl Shingler {
         self.starts.clear();
     }
 
-    /// Character n-grams of the words joined by one blank.
-    fn join(&mut self, bytes: &[u8], tokens: &[TokenRange], n: usize) {
+    /// Replaces `features` by the character n-grams of the words joined by one space.
+    fn char_ngrams(&mut self, bytes: &[u8], tokens: &[TokenRange], n: usize) {
         let old = self.text.len();
         for (i, token) in tokens.iter().enumerate() {
             if self.tokens_seen + i > 0 {
@@ -180,6 +184,7 @@ impl Shingler {
         self.keep_chars(n - 1);
     }
 
+    /// Carries the last `count` characters over to the next batch.
     fn keep_chars(&mut self, count: usize) {
         let done = self.starts.len().saturating_sub(count);
         if done > 0 {
@@ -191,10 +196,10 @@ impl Shingler {
     }
 }
 
-/// Base of the rolling hash: XXH64's first prime, odd and without pattern.
+/// Base of the rolling hash: XXH64's first prime.
 const BASE: u64 = 0x9E37_79B1_85EB_CA87;
 
-/// Where the characters of UTF-8 text begin, plus `offset`.
+/// Returns the offsets at which the characters of UTF-8 text begin, plus `offset`.
 fn char_starts(text: &[u8], offset: usize) -> impl Iterator<Item = u32> {
     text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80).map(move |(i, _)| (offset + i) as u32)
 }
@@ -204,12 +209,13 @@ mod tests {
     use super::*;
     use crate::features::hash_token;
 
-    /// The features of a text whose words come `step` at a time.
+    /// Returns the features of a text that is passed in batches of `step` words.
     fn features(shingle: Shingle, hash: TokenHash, text: &str, step: usize) -> Vec<u64> {
         let mut shingler = Shingler::new(shingle, hash);
         let mut features = Vec::new();
         for words in text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().chunks(step) {
-            let (mut bytes, mut tokens) = (Vec::new(), Vec::new());
+            let mut bytes = Vec::new();
+            let mut tokens = Vec::new();
             for word in words {
                 let start = bytes.len() as u32;
                 bytes.extend_from_slice(word.as_bytes());
@@ -227,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn word_shingles_slide_by_one() {
+    fn word_shingles_overlap_by_all_but_one_word() {
         let words = ["a", "bb", "ccc", "d"].map(xxh3);
         let expected = vec![hash_shingle(&words[0..3]), hash_shingle(&words[1..4])];
         for step in 1..5 {
@@ -236,18 +242,18 @@ mod tests {
     }
 
     #[test]
-    fn short_text_is_one_feature() {
+    fn text_shorter_than_a_shingle_is_one_feature() {
         let words = ["a", "bb"].map(xxh3);
         assert_eq!(features(Shingle::Words(3), TokenHash::Xxh3, "a bb", 1), [hash_shingle(&words)]);
         assert_eq!(features(Shingle::Chars(9), TokenHash::Xxh3, "a bb", 1), [xxh3("a bb")]);
-        assert_eq!(features(Shingle::Windows(3), TokenHash::Xxh3, "a bb", 1), []);
+        assert_eq!(features(Shingle::Windows(3), TokenHash::Xxh3, "a bb", 1), [0u64; 0]);
         for shingle in [Shingle::Words(3), Shingle::Chars(3), Shingle::Letters, Shingle::Windows(3)] {
-            assert_eq!(features(shingle, TokenHash::Xxh3, "", 1), []);
+            assert_eq!(features(shingle, TokenHash::Xxh3, "", 1), [0u64; 0]);
         }
     }
 
     #[test]
-    fn characters_span_words_and_scripts() {
+    fn character_shingles_span_words_and_scripts() {
         let expected: Vec<u64> = ["ab é", "b éc", " éc€"].map(xxh3).to_vec();
         for step in 1..3 {
             assert_eq!(features(Shingle::Chars(4), TokenHash::Xxh3, "ab éc€", step), expected);
@@ -256,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_stand_beside_their_words() {
+    fn letters_are_features_in_addition_to_their_words() {
         let mut found = features(Shingle::Letters, TokenHash::Xxh3, "hé a", 2);
         let mut expected = ["hé", "h", "é", "a", "a"].map(xxh3);
         found.sort_unstable();
@@ -265,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_roll_to_the_sum_they_stand_for() {
+    fn rolling_windows_equal_the_direct_sum() {
         let text = "one two three four five six seven";
         let words: Vec<u64> = text.split(' ').map(xxh3).collect();
         let sums =
@@ -277,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_do_not_show() {
+    fn features_do_not_depend_on_batch_boundaries() {
         let text = "the quick brown fox jumps over the lazy dog while ünïcode wörds 日本 go by";
         for shingle in
             [Shingle::Words(1), Shingle::Words(2), Shingle::Words(5), Shingle::Chars(5), Shingle::Windows(4)]

@@ -1,28 +1,31 @@
-//! Whose signature shares a band?
+//! Locality-sensitive hashing of MinHash signatures by bands.
 //!
-//! A signature is cut into bands; documents that agree in all rows of a band are candidates of each other (Indyk and
-//! Motwani 1998; Broder 2000). See [`tuning`](super::tuning) for how often that finds a pair.
+//! A signature is divided into bands of rows. Two documents are candidates if they agree on all rows of at least one band
+//! (Indyk and Motwani, *Approximate nearest neighbors: towards removing the curse of dimensionality*, 1998; Broder,
+//! *Identifying and filtering near-duplicate documents*, 2000). For Jaccard similarity J, b bands and r rows, this happens
+//! with probability 1 - (1 - J^r)^b; see [`tuning`](super::tuning).
 //!
-//! Each band has a table (`slots.rs`) from 32 bits of its hash, the tag, to documents, of 9.4 to 11.8 bytes a document: 150
-//! to 188 for 16 bands.
+//! Each band has a hash table (`slots.rs`) from the tag of the band, which is 32 bits of a hash of its rows, to documents. It
+//! takes 9.4 to 11.8 bytes per document: 150 to 188 bytes for 16 bands.
 //!
-//! The hash is keyed with a number of this index alone, so that nobody can prepare texts that meet in a table. A tag is
-//! only a hint: a candidate is one whose rows really are equal, so the key and its accidents never show.
+//! The hash has a random key per index, so that an adversary cannot craft texts whose tags collide. Tags only preselect
+//! documents: a candidate must have equal rows, so neither the key nor collisions affect the results.
 
 use super::DocNumber;
-use super::slots::{DOC, Table, slot};
+use super::slots::{DOC, TagTable, slot};
 use crate::config::Bands;
 use crate::error::{Error, Result};
 use crate::features::hash::fold;
 use crate::sketch::Signature;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Most documents of one bucket that a search looks at.
+/// Maximum number of documents per bucket that a search examines.
 pub const BUCKET_SCANNED: usize = 2_000;
-/// Documents of one bucket, those of the lowest numbers, that [`BandIndex::pairs`] pairs with all others in it.
+/// Number of documents per bucket, those with the lowest numbers, that [`BandIndex::pairs`] pairs with all others in the
+/// bucket.
 pub const BUCKET_JOINED: usize = 256;
 
-/// Finds documents whose signatures share a band with that of a query.
+/// Finds documents whose signatures agree with that of a query on all rows of at least one band.
 ///
 /// ```
 /// use sameish::{BandIndex, Bands, DocNumber, MinHasher, TokenHash, hash_token};
@@ -44,8 +47,8 @@ pub struct BandIndex {
     bands: Bands,
     rows: usize,
     key: u64,
-    tables: Vec<Table>,
-    /// Rows of all signatures, by document number; those of absent documents are all zero.
+    tables: Vec<TagTable>,
+    /// Rows of all signatures, by document number. The rows of absent documents are zero.
     signatures: Vec<u32>,
     present: Vec<bool>,
     len: usize,
@@ -54,20 +57,20 @@ pub struct BandIndex {
 /// A document that shares a band with the query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BandHit {
-    /// Which document.
+    /// The document.
     pub doc: DocNumber,
-    /// The share of equal rows: an estimate of the similarity.
+    /// Fraction of equal rows: an estimate of the Jaccard similarity.
     pub estimate: f64,
 }
 
-/// What a search found, the most similar first, then by document number.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BandSearch {
-    /// Candidates at or above the threshold.
+    /// Candidates whose estimate is at least the threshold, by descending estimate, then by ascending document number.
     pub hits: Vec<BandHit>,
-    /// How many distinct candidates were looked at.
+    /// Number of distinct candidates.
     pub candidates: usize,
-    /// How many buckets were too large to be looked at as a whole.
+    /// Number of buckets that were larger than [`BUCKET_SCANNED`] and not examined completely.
     pub capped: usize,
 }
 
@@ -78,70 +81,70 @@ pub struct BandPair {
     pub a: DocNumber,
     /// The document with the larger number.
     pub b: DocNumber,
-    /// The share of equal rows: an estimate of the similarity.
+    /// Fraction of equal rows: an estimate of the Jaccard similarity.
     pub estimate: f64,
 }
 
-/// What joining an index with itself took.
+/// Statistics of a self-join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BandJoin {
-    /// How many distinct pairs were looked at.
+    /// Number of distinct candidate pairs.
     pub candidates: u64,
-    /// How many buckets were too large for all their pairs.
+    /// Number of buckets that were too large for all their pairs to be candidates.
     pub capped: u64,
 }
 
 impl BandIndex {
-    /// An empty index over signatures of `rows` rows, of which the bands may leave some out.
+    /// Creates an empty index over signatures of `rows` rows. The bands need not use all rows.
+    ///
+    /// Returns an error if there are no bands, if bands have no rows, or if the bands need more than `rows` rows.
     pub fn new(rows: u32, bands: Bands) -> Result<BandIndex> {
         if bands.count == 0
             || bands.rows == 0
             || bands.count.checked_mul(bands.rows).is_none_or(|used| used > rows)
         {
             let value = format!("{} x {}", bands.count, bands.rows);
-            return Err(Error::field(
-                "minhash.bands",
-                value,
-                format!("at least 1 x 1 and at most {rows} rows"),
-            ));
+            let expected = format!("at least 1 x 1 and at most {rows} rows in total");
+            return Err(Error::field("minhash.bands", value, expected));
         }
         Ok(BandIndex {
             bands,
             rows: rows as usize,
             key: RandomState::new().build_hasher().finish(),
-            tables: vec![Table::default(); bands.count as usize],
+            tables: vec![TagTable::default(); bands.count as usize],
             signatures: Vec::new(),
             present: Vec::new(),
             len: 0,
         })
     }
 
-    /// How many documents are in it.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no documents.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The bands.
+    /// Returns the bands into which signatures are divided.
     pub fn bands(&self) -> Bands {
         self.bands
     }
 
-    /// Bytes that the tables take, above the signatures themselves.
+    /// Returns the size of the tables in bytes, without the signatures.
     pub fn table_bytes(&self) -> usize {
-        self.tables.iter().map(Table::bytes).sum::<usize>() + self.present.capacity()
+        self.tables.iter().map(TagTable::bytes).sum::<usize>() + self.present.capacity()
     }
 
-    /// How many entries were not stored because their bucket was full.
+    /// Returns the number of entries that were not stored because their bucket already had
+    /// [`BUCKET_STORED`](super::BUCKET_STORED) documents.
     pub fn capped(&self) -> u64 {
         self.tables.iter().map(|table| table.capped).sum()
     }
 
-    /// The signature of a document.
+    /// Returns the rows of a document's signature, or `None` if the index does not contain the document.
     pub fn signature(&self, doc: DocNumber) -> Option<&[u32]> {
         let at = doc.0 as usize;
         self.present
@@ -150,14 +153,15 @@ impl BandIndex {
             .then(|| &self.signatures[at * self.rows..][..self.rows])
     }
 
-    /// All documents with their signatures, by number.
+    /// Returns all documents with the rows of their signatures, by ascending number.
     pub fn documents(&self) -> impl Iterator<Item = (DocNumber, &[u32])> {
         let numbers = (0..self.present.len() as u32).map(DocNumber);
         numbers.filter_map(|doc| Some((doc, self.signature(doc)?)))
     }
 
-    /// Adds a document, in place of the one that had its number. Document numbers should be dense: room is kept for every
-    /// number up to the largest.
+    /// Adds a document, or replaces the one with the same number.
+    ///
+    /// Document numbers should be dense, because the index reserves memory for every number up to the largest.
     pub fn insert(&mut self, doc: DocNumber, signature: &Signature) -> Result<()> {
         self.check(doc, signature)?;
         self.remove(doc);
@@ -169,7 +173,7 @@ impl BandIndex {
         Ok(())
     }
 
-    /// Adds many documents at once, which is faster than one by one. A number that occurs twice keeps its last signature.
+    /// Adds many documents, faster than one by one. If a number occurs several times, its last signature counts.
     pub fn insert_all<'a>(
         &mut self,
         documents: impl IntoIterator<Item = (DocNumber, &'a Signature)>,
@@ -197,7 +201,7 @@ impl BandIndex {
         Ok(())
     }
 
-    /// Takes a document out; tells whether it was there.
+    /// Removes a document. Returns `true` if the index contained it.
     pub fn remove(&mut self, doc: DocNumber) -> bool {
         let at = doc.0 as usize;
         if !self.present.get(at).is_some_and(|&present| present) {
@@ -213,23 +217,25 @@ impl BandIndex {
         true
     }
 
-    /// All documents that share a band with the signature and whose estimated similarity is at least the threshold.
+    /// Finds all documents that share a band with the signature and whose estimated similarity is at least `threshold`.
     pub fn search(&self, signature: &Signature, threshold: f64) -> Result<BandSearch> {
         self.check_rows(signature)?;
         Ok(self.search_rows(signature.rows(), None, threshold))
     }
 
-    /// As [`search`](Self::search), for a document of the index, which is not its own neighbor. Nothing if it is not there.
+    /// Like [`search`](Self::search), for a document of the index, which is excluded from its own results. Returns `None` if the
+    /// index does not contain the document.
     pub fn neighbors(&self, doc: DocNumber, threshold: f64) -> Option<BandSearch> {
         Some(self.search_rows(self.signature(doc)?, Some(doc.0), threshold))
     }
 
-    /// Gives `sink` all pairs of documents that share a band and whose estimated similarity is at least the threshold,
-    /// each once, in no particular order.
+    /// Self-join: calls `sink` once with each pair of documents that share a band and whose estimated similarity is at least
+    /// `threshold`, in no particular order.
     ///
-    /// In a bucket of over [`BUCKET_JOINED`] documents that many are paired with all others, and those not with each other;
-    /// such buckets are counted. So a document is in at most that many pairs for each band, on average, whatever the
-    /// documents are. A pair that is left out there is still told by the next band it shares.
+    /// In a bucket of more than [`BUCKET_JOINED`] documents, only the `BUCKET_JOINED` with the lowest numbers are paired with
+    /// all others; the others are not paired with each other. Such buckets are counted in [`BandJoin::capped`]. For any input,
+    /// the number of candidate pairs is therefore at most `BUCKET_JOINED` per document and band. A pair that a bucket omits is
+    /// still reported by the next band that the documents share.
     ///
     /// ```
     /// use sameish::{BandIndex, Bands, DocNumber, Signature};
@@ -245,34 +251,36 @@ impl BandIndex {
     /// ```
     pub fn pairs(&self, threshold: f64, mut sink: impl FnMut(BandPair)) -> BandJoin {
         let mut join = BandJoin::default();
-        let mut told: Vec<Told> = Vec::with_capacity(self.tables.len());
+        let mut earlier: Vec<JoinedPairs> = Vec::with_capacity(self.tables.len());
         for (band, table) in self.tables.iter().enumerate() {
-            let mut here = Told::new(self.present.len());
+            let mut current = JoinedPairs::new(self.present.len());
             table.each_shared(|docs| {
                 docs.sort_unstable_by(|&a, &b| self.band(a, band).cmp(self.band(b, band)).then(a.cmp(&b)));
                 for bucket in docs.chunk_by(|&a, &b| self.band(a, band) == self.band(b, band)) {
-                    join.capped += u64::from(here.add(bucket));
+                    join.capped += u64::from(current.add(bucket));
                     each_pair(bucket, |a, b| {
-                        if self.is_told(&told, a, b) {
+                        if self.is_joined(&earlier, a, b) {
                             return;
                         }
                         join.candidates += 1;
-                        let estimate = self.estimate(self.row(a), b);
+                        let estimate = self.estimate(self.rows_of(a), b);
                         if estimate >= threshold {
                             sink(BandPair { a: DocNumber(a), b: DocNumber(b), estimate });
                         }
                     });
                 }
             });
-            told.push(here);
+            earlier.push(current);
         }
         join
     }
 
-    /// Whether one of the first bands told of a pair.
-    fn is_told(&self, told: &[Told], a: u32, b: u32) -> bool {
-        let tells = |(band, told): (usize, &Told)| self.band(a, band) == self.band(b, band) && told.has(a, b);
-        told.iter().enumerate().any(tells)
+    /// Returns `true` if an earlier band joined the pair.
+    fn is_joined(&self, earlier: &[JoinedPairs], a: u32, b: u32) -> bool {
+        let joins = |(band, pairs): (usize, &JoinedPairs)| {
+            self.band(a, band) == self.band(b, band) && pairs.contains(a, b)
+        };
+        earlier.iter().enumerate().any(joins)
     }
 
     fn search_rows(&self, rows: &[u32], own: Option<u32>, threshold: f64) -> BandSearch {
@@ -288,43 +296,44 @@ impl BandIndex {
         search
     }
 
-    /// The share of rows in which a document has these.
+    /// Returns the fraction of these rows that a document's signature has too.
     fn estimate(&self, rows: &[u32], doc: u32) -> f64 {
-        let equal = self.row(doc).iter().zip(rows).filter(|(a, b)| a == b).count();
+        let equal = self.rows_of(doc).iter().zip(rows).filter(|(a, b)| a == b).count();
         equal as f64 / self.rows as f64
     }
 
-    fn row(&self, doc: u32) -> &[u32] {
+    fn rows_of(&self, doc: u32) -> &[u32] {
         &self.signatures[doc as usize * self.rows..][..self.rows]
     }
 
-    /// The rows of one band of a document.
+    /// Returns the rows of one band of a document's signature.
     fn band(&self, doc: u32, band: usize) -> &[u32] {
         let height = self.bands.rows as usize;
         &self.signatures[doc as usize * self.rows + band * height..][..height]
     }
 
-    /// Documents that share a band, as often as they share one.
+    /// Returns the documents that share a band with the signature, once per shared band. Adds the number of buckets that were
+    /// not examined completely to `capped`.
     fn candidates(&self, signature: &[u32], capped: &mut usize) -> Vec<u32> {
         let height = self.bands.rows as usize;
         let bands = || self.tables.iter().zip(signature.chunks_exact(height));
         let tags = self.tags(signature);
         let mut docs = Vec::new();
         for (band, ((table, rows), &tag)) in bands().zip(&tags).enumerate() {
-            let mut looked_at = 0;
+            let mut examined = 0;
             table.each(tag, |doc| {
-                looked_at += 1;
-                if looked_at <= BUCKET_SCANNED && self.band(doc, band) == rows {
+                examined += 1;
+                if examined <= BUCKET_SCANNED && self.band(doc, band) == rows {
                     docs.push(doc);
                 }
             });
-            *capped += usize::from(looked_at > BUCKET_SCANNED);
+            *capped += usize::from(examined > BUCKET_SCANNED);
         }
         docs
     }
 
-    /// The tags of a signature's bands. Every table is touched where its tag belongs: these loads do not wait for each other,
-    /// so what comes next finds its memory fetched.
+    /// Returns the tags of a signature's bands. Also reads the home slot of each tag: these loads are independent of each
+    /// other, so their cache misses overlap, and the following accesses hit the cache.
     fn tags(&self, rows: &[u32]) -> Vec<u32> {
         let bands = rows.chunks_exact(self.bands.rows as usize).take(self.tables.len());
         let tags: Vec<u32> = bands.map(|rows| tag_of(self.key, rows)).collect();
@@ -360,42 +369,46 @@ impl BandIndex {
     }
 }
 
-/// Which pairs of equal rows a band told of.
-struct Told {
-    /// A bit for each document: whether it shares its bucket, and whether it is one of those paired with all others.
-    shares: Vec<u64>,
-    joined: Vec<u64>,
+/// The pairs of documents that one band joined. Documents of the same bucket are joined if both are in `stored` and at least
+/// one is in `paired_with_all`. Both are bit sets over document numbers.
+struct JoinedPairs {
+    stored: Vec<u64>,
+    paired_with_all: Vec<u64>,
 }
 
-impl Told {
-    fn new(documents: usize) -> Told {
+impl JoinedPairs {
+    fn new(documents: usize) -> JoinedPairs {
         let words = vec![0; documents.div_ceil(64)];
-        Told { shares: words.clone(), joined: words }
+        JoinedPairs { stored: words.clone(), paired_with_all: words }
     }
 
-    /// Notes a bucket; says whether it is too large for all its pairs.
+    /// Adds a bucket. Returns `true` if it is too large for all its pairs.
     fn add(&mut self, bucket: &[u32]) -> bool {
         let set = |bits: &mut [u64], doc: &u32| bits[*doc as usize / 64] |= 1 << (doc % 64);
-        bucket.iter().for_each(|doc| set(&mut self.shares, doc));
-        bucket.iter().take(BUCKET_JOINED).for_each(|doc| set(&mut self.joined, doc));
+        bucket.iter().for_each(|doc| set(&mut self.stored, doc));
+        bucket.iter().take(BUCKET_JOINED).for_each(|doc| set(&mut self.paired_with_all, doc));
         bucket.len() > BUCKET_JOINED + 1
     }
 
-    /// Whether two documents of one bucket were paired. One that was not stored, its bucket being full, was not.
-    fn has(&self, a: u32, b: u32) -> bool {
+    /// Returns `true` if two documents with equal rows in this band were joined. A document that was not stored because its
+    /// bucket was full was not joined.
+    fn contains(&self, a: u32, b: u32) -> bool {
         let get = |bits: &[u64], doc: u32| bits[doc as usize / 64] >> (doc % 64) & 1 == 1;
-        get(&self.shares, a) && get(&self.shares, b) && (get(&self.joined, a) || get(&self.joined, b))
+        get(&self.stored, a)
+            && get(&self.stored, b)
+            && (get(&self.paired_with_all, a) || get(&self.paired_with_all, b))
     }
 }
 
-/// Each of the first [`BUCKET_JOINED`] documents with all behind it. They ascend, so the smaller number comes first.
+/// Calls `visit` with each of the first [`BUCKET_JOINED`] documents and each document after it. The documents must be in
+/// ascending order.
 fn each_pair(bucket: &[u32], mut visit: impl FnMut(u32, u32)) {
     for (i, &a) in bucket.iter().take(BUCKET_JOINED).enumerate() {
         bucket[i + 1..].iter().for_each(|&b| visit(a, b));
     }
 }
 
-/// 32 bits of a keyed hash of a band's rows.
+/// Returns the tag of a band: 32 bits of a keyed hash of its rows.
 #[inline]
 fn tag_of(key: u64, rows: &[u32]) -> u32 {
     let pairs = rows.chunks(2).map(|pair| u64::from(pair[0]) | u64::from(*pair.get(1).unwrap_or(&0)) << 32);
@@ -411,12 +424,12 @@ mod tests {
     use crate::sketch::MinHasher;
     use std::collections::BTreeMap;
 
-    /// Signatures over few values, so that bands meet often.
+    /// Returns a signature over few distinct values, so that bands agree often.
     fn signature(random: &mut SplitMix64, rows: usize) -> Signature {
         Signature::from_rows((0..rows).map(|_| (random.next() % 3) as u32).collect::<Vec<_>>()).unwrap()
     }
 
-    /// The same by comparing with every document.
+    /// Reference implementation of `search`: compares the query with every document.
     fn scan(
         model: &BTreeMap<u32, Signature>,
         query: &Signature,
@@ -424,13 +437,13 @@ mod tests {
         threshold: f64,
     ) -> Vec<BandHit> {
         let height = bands.rows as usize;
-        let meets = |other: &Signature| {
+        let shares_band = |other: &Signature| {
             let pairs = other.rows().chunks_exact(height).zip(query.rows().chunks_exact(height));
             pairs.take(bands.count as usize).any(|(a, b)| a == b)
         };
         let hits = model
             .iter()
-            .filter(|(_, other)| meets(other))
+            .filter(|(_, other)| shares_band(other))
             .map(|(&doc, other)| BandHit { doc: DocNumber(doc), estimate: query.estimate(other).unwrap() });
         let mut hits: Vec<BandHit> = hits.filter(|hit| hit.estimate >= threshold).collect();
         hits.sort_by(|a, b| b.estimate.total_cmp(&a.estimate).then(a.doc.cmp(&b.doc)));
@@ -438,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_as_a_scan_does_after_any_changes() {
+    fn agrees_with_a_scan_after_random_updates() {
         let mut random = SplitMix64(1);
         for bands in [Bands { count: 4, rows: 2 }, Bands { count: 3, rows: 3 }, Bands { count: 10, rows: 1 }]
         {
@@ -476,17 +489,18 @@ mod tests {
         }
     }
 
-    /// All pairs by comparing all with all.
-    fn scanned_pairs(model: &BTreeMap<u32, Signature>, bands: Bands) -> Vec<(u32, u32)> {
-        let hits = |(&a, query)| scan(model, query, bands, 0.0).into_iter().map(move |hit| (a, hit.doc.0));
+    /// Reference implementation of `pairs`: compares all documents with all others.
+    fn scanned_pairs(model: &BTreeMap<u32, Signature>, bands: Bands, threshold: f64) -> Vec<(u32, u32)> {
+        let hits =
+            |(&a, query)| scan(model, query, bands, threshold).into_iter().map(move |hit| (a, hit.doc.0));
         let mut pairs: Vec<(u32, u32)> = model.iter().flat_map(hits).filter(|(a, b)| a < b).collect();
         pairs.sort_unstable();
         pairs
     }
 
-    fn joined_pairs(index: &BandIndex) -> (Vec<(u32, u32)>, BandJoin) {
+    fn joined_pairs(index: &BandIndex, threshold: f64) -> (Vec<(u32, u32)>, BandJoin) {
         let mut pairs = Vec::new();
-        let join = index.pairs(0.0, |pair| {
+        let join = index.pairs(threshold, |pair| {
             let rows = index.signature(pair.a).unwrap();
             assert_eq!(pair.estimate, index.estimate(rows, pair.b.0));
             pairs.push((pair.a.0, pair.b.0));
@@ -496,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_those_of_comparing_all_with_all_each_once() {
+    fn pairs_agree_with_comparing_all_documents() {
         let mut random = SplitMix64(3);
         for bands in [Bands { count: 4, rows: 2 }, Bands { count: 3, rows: 3 }, Bands { count: 10, rows: 1 }]
         {
@@ -508,27 +522,26 @@ mod tests {
                 for doc in (0..count).step_by(3) {
                     assert!(index.remove(DocNumber(doc)) && model.remove(&doc).is_some());
                 }
-                let (pairs, join) = joined_pairs(&index);
-                assert_eq!(pairs, scanned_pairs(&model, bands), "{bands:?}, {count}");
+                let (pairs, join) = joined_pairs(&index, 0.0);
+                assert_eq!(pairs, scanned_pairs(&model, bands, 0.0), "{bands:?}, {count}");
                 assert_eq!(join, BandJoin { candidates: pairs.len() as u64, capped: 0 });
-                let mut alike = 0;
-                index.pairs(0.6, |pair| alike += usize::from(pair.estimate >= 0.6));
-                assert!(alike <= pairs.len());
+                let (similar, _) = joined_pairs(&index, 0.6);
+                assert_eq!(similar, scanned_pairs(&model, bands, 0.6), "{bands:?}, {count}");
             }
         }
     }
 
-    /// Forged rows put strangers into one bucket of the first band; true copies among them are found by the second.
+    /// Crafted rows put unrelated documents into one bucket of the first band. The second band finds the copies among them.
     #[test]
-    fn a_forged_bucket_is_capped_and_hides_no_copies() {
+    fn crafted_bucket_is_capped_and_hides_no_copies() {
         let mut random = SplitMix64(4);
         let count = 3 * BUCKET_STORED as u32 / 2;
         let mut index = BandIndex::new(16, Bands { count: 2, rows: 8 }).unwrap();
         let mut last = Vec::new();
         for doc in 0..count {
-            let copy = doc % 2 == 1;
+            let is_copy = doc % 2 == 1;
             let rows: Vec<u32> = (0..16).map(|row| if row < 8 { 7 } else { random.next() as u32 }).collect();
-            last = if copy { last } else { rows };
+            last = if is_copy { last } else { rows };
             index.insert(DocNumber(doc), &Signature::from_rows(last.clone()).unwrap()).unwrap();
         }
         assert_eq!(index.capped(), u64::from(count) - BUCKET_STORED as u64);
@@ -542,24 +555,25 @@ mod tests {
     }
 
     #[test]
-    fn a_million_equal_documents_cost_a_bounded_number_of_candidates() {
+    fn bounds_candidates_of_a_million_equal_documents() {
         let same = Signature::from_rows(vec![5; 4]).unwrap();
         let mut index = BandIndex::new(4, Bands { count: 2, rows: 2 }).unwrap();
         index.insert_all((0..1_000_000).map(|doc| (DocNumber(doc), &same))).unwrap();
         assert_eq!(index.capped(), 2 * (1_000_000 - BUCKET_STORED as u64));
-        let (stored, joined) = (BUCKET_STORED as u64, BUCKET_JOINED as u64);
+        let stored = BUCKET_STORED as u64;
+        let joined = BUCKET_JOINED as u64;
         let mut pairs = 0;
         let join = index.pairs(0.5, |_| pairs += 1);
         assert_eq!(join.candidates, joined * stored - joined * (joined + 1) / 2);
         assert_eq!((pairs, join.capped), (join.candidates, 2));
-        // Replacing them all in one go neither leaves the old ones behind nor compares each with each.
+        // Replacing documents in bulk removes their old entries and takes no quadratic time.
         let other = Signature::from_rows(vec![6; 4]).unwrap();
         index.insert_all((0..100).chain(0..100).map(|doc| (DocNumber(doc), &other))).unwrap();
         assert_eq!((index.len(), index.search(&other, 1.0).unwrap().hits.len()), (1_000_000, 100));
     }
 
     #[test]
-    fn many_equal_documents_are_capped_and_counted() {
+    fn counts_capped_entries_of_equal_documents() {
         let bands = Bands { count: 2, rows: 4 };
         let same = MinHasher::new(8).unwrap().sketch(&[1 << 40 | 7]).unwrap();
         let count = BUCKET_STORED as u32 + 100;
@@ -575,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_stay_within_their_bytes() {
+    fn tables_take_less_than_200_bytes_per_document() {
         let mut random = SplitMix64(2);
         let bands = Bands { count: 16, rows: 1 };
         let mut index = BandIndex::new(16, bands).unwrap();
@@ -586,13 +600,13 @@ mod tests {
             index.insert(DocNumber(doc), &rows(&mut random).unwrap()).unwrap();
             if doc > 5_000 && doc % 1000 == 0 {
                 let bytes = index.table_bytes() as f64 / f64::from(doc);
-                assert!(bytes < 200.0, "{bytes} bytes a document at {doc}");
+                assert!(bytes < 200.0, "{bytes} bytes per document at {doc}");
             }
         }
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn rejects_invalid_bands_signatures_and_numbers() {
         assert!(BandIndex::new(16, Bands { count: 5, rows: 4 }).is_err());
         assert!(BandIndex::new(16, Bands { count: 0, rows: 4 }).is_err());
         let mut index = BandIndex::new(16, Bands { count: 4, rows: 4 }).unwrap();

@@ -1,16 +1,19 @@
-//! Which tables does an explicit cut into blocks need?
+//! The permuted tables of Manku, Jain and Das Sarma (*Detecting near-duplicates for web crawling*, 2007) for an explicit
+//! division of the 64 bits into blocks.
 
 use crate::config::Blocks;
 use crate::error::{Error, Result};
 use crate::sketch::Fingerprint;
 
-/// Most tables an index may have.
+/// Maximum number of tables of an index.
 const MAX_TABLES: u128 = 1024;
 
-/// The blocks of 64 bits and the tables over them, as Manku, Jain and Das Sarma (2007) derive them.
+/// The block-permuted tables of Manku, Jain and Das Sarma (2007).
 ///
-/// Two fingerprints that differ in at most `differing` bits agree on at least `total - differing` blocks. One table for
-/// each choice of so many blocks, with those blocks first, sees every such pair.
+/// The 64 bits are divided into `total` blocks. Two fingerprints that differ in at most `differing` bits agree on at least
+/// `total - differing` blocks. There is one table for each choice of `total - differing` blocks, so C(total, differing)
+/// tables; each moves the chosen blocks to the front and uses them as its key. Some table therefore has both fingerprints
+/// under the same key.
 ///
 /// ```
 /// use sameish::{BlockTables, Blocks, Fingerprint};
@@ -19,8 +22,8 @@ const MAX_TABLES: u128 = 1024;
 /// assert_eq!(tables.permutations().len(), 20);
 /// let a = Fingerprint::from_u64(0x4bbb22fbbc29d9b5);
 /// let b = Fingerprint::from_u64(0x4bbb62fb9c29c9b5);
-/// let finding: Vec<String> = tables.finding(a, b).map(|table| table.name()).collect();
-/// assert_eq!(finding, ["A C F B D E"]);
+/// let names: Vec<String> = tables.finding(a, b).map(|table| table.name()).collect();
+/// assert_eq!(names, ["A C F B D E"]);
 /// # Ok::<(), sameish::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +33,7 @@ pub struct BlockTables {
     permutations: Vec<Permutation>,
 }
 
-/// The order of blocks in one table: those that agree, then the others.
+/// The order of the blocks in one table: the blocks that form the key, then the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permutation {
     order: Vec<usize>,
@@ -39,14 +42,17 @@ pub struct Permutation {
 }
 
 impl BlockTables {
-    /// Derives the tables. Refused: no blocks, more than 64, as many differing as there are, more than 1,024 tables.
+    /// Derives the tables for a division into blocks.
+    ///
+    /// Returns an error unless there are 1 to 64 blocks, `differing` is less than `total`, and there are at most 1,024
+    /// tables.
     pub fn new(blocks: Blocks) -> Result<BlockTables> {
         let Blocks { total, differing } = blocks;
         if !(1..=64).contains(&total) {
             return Err(Error::field("blocks.total", total, "1 to 64"));
         }
         if differing >= total {
-            let expected = format!("less than the {total} blocks there are");
+            let expected = format!("less than the {total} blocks in total");
             return Err(Error::field("blocks.differing", differing, expected));
         }
         let count = choices(total, differing);
@@ -61,22 +67,22 @@ impl BlockTables {
         Ok(BlockTables { blocks, masks, permutations })
     }
 
-    /// The numbers this was made from.
+    /// Returns the numbers of blocks from which the tables were derived.
     pub fn blocks(&self) -> Blocks {
         self.blocks
     }
 
-    /// The bits of each block, the highest first. Widths differ by at most one bit.
+    /// Returns the bit mask of each block, most significant block first. Block widths differ by at most one bit.
     pub fn masks(&self) -> &[u64] {
         &self.masks
     }
 
-    /// The order of blocks in each table, in the order of the alphabet.
+    /// Returns the block order of each table, in lexicographic order.
     pub fn permutations(&self) -> &[Permutation] {
         &self.permutations
     }
 
-    /// The tables in which the two stand in one bucket.
+    /// Returns the tables in which the two fingerprints have the same key.
     pub fn finding(&self, a: Fingerprint, b: Fingerprint) -> impl Iterator<Item = &Permutation> {
         let differing = a.as_u64() ^ b.as_u64();
         self.permutations.iter().filter(move |table| differing & table.agreeing_mask() == 0)
@@ -91,17 +97,17 @@ impl Permutation {
         Permutation { order, agreeing: chosen.len(), masks }
     }
 
-    /// The bits of each block, in the order of this table. Together they are all 64.
+    /// Returns the bit mask of each block, in the order of this table. The masks are disjoint and cover all 64 bits.
     pub fn masks(&self) -> &[u64] {
         &self.masks
     }
 
-    /// All bits of the blocks that agree: the key of the table.
+    /// Returns the bits of the key: those of the blocks that must agree.
     pub fn agreeing_mask(&self) -> u64 {
         self.masks[..self.agreeing].iter().fold(0, |all, mask| all | mask)
     }
 
-    /// The letters of the blocks: `A` to `Z`, `a` to `z`, then digits, `+` and `/`.
+    /// Returns the block order as letters. Blocks are named `A` to `Z`, `a` to `z`, `0` to `9`, `+` and `/`.
     pub fn name(&self) -> String {
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let letters: Vec<String> =
@@ -109,7 +115,7 @@ impl Permutation {
         letters.join(" ")
     }
 
-    /// The fingerprint with its blocks in the order of this table.
+    /// Returns the fingerprint with its blocks in the order of this table.
     pub fn permute(&self, fingerprint: Fingerprint) -> Fingerprint {
         let block = |bits: u64, mask: &u64| {
             let shifted = if mask.count_ones() == 64 { 0 } else { bits << mask.count_ones() };
@@ -119,18 +125,19 @@ impl Permutation {
     }
 }
 
-/// Cuts 64 bits so that block `i` from below ends where `64 i / total` is rounded down: 11, 11, 10, 11, 11, 10 for six.
+/// Returns the masks of `total` blocks, most significant first. Counted from the least significant end, block `i` starts
+/// at bit `floor(64 i / total)`, so six blocks have 11, 11, 10, 11, 11 and 10 bits.
 fn block_masks(total: u32) -> Vec<u64> {
     let below = |i: u32| (1u128 << (64 * i / total)) - 1;
     (0..total).rev().map(|i| (below(i + 1) ^ below(i)) as u64).collect()
 }
 
-/// n over k. Exact: at most 64 over 32.
+/// Returns the binomial coefficient C(n, k), exactly for n up to 64.
 fn choices(n: u32, k: u32) -> u128 {
     (0..u128::from(k)).fold(1, |count, i| count * (u128::from(n) - i) / (i + 1))
 }
 
-/// All ways to choose `k` of `0..n`, in the order of the alphabet.
+/// Returns all subsets of `0..n` of size `k`, in lexicographic order.
 fn combinations(n: usize, k: usize) -> impl Iterator<Item = Vec<usize>> {
     let next = move |chosen: &Vec<usize>| {
         let at = (0..k).rev().find(|&i| chosen[i] < n - k + i)?;
@@ -145,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn six_blocks_are_cut_as_in_the_picture() {
+    fn divides_64_bits_into_six_blocks() {
         let tables = BlockTables::new(Blocks { total: 6, differing: 3 }).unwrap();
         let edges = tables.masks().iter().map(|mask| (63 - mask.leading_zeros(), mask.trailing_zeros()));
         assert_eq!(edges.collect::<Vec<_>>(), [(63, 53), (52, 42), (41, 32), (31, 21), (20, 10), (9, 0)]);
@@ -155,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_of_every_table_are_all_bits_once() {
+    fn masks_of_every_table_partition_the_64_bits() {
         for (total, differing) in [(1, 0), (3, 0), (2, 1), (4, 1), (6, 3), (7, 3), (64, 1), (12, 6)] {
             let tables = BlockTables::new(Blocks { total, differing }).unwrap();
             for table in tables.permutations() {
@@ -171,12 +178,12 @@ mod tests {
     }
 
     #[test]
-    fn senseless_cuts_are_refused() {
+    fn rejects_invalid_blocks() {
         let message =
             |total, differing| BlockTables::new(Blocks { total, differing }).unwrap_err().to_string();
         assert_eq!(message(0, 0), "`blocks.total` is 0: must be 1 to 64");
         assert_eq!(message(65, 3), "`blocks.total` is 65: must be 1 to 64");
-        assert_eq!(message(3, 3), "`blocks.differing` is 3: must be less than the 3 blocks there are");
+        assert_eq!(message(3, 3), "`blocks.differing` is 3: must be less than the 3 blocks in total");
         assert_eq!(message(13, 6), "`blocks` is 13, 6 with 1716 tables: must be at most 1024 tables");
         assert!(message(64, 32).contains("1832624140942590534 tables"));
     }

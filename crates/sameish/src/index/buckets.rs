@@ -1,18 +1,19 @@
-//! Who shares a band, in a corpus that is all there?
+//! Band buckets of a complete corpus.
 //!
-//! Where every document is known before the first question, the tables of [`BandIndex`](super::BandIndex) are more than is
-//! needed: a band is a column of tags, sorted once, and only runs of equal tags are kept. No signature stays in memory, and
-//! a document that shares no band costs nothing.
+//! If all documents are known before the first query, the hash tables of [`BandIndex`](super::BandIndex) are unnecessary.
+//! Each band becomes a column of (tag, document) entries that is sorted once, and only runs of equal tags are kept. No
+//! signature stays in memory, and a document that shares no band has no entries.
 
 use super::DocNumber;
 use crate::config::Bands;
 use crate::random::SplitMix64;
 
-/// Makes the tags of signatures: one for each band, equal where all rows of the band are.
+/// Computes the 32-bit tags of a signature, one per band. Bands with equal rows have equal tags.
 ///
-/// Multilinear hashing: the upper half of m0 + m1 r1 + m2 r2 + … modulo 2^64, with random 64-bit m of each band. Bands that
-/// differ have equal tags one time in 2^32 (Lemire and Kaser 2014, theorem 3.1, <https://doi.org/10.1093/comjnl/bxt070>),
-/// and a row costs one multiplication. The definition is fixed: the m come from SplitMix64, band by band.
+/// The tag of rows r1, r2, … is the upper half of m0 + m1 r1 + m2 r2 + … modulo 2^64, with random 64-bit coefficients m for
+/// each band (multilinear hashing). Different bands have equal tags with probability 2^-32 (Lemire and Kaser 2014, theorem
+/// 3.1, <https://doi.org/10.1093/comjnl/bxt070>), and a row costs one multiplication. The definition does not change
+/// between versions: the coefficients come from SplitMix64, band by band.
 ///
 /// ```
 /// use sameish::{BandTags, Bands};
@@ -24,19 +25,20 @@ use crate::random::SplitMix64;
 #[derive(Clone, Debug)]
 pub struct BandTags {
     height: usize,
-    /// For each band a constant and a factor for each row.
+    /// For each band, the constant m0 and one factor per row.
     factors: Vec<u64>,
 }
 
 impl BandTags {
-    /// For signatures that are cut into these bands.
+    /// Creates the tag functions for signatures divided into these bands.
     pub fn new(bands: Bands) -> BandTags {
-        let (height, mut random) = (bands.rows as usize, SplitMix64(TAG_SEED));
+        let height = bands.rows as usize;
+        let mut random = SplitMix64(TAG_SEED);
         let factors = (0..bands.count as usize * (height + 1)).map(|_| random.next()).collect();
         BandTags { height, factors }
     }
 
-    /// The tags of a signature with these rows, band by band.
+    /// Returns the tag of each band of a signature, given the rows of the signature.
     pub fn of<'a>(&'a self, rows: &'a [u32]) -> impl Iterator<Item = u32> + use<'a> {
         let bands = self.factors.chunks_exact(self.height + 1).zip(rows.chunks_exact(self.height));
         bands.map(|(factors, rows)| {
@@ -47,10 +49,10 @@ impl BandTags {
     }
 }
 
-/// The digits of pi, as good as any.
+/// Seed of the coefficients: the first 64 fractional bits of pi.
 const TAG_SEED: u64 = 0x243F_6A88_85A3_08D3;
 
-/// Gathers [`Buckets`] band by band.
+/// Builds [`Buckets`] band by band.
 #[derive(Clone, Debug, Default)]
 pub struct BucketsBuilder {
     documents: usize,
@@ -58,7 +60,7 @@ pub struct BucketsBuilder {
     members: Vec<u32>,
 }
 
-/// Documents that share a band with others, by bucket and by document.
+/// Buckets of documents with equal band tags, accessible by bucket and by document.
 ///
 /// ```
 /// use sameish::{BucketsBuilder, DocNumber};
@@ -76,20 +78,21 @@ pub struct BucketsBuilder {
 pub struct Buckets {
     ends: Vec<u64>,
     members: Vec<u32>,
-    /// Where the buckets of each document end in `of`.
+    /// For each document, the end of its buckets in `of`.
     of_ends: Vec<u64>,
     of: Vec<u32>,
 }
 
 impl BucketsBuilder {
-    /// For documents with numbers below `documents`.
+    /// Creates a builder for documents with numbers below `documents`.
     pub fn new(documents: usize) -> BucketsBuilder {
         BucketsBuilder { documents, ends: Vec::new(), members: Vec::new() }
     }
 
-    /// Adds the tags of one band, or a part of them that holds all entries of each of its tags. Sorts the entries.
+    /// Adds the (tag, document) entries of one band and sorts them. A band may be added in several calls, provided that all
+    /// entries with the same tag are in the same call.
     pub fn add_band(&mut self, entries: &mut [(u32, DocNumber)]) {
-        // One comparison of a number, where a pair takes two.
+        // A packed key needs one integer comparison; comparing the tuple needs two.
         entries.sort_unstable_by_key(|(tag, doc)| u64::from(*tag) << 32 | u64::from(doc.0));
         for run in entries.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
             self.members.extend(run.iter().map(|(_, doc)| doc.0));
@@ -97,23 +100,25 @@ impl BucketsBuilder {
         }
     }
 
-    /// Bytes on the heap.
+    /// Returns the heap size in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.ends.capacity() * 8 + self.members.capacity() * 4
     }
 
-    /// Lists the buckets of each document.
+    /// Builds the lists of buckets per document and returns the finished buckets.
     pub fn finish(self) -> Buckets {
         let BucketsBuilder { documents, ends, members } = self;
         let mut of_ends = vec![0u64; documents + 1];
         members.iter().for_each(|&doc| of_ends[doc as usize + 1] += 1);
         (1..of_ends.len()).for_each(|i| of_ends[i] += of_ends[i - 1]);
-        let (mut of, mut bucket) = (vec![0; members.len()], 0);
+        let mut of = vec![0; members.len()];
+        let mut bucket = 0;
         for (at, &doc) in members.iter().enumerate() {
             while ends[bucket] <= at as u64 {
                 bucket += 1;
             }
-            // What was the end of the document before is where the next bucket of this one goes.
+            // `of_ends[doc]` starts as the end of the previous document, which is where this document's buckets begin, and
+            // advances to this document's own end.
             let place = &mut of_ends[doc as usize];
             of[*place as usize] = bucket as u32;
             *place += 1;
@@ -123,36 +128,36 @@ impl BucketsBuilder {
 }
 
 impl Buckets {
-    /// The buckets that a document is in.
+    /// Returns the buckets that contain a document.
     pub fn of(&self, doc: DocNumber) -> impl Iterator<Item = u32> {
         let at = doc.0 as usize;
         let start = if at == 0 { 0 } else { self.of_ends[at - 1] };
         self.of[start as usize..self.of_ends[at] as usize].iter().copied()
     }
 
-    /// Whether a document shares any band.
+    /// Returns `true` if a document shares a band with another one.
     pub fn any(&self, doc: DocNumber) -> bool {
         self.of(doc).next().is_some()
     }
 
-    /// The documents of a bucket, ascending.
+    /// Returns the numbers of the documents in a bucket, in ascending order.
     pub fn members(&self, bucket: u32) -> &[u32] {
         let at = bucket as usize;
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.members[start as usize..self.ends[at] as usize]
     }
 
-    /// How many buckets hold more than one document.
+    /// Returns the number of buckets. Every bucket has at least two documents.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether no two documents share a band.
+    /// Returns `true` if no two documents share a band.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Bytes on the heap.
+    /// Returns the heap size in bytes.
     pub fn memory_bytes(&self) -> usize {
         (self.ends.capacity() + self.of_ends.capacity()) * 8
             + (self.members.capacity() + self.of.capacity()) * 4
@@ -166,14 +171,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn buckets_hold_exactly_the_documents_with_equal_tags() {
+    fn buckets_contain_exactly_the_documents_with_equal_tags() {
         let mut random = SplitMix64(5);
         for (documents, bands, tags) in [(0, 3, 5), (1, 1, 1), (50, 4, 20), (300, 8, 100), (300, 3, 2)] {
             let columns: Vec<Vec<u32>> =
                 (0..bands).map(|_| (0..documents).map(|_| random.below(tags) as u32).collect()).collect();
             let mut builder = BucketsBuilder::new(documents);
             for column in &columns {
-                // In two parts, as when memory is short.
+                // Each band in two calls, as under a memory limit.
                 for half in 0..2 {
                     let entries = (0u32..).zip(column).map(|(doc, &tag)| (tag, DocNumber(doc)));
                     let mut entries: Vec<_> = entries.filter(|(tag, _)| tag % 2 == half).collect();
@@ -197,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_fixed_and_differ_by_band() {
+    fn tags_are_stable_and_differ_by_band() {
         let bands = Bands { count: 2, rows: 3 };
         let tags: Vec<u32> = BandTags::new(bands).of(&[1, 2, 3, 1, 2, 3, 9]).collect();
         assert_eq!(tags.len(), 2);
@@ -205,7 +210,7 @@ mod tests {
         assert_eq!(tags, [TAG_0, TAG_1]);
     }
 
-    // Pinned: stored tags must be found again by every later version.
+    // Golden values: tags are stored, so they must not change between versions.
     const TAG_0: u32 = 243_384_441;
     const TAG_1: u32 = 2_174_998_746;
 }

@@ -1,20 +1,21 @@
-//! Which fingerprints are near, when nothing but fingerprints is known?
+//! A searchable set of fingerprints without documents.
 
 use super::blocks::BlockTables;
 use super::hamming::EXPECTED;
-use super::layers::Layers;
 use super::pages::Pages;
 use super::plan;
+use super::table_set::TableSet;
 use crate::config::Blocks;
 use crate::error::Result;
 use crate::sketch::Fingerprint;
 
-/// A set of fingerprints that is asked for those within so many bits of a query, as seed 004 describes it.
+/// A set of fingerprints that can be searched by Hamming distance, with the parameters of the block-permuted index of
+/// Manku, Jain and Das Sarma (2007).
 ///
-/// A [`HammingIndex`](super::HammingIndex) without documents: the fingerprints themselves are the answer, each once, and
-/// no table holds more than them. The cut into blocks says what may be asked for; any cut gives the same answers, so the
-/// tables are those that are fastest for as many fingerprints as there are. For a million and 3 bits these are 4 of 16 bits,
-/// where 5 blocks would make 10 tables and 6 blocks 20.
+/// Unlike [`HammingIndex`](super::HammingIndex), it stores and returns distinct fingerprints, without documents. The number
+/// of blocks does not affect the results, because the radius is `blocks.differing` bits for any number. The tables are
+/// therefore those that are fastest for the number of fingerprints: for a million fingerprints and radius 3 these are 4
+/// tables with 16-bit keys, instead of C(5, 3) = 10 tables for 5 blocks or C(6, 3) = 20 tables for 6 blocks.
 ///
 /// ```
 /// use sameish::{Blocks, Corpus, Fingerprint};
@@ -32,142 +33,158 @@ use crate::sketch::Fingerprint;
 #[derive(Clone, Debug)]
 pub struct Corpus {
     blocks: Blocks,
-    layers: Layers<Pages>,
+    table_set: TableSet<Pages>,
 }
 
 impl Corpus {
-    /// An empty set for matches that differ in at most `blocks.differing` bits.
+    /// Creates an empty set with a radius of `blocks.differing` bits. Returns an error if the numbers of blocks are invalid; see
+    /// [`BlockTables::new`].
     pub fn new(blocks: Blocks) -> Result<Corpus> {
         let blocks = BlockTables::new(blocks)?.blocks();
-        Ok(Corpus { blocks, layers: built(blocks, &[]) })
+        Ok(Corpus { blocks, table_set: build(blocks, &[]) })
     }
 
-    /// The cut into blocks, and how many of them, and so of bits, may differ.
+    /// Returns the numbers of blocks. `differing` is also the radius in bits.
     pub fn blocks(&self) -> Blocks {
         self.blocks
     }
 
-    /// How many distinct fingerprints there are.
+    /// Returns the number of distinct fingerprints.
     pub fn len(&self) -> usize {
-        self.layers.len()
+        self.table_set.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether this very fingerprint is there.
+    /// Returns `true` if the set contains this fingerprint.
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
-        self.layers.get(fingerprint.as_u64()).is_some()
+        self.table_set.get(fingerprint.as_u64()).is_some()
     }
 
-    /// Adds a fingerprint, and tells whether it was new.
+    /// Adds a fingerprint. Returns `true` if it is new.
     pub fn insert(&mut self, fingerprint: Fingerprint) -> bool {
-        let new = !self.contains(fingerprint);
-        if new {
-            self.layers.insert(fingerprint.as_u64(), 0);
+        let is_new = !self.contains(fingerprint);
+        if is_new {
+            self.table_set.insert(fingerprint.as_u64(), 0);
         }
-        new
+        is_new
     }
 
-    /// Removes a fingerprint, and tells whether it was there.
+    /// Removes a fingerprint. Returns `true` if the set contained it.
     pub fn remove(&mut self, fingerprint: Fingerprint) -> bool {
-        let known = self.contains(fingerprint);
-        if known {
-            self.layers.remove(fingerprint.as_u64());
+        let is_present = self.contains(fingerprint);
+        if is_present {
+            self.table_set.remove(fingerprint.as_u64());
         }
-        known
+        is_present
     }
 
-    /// Adds many, and tells how many were new. Into an empty set each table is built in one go.
+    /// Adds many fingerprints. Returns the number of new ones. On an empty set, builds each table in one pass.
     pub fn insert_bulk(&mut self, fingerprints: &[Fingerprint]) -> usize {
         let before = self.len();
         let mut codes: Vec<u64> = fingerprints.iter().map(|print| print.as_u64()).collect();
         if self.is_empty() {
             codes.sort_unstable();
             codes.dedup();
-            self.layers = built(self.blocks, &codes);
+            self.table_set = build(self.blocks, &codes);
         } else {
             let insert = |corpus: &mut Corpus, i: usize| _ = corpus.insert(fingerprints[i]);
-            Layers::ahead_of(self, &codes, |corpus| &corpus.layers, Layers::prefetch_insert, insert);
+            TableSet::update_with_prefetch(
+                self,
+                &codes,
+                |corpus| &corpus.table_set,
+                TableSet::prefetch_insert,
+                insert,
+            );
         }
         self.len() - before
     }
 
-    /// Removes many, and tells how many were there.
+    /// Removes many fingerprints. Returns the number of fingerprints that the set contained.
     pub fn remove_bulk(&mut self, fingerprints: &[Fingerprint]) -> usize {
         let before = self.len();
         let codes: Vec<u64> = fingerprints.iter().map(|print| print.as_u64()).collect();
         let remove = |corpus: &mut Corpus, i: usize| _ = corpus.remove(fingerprints[i]);
-        Layers::ahead_of(self, &codes, |corpus| &corpus.layers, Layers::prefetch_codes, remove);
+        TableSet::update_with_prefetch(
+            self,
+            &codes,
+            |corpus| &corpus.table_set,
+            TableSet::prefetch_codes,
+            remove,
+        );
         before - self.len()
     }
 
-    /// Some fingerprint near the query, not always the nearest.
+    /// Returns some fingerprint within the radius of the query, not necessarily the nearest.
     pub fn find_first(&self, query: Fingerprint) -> Option<Fingerprint> {
         let mut first = None;
-        self.layers.find(query.as_u64(), &mut |code, _| {
+        self.table_set.find(query.as_u64(), &mut |code, _| {
             first = Some(Fingerprint::from_u64(code));
             true
         });
         first
     }
 
-    /// Replaces `found` by every fingerprint near the query, the nearest first, then the smallest.
+    /// Replaces `found` with every fingerprint within the radius, by ascending distance, then by ascending value.
     pub fn find_all(&self, query: Fingerprint, found: &mut Vec<Fingerprint>) {
         found.clear();
-        self.layers.find(query.as_u64(), &mut |code, _| {
+        self.table_set.find(query.as_u64(), &mut |code, _| {
             found.push(Fingerprint::from_u64(code));
             false
         });
         sort(query, found);
     }
 
-    /// For each query, as [`find_first`](Self::find_first) gives it.
+    /// Returns some fingerprint within the radius of each query; see [`find_first`](Self::find_first).
     pub fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Fingerprint>> {
         let codes: Vec<u64> = queries.iter().map(|query| query.as_u64()).collect();
         let mut firsts = vec![None; queries.len()];
-        self.layers.find_bulk(&codes, true, &mut |query, code, _| {
+        self.table_set.find_bulk(&codes, true, &mut |query, code, _| {
             firsts[query] = Some(Fingerprint::from_u64(code));
             true
         });
         firsts
     }
 
-    /// Gives `sink` the position of each query and what is near it, as [`find_all`](Self::find_all) does, in order. Much
-    /// faster than a loop, because memory is asked for what the next queries need while one is answered.
+    /// Finds all fingerprints within the radius of each query. Calls `sink` once per query, in order, with the position of
+    /// the query and its fingerprints in the order of [`find_all`](Self::find_all).
+    ///
+    /// Much faster than a loop over `find_all`, because it prefetches the data of the next queries.
     pub fn find_all_bulk(&self, queries: &[Fingerprint], mut sink: impl FnMut(usize, &[Fingerprint])) {
         let codes: Vec<u64> = queries.iter().map(|query| query.as_u64()).collect();
-        let (mut next, mut found) = (0, Vec::new());
-        let mut tell = |found: &mut Vec<Fingerprint>, upto: usize| {
-            while next < upto {
+        let mut next = 0;
+        let mut found = Vec::new();
+        let mut finish_before = |found: &mut Vec<Fingerprint>, end: usize| {
+            while next < end {
                 sort(queries[next], found);
                 sink(next, found);
                 found.clear();
                 next += 1;
             }
         };
-        self.layers.find_bulk(&codes, false, &mut |query, code, _| {
-            tell(&mut found, query);
+        self.table_set.find_bulk(&codes, false, &mut |query, code, _| {
+            finish_before(&mut found, query);
             found.push(Fingerprint::from_u64(code));
             false
         });
-        tell(&mut found, queries.len());
+        finish_before(&mut found, queries.len());
     }
 
-    /// All fingerprints, in rising order.
+    /// Returns all fingerprints in ascending order.
     pub fn to_vec(&self) -> Vec<Fingerprint> {
         let mut all = Vec::with_capacity(self.len());
-        self.layers.each(&mut |code, _| all.push(Fingerprint::from_u64(code)));
+        self.table_set.each(&mut |code, _| all.push(Fingerprint::from_u64(code)));
         all.sort_unstable();
         all
     }
 }
 
-fn built(blocks: Blocks, codes: &[u64]) -> Layers<Pages> {
+fn build(blocks: Blocks, codes: &[u64]) -> TableSet<Pages> {
     let radius = blocks.differing;
-    Layers::build(plan::choose(radius, codes.len().max(EXPECTED)), radius, false, 0, codes, &[])
+    TableSet::build(plan::choose(radius, codes.len().max(EXPECTED)), radius, false, 0, codes, &[])
 }
 
 fn sort(query: Fingerprint, found: &mut [Fingerprint]) {
@@ -181,7 +198,7 @@ mod tests {
     use super::*;
     use crate::random::SplitMix64;
 
-    /// Codes that crowd a few buckets, so that indexes nest.
+    /// Returns codes of which many share a bucket, so that buckets get nested indexes.
     fn codes(n: usize) -> Vec<Fingerprint> {
         let mut random = SplitMix64(7);
         let code = |i: usize| match i % 3 {
@@ -202,20 +219,20 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_a_scan_tells_each_once() {
+    fn agrees_with_a_linear_scan() {
         for (total, differing) in [(6, 3), (5, 3), (4, 0), (3, 2)] {
             let all = codes(6000);
             let mut one_by_one = Corpus::new(Blocks { total, differing }).unwrap();
             let mut at_once = one_by_one.clone();
-            let new = all.iter().filter(|&&print| one_by_one.insert(print)).count();
-            assert_eq!(at_once.insert_bulk(&all), new);
+            let inserted = all.iter().filter(|&&print| one_by_one.insert(print)).count();
+            assert_eq!(at_once.insert_bulk(&all), inserted);
             assert_eq!(at_once.insert_bulk(&all[..100]), 0);
             assert_eq!(at_once.to_vec(), one_by_one.to_vec());
             let queries: Vec<Fingerprint> =
                 codes(300).iter().map(|print| Fingerprint::from_u64(print.as_u64() ^ 0b101)).collect();
             for corpus in [&one_by_one, &at_once] {
                 let firsts = corpus.find_first_bulk(&queries);
-                let mut told = 0;
+                let mut answered = 0;
                 corpus.find_all_bulk(&queries, |i, found| {
                     let expected = scan(&all, queries[i], differing);
                     assert_eq!(found, expected);
@@ -224,23 +241,23 @@ mod tests {
                     let mut alone = Vec::new();
                     corpus.find_all(queries[i], &mut alone);
                     assert_eq!(alone, expected);
-                    told += 1;
+                    answered += 1;
                 });
-                assert_eq!(told, queries.len());
+                assert_eq!(answered, queries.len());
             }
         }
     }
 
     #[test]
-    fn what_is_removed_is_gone() {
+    fn does_not_find_removed_fingerprints() {
         let all = codes(4000);
         let mut corpus = Corpus::new(Blocks { total: 6, differing: 3 }).unwrap();
         corpus.insert_bulk(&all);
-        let (gone, left) = all.split_at(2000);
-        corpus.remove_bulk(gone);
-        assert!(!corpus.remove(gone[0]));
-        let left: Vec<Fingerprint> = left.iter().copied().filter(|print| !gone.contains(print)).collect();
-        for &query in gone.iter().take(200) {
+        let (removed, left) = all.split_at(2000);
+        corpus.remove_bulk(removed);
+        assert!(!corpus.remove(removed[0]));
+        let left: Vec<Fingerprint> = left.iter().copied().filter(|print| !removed.contains(print)).collect();
+        for &query in removed.iter().take(200) {
             assert!(!corpus.contains(query));
             let mut found = Vec::new();
             corpus.find_all(query, &mut found);

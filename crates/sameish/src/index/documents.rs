@@ -1,20 +1,23 @@
-//! Which documents have this fingerprint?
+//! The documents of each fingerprint.
+//!
+//! Most fingerprints have one document, whose number is stored next to the code as its value. The others have the value
+//! [`MULTIPLE`], and their documents are stored here.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// What stands in place of a document where there are several, or where the only one has this number.
-pub(super) const SEVERAL: u32 = u32::MAX;
+/// The value of a code whose documents are stored in a set: it has several documents, or one with this very number.
+pub(super) const MULTIPLE: u32 = u32::MAX;
 
-/// Maps that grow one at a time, so that no insert waits for all of them to be rehashed.
+/// Number of hash maps. They grow one at a time, so that no single insert rehashes all sets.
 const SHARDS: usize = 256;
 
-/// The documents of a code that has a value.
+/// Maps a code and its value to documents.
 pub(super) trait DocumentSets {
-    /// Calls `each` with the documents, in rising order.
+    /// Calls `each` with each document of the code, in ascending order.
     fn each(&self, code: u64, value: u32, each: &mut dyn FnMut(u32));
 }
 
-/// The documents of the fingerprints that have several. One alone is stored beside its code.
+/// The documents of fingerprints that have several.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Documents {
     shards: Vec<HashMap<u64, BTreeSet<u32>>>,
@@ -22,7 +25,7 @@ pub(super) struct Documents {
 
 impl DocumentSets for Documents {
     fn each(&self, code: u64, value: u32, each: &mut dyn FnMut(u32)) {
-        if value != SEVERAL {
+        if value != MULTIPLE {
             return each(value);
         }
         let set = self.shards.get(shard(code)).and_then(|shard| shard.get(&code));
@@ -31,21 +34,22 @@ impl DocumentSets for Documents {
 }
 
 impl Documents {
-    /// The value for a code that had `value` and gets `doc`; `None` if it had `doc` already.
+    /// Adds `doc` to a code with this value, if any. Returns the new value, or `None` if the code already had `doc`.
     pub(super) fn add(&mut self, code: u64, value: Option<u32>, doc: u32) -> Option<u32> {
         match value {
-            None if doc != SEVERAL => return Some(doc),
-            Some(only) if only == doc && doc != SEVERAL => return None,
+            None if doc != MULTIPLE => return Some(doc),
+            Some(only) if only == doc && doc != MULTIPLE => return None,
             _ => {}
         }
         let set = self.shard_mut(code).entry(code).or_default();
-        set.extend(value.filter(|&only| only != SEVERAL));
-        set.insert(doc).then_some(SEVERAL)
+        set.extend(value.filter(|&only| only != MULTIPLE));
+        set.insert(doc).then_some(MULTIPLE)
     }
 
-    /// Takes `doc` from a code that has `value`: `None` if it was not there, else what is left.
-    pub(super) fn take(&mut self, code: u64, value: u32, doc: u32) -> Option<Option<u32>> {
-        if value != SEVERAL {
+    /// Removes `doc` from a code with this value. Returns `None` if the code did not have `doc`, otherwise the new value, which
+    /// is `Some(None)` if no document is left.
+    pub(super) fn remove(&mut self, code: u64, value: u32, doc: u32) -> Option<Option<u32>> {
+        if value != MULTIPLE {
             return (value == doc).then_some(None);
         }
         let shard = self.shard_mut(code);
@@ -54,39 +58,39 @@ impl Documents {
             return None;
         }
         let left = match (set.len(), set.first()) {
-            (1, Some(&only)) if only != SEVERAL => Some(only),
+            (1, Some(&only)) if only != MULTIPLE => Some(only),
             (0, _) => None,
-            _ => return Some(Some(SEVERAL)),
+            _ => return Some(Some(MULTIPLE)),
         };
         shard.remove(&code);
         Some(left)
     }
 
-    /// Each set of documents that share a fingerprint.
+    /// Returns the stored sets of documents, in no particular order.
     pub(super) fn sets(&self) -> impl Iterator<Item = &BTreeSet<u32>> {
         self.shards.iter().flat_map(HashMap::values)
     }
 
-    /// Each code with several documents, and those, in rising order.
+    /// Returns the stored sets of documents with their codes, by ascending code.
     pub(super) fn sorted(&self) -> Vec<(u64, &BTreeSet<u32>)> {
         let mut sets: Vec<_> = self.shards.iter().flatten().map(|(&code, set)| (code, set)).collect();
         sets.sort_unstable_by_key(|&(code, _)| code);
         sets
     }
 
-    /// Makes these the documents of a code.
+    /// Stores the set of documents of a code, replacing the previous one.
     pub(super) fn put(&mut self, code: u64, docs: &[u32]) {
         self.shard_mut(code).insert(code, docs.iter().copied().collect());
     }
 
-    /// How many documents a code with this value has.
+    /// Returns the number of documents of a code with this value.
     pub(super) fn count(&self, code: u64, value: u32) -> usize {
         let mut count = 0;
         self.each(code, value, &mut |_| count += 1);
         count
     }
 
-    /// About how many bytes this takes: what the maps reserve, and tree nodes two thirds full.
+    /// Estimates the heap size in bytes, assuming that tree nodes are two thirds full.
     pub(super) fn memory_bytes(&self) -> usize {
         let slot = size_of::<(u64, BTreeSet<u32>)>() + 1;
         let maps: usize = self.shards.iter().map(|shard| shard.capacity() * 8 / 7 * slot).sum();

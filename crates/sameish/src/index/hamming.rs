@@ -1,35 +1,40 @@
-//! Who is near in 64 bits?
+//! Exact search by Hamming distance over 64-bit fingerprints.
 
 use super::blocks::BlockTables;
-use super::documents::{DocumentSets, Documents, SEVERAL};
+use super::documents::{DocumentSets, Documents, MULTIPLE};
 use super::file::{self, Header};
-use super::layers::Layers;
 use super::pages::Pages;
 use super::part::Part;
-use super::plan::{self, Key, Spec};
+use super::plan::{self, Key, TableSpec};
 use super::search::Search;
+use super::table_set::TableSet;
 use super::view::HammingView;
 use super::{DocNumber, Hit, Pair};
 use crate::config::Blocks;
 use crate::error::{Error, Result};
 use crate::sketch::Fingerprint;
 
-/// Codes that a new index is planned for when nothing is said.
+/// Number of codes that an index is planned for by default.
 pub(super) const EXPECTED: usize = 1_000_000;
 
-/// Finds documents whose fingerprints differ in at most `radius` bits. Exact: no match is missed, each is told once.
+/// Finds documents whose fingerprints differ from a query in at most `radius` bits.
 ///
-/// The 64 bits are cut into blocks, with a table for each. Two fingerprints within the radius agree on at least one
-/// block, exactly or up to a few bits, so a query only compares with the codes in a few buckets of each table. How many
-/// blocks is chosen from the radius and the number of codes; where no choice is cheaper than comparing with everything,
-/// that is what is done. [`with_blocks`](Self::with_blocks) makes the tables of an explicit cut instead.
+/// The search is exact: it returns every match, each once. It uses multi-index hashing (Norouzi, Punjani and Fleet 2014).
+/// The 64 bits are divided into disjoint blocks with one hash table per block. Two fingerprints within the radius agree on
+/// at least one block, exactly or up to a few bits, so a query compares only the codes in a few buckets of each table. The
+/// number of blocks minimizes the estimated cost for the radius and the number of codes; if a linear scan is cheaper, the
+/// index scans. [`with_blocks`](Self::with_blocks) builds the tables of Manku, Jain and Das Sarma (2007) instead.
 ///
 /// # Cost
-/// Radius 3 and random codes: 4 buckets of 21 codes up to 1.4 million, of n / 65,536 beyond. A bucket with over 512
-/// codes and over 4 times the average gets an index of its own over the bits in which its codes differ, up to four deep,
-/// so codes that share blocks do not make a query linear. It is as large a share of them that it looks at as for random
-/// codes of that many bits; where that is most of them, as for a large radius or few bits, they are all compared.
-/// Inserts and removals touch one bucket a table, and split or nest at most one.
+/// For radius 3 and n random codes, a query reads 4 buckets. On average they have at most 21 codes each up to n = 1.4
+/// million, and n / 65,536 codes each beyond.
+///
+/// Codes that share blocks do not make queries linear: a bucket with more than 512 codes and more than 4 times the average
+/// gets a nested index over the bits in which its codes differ, up to four levels deep. A query then compares the same
+/// fraction of these codes as for random codes of that many bits. If that is most of them, because the radius is large or
+/// the varying bits are few, it compares all of them.
+///
+/// An insert or removal changes one bucket per table; an insert can also split or nest a bucket of each table.
 ///
 /// # Examples
 /// ```
@@ -48,109 +53,119 @@ pub(super) const EXPECTED: usize = 1_000_000;
 pub struct HammingIndex {
     radius: u32,
     tables: Option<BlockTables>,
-    layers: Layers<Pages>,
+    table_set: TableSet<Pages>,
     documents: Documents,
     len: usize,
 }
 
 impl HammingIndex {
-    /// An index for a radius of 0 to 64 bits, with tables for about a million fingerprints.
+    /// Creates an empty index, planned for about a million fingerprints. Returns an error if the radius exceeds 64 bits.
     pub fn new(radius: u32) -> Result<HammingIndex> {
         HammingIndex::with_capacity(radius, EXPECTED)
     }
 
-    /// An index for a radius of 0 to 64 bits, with the tables that suit `expected` fingerprints. More or fewer are
-    /// found as well, only not as fast as they could be.
+    /// Creates an empty index with the tables that are fastest for `expected` fingerprints. Any other number works too, but
+    /// may be slower. Returns an error if the radius exceeds 64 bits.
     pub fn with_capacity(radius: u32, expected: usize) -> Result<HammingIndex> {
         check_radius(radius, 64)?;
-        let layers = Layers::build(plan::choose(radius, expected), radius, true, 0, &[], &[]);
-        Ok(HammingIndex { radius, tables: None, layers, documents: Documents::default(), len: 0 })
+        let table_set = TableSet::build(plan::choose(radius, expected), radius, true, 0, &[], &[]);
+        Ok(HammingIndex { radius, tables: None, table_set, documents: Documents::default(), len: 0 })
     }
 
-    /// An index with one table for each choice of agreeing blocks, for a radius of `blocks.differing` bits.
+    /// Creates an empty index with the tables of Manku, Jain and Das Sarma (2007), one for each choice of agreeing blocks, and a
+    /// radius of `blocks.differing` bits.
     pub fn with_blocks(blocks: Blocks) -> Result<HammingIndex> {
         HammingIndex::with_blocks_and_radius(blocks, blocks.differing)
     }
 
-    /// The same for a radius of at most `blocks.differing` bits: the tables find more than is asked for.
+    /// Creates an empty index with the tables of [`with_blocks`](Self::with_blocks) and a radius of at most `blocks.differing`
+    /// bits.
     pub fn with_blocks_and_radius(blocks: Blocks, radius: u32) -> Result<HammingIndex> {
         let tables = BlockTables::new(blocks)?;
         check_radius(radius, blocks.differing)?;
-        let layers = Layers::build(explicit(&tables), radius, true, 0, &[], &[]);
-        Ok(HammingIndex { radius, tables: Some(tables), layers, documents: Documents::default(), len: 0 })
+        let table_set = TableSet::build(table_specs(&tables), radius, true, 0, &[], &[]);
+        Ok(HammingIndex { radius, tables: Some(tables), table_set, documents: Documents::default(), len: 0 })
     }
 
-    /// Makes an empty index one part of several. All parts must be made from equal indexes: the tables are not chosen
-    /// anew for what a part gets.
+    /// Turns an empty index into one part of a partitioned index. All parts must be created from identically configured
+    /// indexes, because a part keeps its tables. Returns an error if the index is not empty or the part is invalid.
     pub fn into_part(self, part: Part) -> Result<HammingIndex> {
         part.check()?;
         if !self.is_empty() {
-            return Err(Error::field("index", format!("{} documents", self.len), "empty to become a part"));
+            return Err(Error::field(
+                "index",
+                format!("{} documents", self.len),
+                "empty before it becomes a part",
+            ));
         }
-        let layers = match part.is_partial() {
-            true => Layers::build_part(self.layers.specs(), self.radius, part, &[], &[]),
-            false => self.layers,
+        let table_set = if part.is_partial() {
+            TableSet::build_part(self.table_set.specs(), self.radius, part, &[], &[])
+        } else {
+            self.table_set
         };
-        Ok(HammingIndex { layers, ..self })
+        Ok(HammingIndex { table_set, ..self })
     }
 
-    /// Which part of the whole this is.
+    /// Returns which part of a partitioned index this is.
     pub fn part(&self) -> Part {
-        self.layers.part()
+        self.table_set.part()
     }
 
-    /// The parts that have to be asked about a query, in rising order. The others have nothing near it.
+    /// Returns the parts that can contain documents within the radius of the query, in ascending order.
     pub fn parts_for(&self, query: Fingerprint) -> Vec<u32> {
-        self.layers.parts_for(query.as_u64())
+        self.table_set.parts_for(query.as_u64())
     }
 
-    /// The most bits in which a hit may differ.
+    /// Returns the radius: the maximum Hamming distance of a hit.
     pub fn radius(&self) -> u32 {
         self.radius
     }
 
-    /// The tables of an explicit cut into blocks.
+    /// Returns the tables of an index that was created from explicit blocks.
     pub fn block_tables(&self) -> Option<&BlockTables> {
         self.tables.as_ref()
     }
 
-    /// How many documents there are.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no documents.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many tables there are.
+    /// Returns the number of tables.
     pub fn table_count(&self) -> usize {
-        self.layers.tables().len()
+        self.table_set.tables().len()
     }
 
-    /// Bytes on the heap. Counts every bucket: not for hot paths.
+    /// Returns the heap size in bytes. Visits every bucket, so it is slow for large indexes.
     pub fn memory_bytes(&self) -> usize {
-        self.layers.memory_bytes() + self.documents.memory_bytes()
+        self.table_set.memory_bytes() + self.documents.memory_bytes()
     }
 
-    /// Adds a document, and tells whether it was new. A fingerprint may have many documents. A part takes no notice of
-    /// fingerprints that none of its tables has room for.
+    /// Adds a document. Returns `true` if it is new. A fingerprint may have many documents.
+    ///
+    /// A part of a partitioned index ignores fingerprints that have no key in its ranges, and returns `false`.
     pub fn insert(&mut self, fingerprint: Fingerprint, doc: DocNumber) -> bool {
         let code = fingerprint.as_u64();
-        self.layers.prefetch_insert(code);
-        self.add(code, doc.0)
+        self.table_set.prefetch_insert(code);
+        self.insert_code(code, doc.0)
     }
 
-    /// Removes a document, and tells whether it was there.
+    /// Removes a document. Returns `true` if the index contained it under this fingerprint.
     pub fn remove(&mut self, fingerprint: Fingerprint, doc: DocNumber) -> bool {
         let code = fingerprint.as_u64();
-        self.layers.prefetch_remove(code);
-        self.take(code, doc.0)
+        self.table_set.prefetch_remove(code);
+        self.remove_code(code, doc.0)
     }
 
-    /// Adds many documents, and tells how many were new. Into an empty index this also chooses the tables anew, for as
-    /// many as there are, and builds each in one go; a part keeps its tables.
+    /// Adds many documents. Returns the number of new ones.
+    ///
+    /// On an empty index, this chooses the tables again for the number of documents given and builds each table in one pass.
+    /// A part of a partitioned index keeps its tables.
     pub fn insert_all(&mut self, entries: &[(Fingerprint, DocNumber)]) -> usize {
         let before = self.len;
         if self.is_empty() {
@@ -158,91 +173,106 @@ impl HammingIndex {
             return self.len;
         }
         let codes: Vec<u64> = entries.iter().map(|(fingerprint, _)| fingerprint.as_u64()).collect();
-        let change = |index: &mut HammingIndex, i: usize| _ = index.add(codes[i], entries[i].1.0);
-        Layers::ahead_of(self, &codes, |index| &index.layers, Layers::prefetch_insert, change);
+        let update = |index: &mut HammingIndex, i: usize| _ = index.insert_code(codes[i], entries[i].1.0);
+        TableSet::update_with_prefetch(
+            self,
+            &codes,
+            |index| &index.table_set,
+            TableSet::prefetch_insert,
+            update,
+        );
         self.len - before
     }
 
-    /// Removes many documents, and tells how many were there.
+    /// Removes many documents. Returns the number of documents that the index contained.
     pub fn remove_all(&mut self, entries: &[(Fingerprint, DocNumber)]) -> usize {
         let before = self.len;
         let codes: Vec<u64> = entries.iter().map(|(fingerprint, _)| fingerprint.as_u64()).collect();
-        let change = |index: &mut HammingIndex, i: usize| _ = index.take(codes[i], entries[i].1.0);
-        Layers::ahead_of(self, &codes, |index| &index.layers, Layers::prefetch_remove, change);
+        let update = |index: &mut HammingIndex, i: usize| _ = index.remove_code(codes[i], entries[i].1.0);
+        TableSet::update_with_prefetch(
+            self,
+            &codes,
+            |index| &index.table_set,
+            TableSet::prefetch_remove,
+            update,
+        );
         before - self.len
     }
 
-    /// Some document within the radius, not always the nearest.
+    /// Returns some document within the radius, not necessarily the nearest.
     pub fn find_first(&self, query: Fingerprint) -> Option<Hit> {
         self.search().find_first(query)
     }
 
-    /// Replaces `hits` by every document within the radius, the nearest first, then by number.
+    /// Replaces `hits` with every document within the radius, by ascending distance, then by ascending number.
     pub fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>) {
         self.search().find_within(query, 64, hits);
     }
 
-    /// The same for a radius that may be smaller than the index's, and costs less then.
+    /// Replaces `hits` with every document within a radius that may be smaller than that of the index, in the order of
+    /// [`find_all`](Self::find_all). A smaller radius needs fewer probes.
     pub fn find_within(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>) {
         self.search().find_within(query, radius, hits);
     }
 
-    /// For each query, as [`find_first`](Self::find_first) gives it.
+    /// Returns some document within the radius of each query; see [`find_first`](Self::find_first).
     pub fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>> {
         self.search().find_first_bulk(queries)
     }
 
-    /// Gives `sink` the position of each query and its hits, as [`find_all`](Self::find_all) does, in order. Much
-    /// faster than a loop, because memory is asked for what the next queries need while one is answered.
+    /// Finds all hits of many queries. Calls `sink` once per query, in order, with the position of the query and its hits in
+    /// the order of [`find_all`](Self::find_all).
+    ///
+    /// Much faster than a loop over `find_all`, because it prefetches the data of the next queries.
     pub fn find_all_bulk(&self, queries: &[Fingerprint], sink: impl FnMut(usize, &[Hit])) {
         self.search().find_all_bulk(queries, sink);
     }
 
-    /// Gives `sink` all pairs of documents within the radius, each once, in no particular order.
+    /// Calls `sink` with each pair of documents within the radius, once, in no particular order.
     ///
-    /// A bucket is compared with itself only, so this is far from comparing all with all. Documents that share a
-    /// fingerprint are a pair each with each: nothing can be faster than telling them. A part tells no pair that needs
-    /// another part: ask all parts with [`find_all_bulk`](Self::find_all_bulk) instead.
+    /// Compares each code only with the codes that a query for it would examine, so the time is far from quadratic unless the
+    /// output is: any two documents with equal fingerprints are a pair. A part of a partitioned index reports no pairs across
+    /// parts; to find those, query all parts with [`find_all_bulk`](Self::find_all_bulk).
     pub fn pairs(&self, mut sink: impl FnMut(Pair)) {
         for set in self.documents.sets() {
             for (i, &a) in set.iter().enumerate() {
                 set.iter().skip(i + 1).for_each(|&b| sink(Pair::new(a, b, 0)));
             }
         }
-        self.layers.pairs(&mut |x, y| {
+        self.table_set.pairs(&mut |x, y| {
             let distance = (x ^ y).count_ones();
-            let (Some(of_x), Some(of_y)) = (self.layers.get(x), self.layers.get(y)) else { return };
+            let (Some(of_x), Some(of_y)) = (self.table_set.get(x), self.table_set.get(y)) else { return };
             self.documents.each(x, of_x, &mut |a| {
                 self.documents.each(y, of_y, &mut |b| sink(Pair::new(a, b, distance)));
             });
         });
     }
 
-    /// The index as bytes of one file, which [`from_bytes`](Self::from_bytes) and [`HammingView`] read.
+    /// Serializes the index to bytes that [`from_bytes`](Self::from_bytes) and [`HammingView`] read.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        // Writing to memory does not fail.
+        // Writing to a `Vec` cannot fail.
         let _ = self.write_into(&mut bytes);
         bytes
     }
 
-    /// Writes the index, as [`to_bytes`](Self::to_bytes) gives it.
+    /// Writes the bytes of [`to_bytes`](Self::to_bytes) to a writer.
     pub fn write_into(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
         let blocks = self.tables.as_ref().map(BlockTables::blocks);
         let header = Header { radius: self.radius, blocks, part: self.part(), len: self.len as u64 };
-        file::write(out, &header, &self.layers, &self.documents)
+        file::write(out, &header, &self.table_set, &self.documents)
     }
 
-    /// Reads a stored index. Everything is checked.
+    /// Reads a stored index after checking its headers, lengths and checksums. Returns an error if any of them is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<HammingIndex> {
         HammingView::from_bytes(bytes)?.to_index()
     }
 
-    /// An index of codes with values, and the documents of codes that have several.
+    /// Builds an index from codes with values, and the sets of documents of codes that have several.
     pub(super) fn from_stored<'a>(
         header: &Header,
         tables: Option<BlockTables>,
-        specs: Vec<Spec>,
+        specs: Vec<TableSpec>,
         mut entries: Vec<(u64, u32)>,
         sets: impl Iterator<Item = (u64, &'a [u32])>,
     ) -> HammingIndex {
@@ -253,68 +283,70 @@ impl HammingIndex {
         entries.dedup_by_key(|entry| entry.0);
         let len = entries.iter().map(|&(code, value)| documents.count(code, value)).sum();
         let (codes, values): (Vec<u64>, Vec<u32>) = entries.into_iter().unzip();
-        let layers = match part.is_partial() {
-            true => Layers::build_part(specs, radius, part, &codes, &values),
-            false => Layers::build(specs, radius, true, 0, &codes, &values),
+        let table_set = if part.is_partial() {
+            TableSet::build_part(specs, radius, part, &codes, &values)
+        } else {
+            TableSet::build(specs, radius, true, 0, &codes, &values)
         };
-        HammingIndex { radius, tables, layers, documents, len }
+        HammingIndex { radius, tables, table_set, documents, len }
     }
 
     fn build(&mut self, entries: &[(Fingerprint, DocNumber)]) {
         let mut sorted: Vec<(u64, u32)> = entries.iter().map(|(fp, doc)| (fp.as_u64(), doc.0)).collect();
-        if self.layers.part().is_partial() {
-            sorted.retain(|&(code, _)| self.layers.owns(code));
+        if self.table_set.part().is_partial() {
+            sorted.retain(|&(code, _)| self.table_set.owns(code));
         }
         sorted.sort_unstable();
         sorted.dedup();
         self.len = sorted.len();
-        let (mut codes, mut values) = (Vec::with_capacity(self.len), Vec::with_capacity(self.len));
+        let mut codes = Vec::with_capacity(self.len);
+        let mut values = Vec::with_capacity(self.len);
         for same in sorted.chunk_by(|a, b| a.0 == b.0) {
             let code = same[0].0;
             let value = same.iter().fold(None, |value, &(_, doc)| self.documents.add(code, value, doc));
             codes.push(code);
-            values.push(value.unwrap_or(SEVERAL));
+            values.push(value.unwrap_or(MULTIPLE));
         }
-        self.layers = self.built(&codes, &values);
+        self.table_set = self.build_tables(&codes, &values);
     }
 
-    fn built(&self, codes: &[u64], values: &[u32]) -> Layers<Pages> {
-        let part = self.layers.part();
+    fn build_tables(&self, codes: &[u64], values: &[u32]) -> TableSet<Pages> {
+        let part = self.table_set.part();
         if part.is_partial() {
-            return Layers::build_part(self.layers.specs(), self.radius, part, codes, values);
+            return TableSet::build_part(self.table_set.specs(), self.radius, part, codes, values);
         }
         let plan = match &self.tables {
-            Some(tables) => explicit(tables),
+            Some(tables) => table_specs(tables),
             None => plan::choose(self.radius, codes.len().max(EXPECTED)),
         };
-        Layers::build(plan, self.radius, true, 0, codes, values)
+        TableSet::build(plan, self.radius, true, 0, codes, values)
     }
 
     fn search(&self) -> Search<'_, Pages, Documents> {
-        Search { layers: &self.layers, documents: &self.documents }
+        Search { table_set: &self.table_set, documents: &self.documents }
     }
 
-    fn add(&mut self, code: u64, doc: u32) -> bool {
-        if !self.layers.owns(code) {
+    fn insert_code(&mut self, code: u64, doc: u32) -> bool {
+        if !self.table_set.owns(code) {
             return false;
         }
-        let known = self.layers.get(code);
-        let Some(value) = self.documents.add(code, known, doc) else { return false };
-        match known {
-            None => self.layers.insert(code, value),
-            Some(old) if old != value => self.layers.set(code, value),
+        let current = self.table_set.get(code);
+        let Some(value) = self.documents.add(code, current, doc) else { return false };
+        match current {
+            None => self.table_set.insert(code, value),
+            Some(old) if old != value => self.table_set.set(code, value),
             Some(_) => {}
         }
         self.len += 1;
         true
     }
 
-    fn take(&mut self, code: u64, doc: u32) -> bool {
-        let Some(value) = self.layers.get(code) else { return false };
-        match self.documents.take(code, value, doc) {
+    fn remove_code(&mut self, code: u64, doc: u32) -> bool {
+        let Some(value) = self.table_set.get(code) else { return false };
+        match self.documents.remove(code, value, doc) {
             None => return false,
-            Some(None) => self.layers.remove(code),
-            Some(Some(left)) if left != value => self.layers.set(code, left),
+            Some(None) => self.table_set.remove(code),
+            Some(Some(remaining)) if remaining != value => self.table_set.set(code, remaining),
             Some(Some(_)) => {}
         }
         self.len -= 1;
@@ -322,15 +354,15 @@ impl HammingIndex {
     }
 }
 
-fn check_radius(radius: u32, most: u32) -> Result<()> {
-    if radius > most {
-        return Err(Error::field("radius", radius, format!("0 to {most}")));
+fn check_radius(radius: u32, max: u32) -> Result<()> {
+    if radius > max {
+        return Err(Error::field("radius", radius, format!("0 to {max}")));
     }
     Ok(())
 }
 
-/// One hashed table for each choice of blocks that agree.
-fn explicit(tables: &BlockTables) -> Vec<Spec> {
-    let spec = |mask| Spec { key: Key::Hashed, mask, flips: 0 };
+/// Returns one hashed table for each choice of agreeing blocks.
+fn table_specs(tables: &BlockTables) -> Vec<TableSpec> {
+    let spec = |mask| TableSpec { key: Key::Hashed, mask, flips: 0 };
     tables.permutations().iter().map(|table| spec(table.agreeing_mask())).collect()
 }

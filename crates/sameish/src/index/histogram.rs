@@ -1,14 +1,14 @@
-//! How are the similarities of a corpus spread, and where is the gap between strangers and copies?
+//! Similarity histogram of a corpus, and the valley between unrelated pairs and copies.
 //!
-//! Most pairs of a corpus are strangers, some are copies, and few lie between. A threshold belongs where the fewest
-//! pairs are: there it matters least where exactly it stands.
+//! Most pairs of a corpus are unrelated, some are copies, and few are in between. A threshold should be where the
+//! histogram is lowest, because there the result depends least on its exact value.
 
 use crate::config::Bands;
 
-/// Counts of pairs by similarity, in equal bins from 0 to 1.
+/// Weighted numbers of pairs by similarity, in bins of equal width from 0 to 1.
 ///
-/// A pair may count for several: one that was found with probability p stands for 1/p of its kind
-/// ([`Bands::weight`]).
+/// A pair that was found with probability p has weight 1/p ([`Bands::weight`]), so that the histogram estimates the number
+/// of all pairs, including those not found.
 ///
 /// ```
 /// use sameish::Histogram;
@@ -25,7 +25,8 @@ pub struct Histogram {
     bins: Vec<Bin>,
 }
 
-/// A bin knows the mean of what is in it, so that a curve can be taken where the pairs are.
+/// The total weight of the pairs in a bin, and their weighted sum of similarities. Their quotient is the mean similarity, at
+/// which the S-curve is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Bin {
     weight: f64,
@@ -33,35 +34,35 @@ struct Bin {
 }
 
 impl Histogram {
-    /// An empty histogram; at least one bin.
+    /// Creates an empty histogram with at least one bin.
     pub fn new(bins: usize) -> Histogram {
         Histogram { bins: vec![Bin::default(); bins.max(1)] }
     }
 
-    /// Counts a pair. A similarity on an edge belongs to the bin above it, 1 to the last.
+    /// Adds a pair. A similarity at the boundary of two bins belongs to the upper one; similarity 1 belongs to the last bin.
     pub fn add(&mut self, similarity: f64, weight: f64) {
         let at = self.bin(similarity);
         self.bins[at].weight += weight;
         self.bins[at].sum += weight * similarity;
     }
 
-    /// How many pairs there are.
+    /// Returns the total weight of all pairs.
     pub fn total(&self) -> f64 {
         self.at_least(0.0)
     }
 
-    /// How many pairs have at least this similarity, which should be an edge of a bin.
+    /// Returns the weight of the pairs with at least this similarity, which should be a bin boundary.
     pub fn at_least(&self, similarity: f64) -> f64 {
         self.above(similarity).map(|bin| bin.weight).sum()
     }
 
-    /// The counts in fewer bins; `bins` must divide the number there is.
+    /// Returns the weights in `bins` bins. `bins` must divide the number of bins of the histogram.
     pub fn counts(&self, bins: usize) -> Vec<f64> {
         let merged = self.bins.len() / bins.clamp(1, self.bins.len());
         self.bins.chunks(merged).map(|bins| bins.iter().map(|bin| bin.weight).sum()).collect()
     }
 
-    /// How many of the pairs with at least this similarity the bands are expected to find.
+    /// Returns the expected weight of the pairs with at least this similarity that share a band.
     pub fn expected_found(&self, bands: Bands, similarity: f64) -> f64 {
         let found = |bin: &Bin| bin.weight * bands.probability(bin.sum / bin.weight);
         self.above(similarity).filter(|bin| bin.weight > 0.0).map(found).sum()
@@ -72,34 +73,34 @@ impl Histogram {
     }
 
     fn bin(&self, similarity: f64) -> usize {
-        // 0.29 times 100 is a little less than 29.
+        // Compensates for rounding: 0.29 * 100.0 is slightly less than 29.
         let at = (similarity * self.bins.len() as f64 + 1e-9) as usize;
         at.min(self.bins.len() - 1)
     }
 }
 
-/// Neighboring bins with fewer pairs than lie on either side.
+/// A range of adjacent bins with fewer pairs than the bins on either side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Valley {
-    /// The first of its bins.
+    /// First bin of the range.
     pub first: usize,
-    /// The last of its bins.
+    /// Last bin of the range, inclusive.
     pub last: usize,
-    /// How many times higher the lower of its two shores is than its deepest point.
+    /// Ratio of the lower of the maxima on the two sides to the minimum within the range, on smoothed counts.
     pub depth: f64,
 }
 
-/// The least pairs on each side of a valley that are more than an accident.
-const LEAST_ASHORE: f64 = 5.0;
-/// A valley is at most half as high as its lower shore.
-const LEAST_DEPTH: f64 = 2.0;
+/// Minimum number of pairs on each side of a valley. Fewer may be noise.
+const MIN_SIDE_COUNT: f64 = 5.0;
+/// Minimum [`Valley::depth`].
+const MIN_DEPTH: f64 = 2.0;
 
-/// The widest valley of a histogram; of equally wide ones the deepest. Nothing where the counts only fall, only rise,
-/// or are too few to tell.
+/// Returns the widest valley of a histogram, or the deepest of several equally wide ones. Returns `None` if the counts only
+/// fall, only rise, or are too small.
 ///
-/// Counts are smoothed over three bins (weights 1, 2, 1), and one is added to each, so that one pair more or less does not
-/// make a valley. A bin is in a valley when the smoothed counts somewhere to its left and somewhere to its right are both at
-/// least twice its own.
+/// Counts are smoothed over three bins with weights 1/4, 1/2, 1/4 and incremented by one, so that a single pair does not
+/// create a valley. A bin belongs to a valley if the smoothed counts of some bin to its left and some bin to its right are
+/// both at least twice its own, and if there are at least 5 pairs on each side of the valley.
 ///
 /// ```
 /// use sameish::valley;
@@ -117,14 +118,15 @@ pub fn valley(counts: &[f64]) -> Option<Valley> {
     let mut best: Option<Valley> = None;
     let mut at = 0;
     while at < heights.len() {
-        let bottom = (at..heights.len()).take_while(|&i| depth(i) >= LEAST_DEPTH);
-        let (mut width, mut deepest) = (0, 0.0f64);
-        bottom.for_each(|i| (width, deepest) = (width + 1, deepest.max(depth(i))));
+        let depths: Vec<f64> =
+            (at..heights.len()).map(depth).take_while(|&depth| depth >= MIN_DEPTH).collect();
+        let width = depths.len();
         if width > 0 {
+            let deepest = depths.iter().copied().fold(0.0, f64::max);
             let found = Valley { first: at, last: at + width - 1, depth: deepest };
-            let ashore = |counts: &[f64]| counts.iter().sum::<f64>() >= LEAST_ASHORE;
-            let real = ashore(&counts[..found.first]) && ashore(&counts[found.last + 1..]);
-            if real && best.is_none_or(|best| found.rank() > best.rank()) {
+            let is_enough = |counts: &[f64]| counts.iter().sum::<f64>() >= MIN_SIDE_COUNT;
+            let is_real = is_enough(&counts[..found.first]) && is_enough(&counts[found.last + 1..]);
+            if is_real && best.is_none_or(|best| found.rank() > best.rank()) {
                 best = Some(found);
             }
         }
@@ -139,18 +141,18 @@ impl Valley {
     }
 }
 
-/// Counts over three bins, and one.
+/// Returns the counts smoothed over three bins with weights 1/4, 1/2, 1/4, plus one.
 fn smoothed(counts: &[f64]) -> Vec<f64> {
     let at = |i: usize| counts[i.min(counts.len() - 1)];
     (0..counts.len()).map(|i| 1.0 + (at(i.saturating_sub(1)) + 2.0 * at(i) + at(i + 1)) / 4.0).collect()
 }
 
 fn running_max<'a>(heights: impl Iterator<Item = &'a f64>) -> Vec<f64> {
-    let highest = |max: &mut f64, &height: &f64| {
+    let update = |max: &mut f64, &height: &f64| {
         *max = max.max(height);
         Some(*max)
     };
-    heights.scan(0.0, highest).collect()
+    heights.scan(0.0, update).collect()
 }
 
 #[cfg(test)]
@@ -159,7 +161,7 @@ mod tests {
     use crate::random::SplitMix64;
 
     #[test]
-    fn edges_belong_to_the_bin_above_and_one_to_the_last() {
+    fn boundaries_belong_to_the_upper_bin_and_1_to_the_last() {
         let mut histogram = Histogram::new(100);
         for percent in 0..=100 {
             histogram.add(f64::from(percent) / 100.0, 1.0);
@@ -174,21 +176,22 @@ mod tests {
     }
 
     #[test]
-    fn curve_is_taken_where_the_pairs_are() {
+    fn evaluates_the_curve_at_the_mean_of_a_bin() {
         let bands = Bands { count: 4, rows: 1 };
         let mut histogram = Histogram::new(2);
         histogram.add(0.0, 8.0);
         histogram.add(0.5, 16.0);
-        // 1 - (1 - 0.5)^4 = 15/16 of those at one half, none of those at 0: not what the middle of the bin would say.
+        // 1 - (1 - 0.5)^4 = 15/16 of the pairs at 0.5 and none of those at 0. The centers of the bins would give other values.
         assert_eq!(histogram.expected_found(bands, 0.0), 15.0);
         assert_eq!(histogram.expected_found(bands, 0.5), 15.0);
     }
 
     #[test]
-    fn weights_undo_what_bands_miss() {
-        // 10,000 pairs at each of four similarities, each found with the probability of the curve: the weighted count of
-        // the found is within 4 standard deviations, sqrt(n (1 - p) / p), of 10,000.
-        let (bands, pairs) = (Bands { count: 16, rows: 2 }, 10_000u32);
+    fn weights_compensate_for_missed_pairs() {
+        // n = 10,000 pairs at each of four similarities, each found with probability p of the S-curve. The weighted count of
+        // the found pairs is within 4 standard deviations, sqrt(n (1 - p) / p), of n.
+        let bands = Bands { count: 16, rows: 2 };
+        let pairs = 10_000u32;
         let mut random = SplitMix64(7);
         for similarity in [0.1, 0.2, 0.3, 0.6] {
             let p = bands.probability(similarity);
@@ -204,15 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn valley_lies_between_bulk_and_copies() {
+    fn finds_the_valley_between_unrelated_pairs_and_copies() {
         let found = valley(&[1e6, 1e3, 10.0, 0.0, 0.0, 0.0, 0.0, 2.0, 20.0, 40.0]).unwrap();
-        // Smoothed, plus one, from the third bin on: 256, 3.5, 1, 1, 1.5, 7, 21.5, 36. So the right shore is 36 high, and
-        // twice what the bins from 3.5 to 7 are.
+        // Smoothed, plus one, from the third bin on: 256, 3.5, 1, 1, 1.5, 7, 21.5, 36. The maximum on the right is 36, which is
+        // at least twice the counts from 3.5 to 7.
         assert_eq!(found, Valley { first: 3, last: 7, depth: 36.0 });
     }
 
     #[test]
-    fn slopes_noise_and_single_hills_have_no_valley() {
+    fn finds_no_valley_in_monotone_noisy_or_unimodal_counts() {
         for counts in [
             vec![],
             vec![5.0],
@@ -227,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn widest_valley_wins_and_of_equals_the_deepest() {
+    fn prefers_the_widest_valley_then_the_deepest() {
         let counts = [90.0, 0.0, 0.0, 0.0, 90.0, 90.0, 0.0, 0.0, 0.0, 0.0, 0.0, 90.0];
         assert_eq!(valley(&counts).map(|found| (found.first, found.last)), Some((6, 10)));
         let counts = [90.0, 90.0, 20.0, 20.0, 20.0, 90.0, 90.0, 0.0, 0.0, 0.0, 90.0, 90.0];

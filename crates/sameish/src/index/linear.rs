@@ -1,13 +1,13 @@
-//! Who is near, by looking at everyone?
+//! Linear scan over all fingerprints.
 
 use super::{DocNumber, Hit};
 use crate::simd::{self, Level};
 use crate::sketch::Fingerprint;
 
-/// Codes that stay in the first cache while many queries pass over them.
+/// Number of codes compared with a chunk of queries before the next codes are loaded: 16 KiB, which fit in the L1 cache.
 const TILE: usize = 2048;
 
-/// Compares a query with every fingerprint: the definition of what an index has to find.
+/// Compares a query with every fingerprint. Serves as the reference that indexes are tested against.
 ///
 /// ```
 /// use sameish::{DocNumber, Fingerprint, Hit, LinearScan};
@@ -25,13 +25,13 @@ pub struct LinearScan {
 }
 
 impl LinearScan {
-    /// Adds a document. What is already there is not looked for.
+    /// Adds a document without checking whether it is already present.
     pub fn insert(&mut self, fingerprint: Fingerprint, doc: DocNumber) {
         self.codes.push(fingerprint.as_u64());
         self.docs.push(doc);
     }
 
-    /// Removes a document, and tells whether it was there.
+    /// Removes a document. Returns `true` if it was present.
     pub fn remove(&mut self, fingerprint: Fingerprint, doc: DocNumber) -> bool {
         let mut entries = self.codes.iter().zip(&self.docs);
         let Some(at) = entries.position(|(&code, &d)| code == fingerprint.as_u64() && d == doc) else {
@@ -42,13 +42,14 @@ impl LinearScan {
         true
     }
 
-    /// Replaces `hits` by every document within the radius, the nearest first, then by number.
+    /// Replaces `hits` with every document within the radius, by ascending distance, then by ascending number.
     pub fn find_all(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>) {
         hits.clear();
         self.find_all_bulk(&[query], radius, |_, found| hits.extend_from_slice(found));
     }
 
-    /// Gives `sink` the position of each query and its hits, as [`find_all`](Self::find_all) does, in order.
+    /// Finds all hits of many queries. Calls `sink` once per query, in order, with the position of the query and its hits in
+    /// the order of [`find_all`](Self::find_all).
     pub fn find_all_bulk(&self, queries: &[Fingerprint], radius: u32, mut sink: impl FnMut(usize, &[Hit])) {
         let level = Level::current();
         let mut positions = Vec::new();
@@ -71,12 +72,12 @@ impl LinearScan {
         }
     }
 
-    /// How many documents there are.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.codes.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no documents.
     pub fn is_empty(&self) -> bool {
         self.codes.is_empty()
     }

@@ -1,30 +1,36 @@
-//! Who is near?
+//! Near-neighbor indexes: which stored sketches are close to a query?
 //!
-//! [`HammingIndex`] finds the fingerprints within a radius without looking at all of them; [`LinearScan`] looks at all
-//! of them, and is what the index must agree with. [`BandIndex`] finds signatures that share a band, [`OverlapIndex`] sparse codes
-//! that share bits. An index knows documents by [`DocNumber`]: who owns the documents maps their ids to numbers.
+//! | index | sketch | finds |
+//! |---|---|---|
+//! | [`HammingIndex`], [`HammingView`], [`Corpus`] | SimHash fingerprint | every fingerprint within a Hamming radius (exact) |
+//! | [`PrintIndex`] | SimHash fingerprint | candidates in an engine where most documents also have a signature |
+//! | [`BandIndex`], [`Buckets`] | MinHash signature | signatures that agree with the query on all rows of a band (LSH) |
+//! | [`OverlapIndex`] | sparse code (SDR) | codes that share set bits with the query (exact) |
+//! | [`LinearScan`] | SimHash fingerprint | every fingerprint within a Hamming radius, by comparing all; the test oracle |
+//!
+//! Indexes identify documents by [`DocNumber`]. The caller maps document ids to numbers and verifies the candidates.
 //!
 //! ```text
-//! hamming.rs   HammingIndex: fingerprints and their documents
-//! view.rs      HammingView: the same, read where it lies
-//!   file.rs      how an index is stored
-//!   search.rs    what an index and a view of a stored one have in common
-//!   layers.rs    a set of codes under several tables, each pair found in exactly one of them
-//!     table.rs     codes by key, in buckets that split one at a time
-//!     pages.rs     where the codes of a bucket lie
-//!     part.rs      which share of the keys is here
-//!     plan.rs      which keys, from the number of codes and the radius
-//!   documents.rs the documents of a fingerprint that has several
-//!   blocks.rs    the explicit cut into blocks of seed 004
-//! corpus.rs    Corpus: fingerprints alone, as seed 004 has them
-//! prints.rs    PrintIndex: fingerprints beside signatures
-//! linear.rs    LinearScan: the oracle
-//! bands.rs     BandIndex: signatures that share a band
-//!   slots.rs     documents by the hash of a band
-//! overlap.rs   OverlapIndex: sparse codes that share bits
-//! buckets.rs   Buckets: who shares a band, in a corpus that is all there
-//! tuning.rs    which bands, from threshold and recall
-//! histogram.rs which threshold, from the similarities of a corpus
+//! hamming.rs       HammingIndex: multi-index hashing over 64-bit fingerprints
+//! view.rs          HammingView: read-only access to a stored index, without copying it
+//!   file.rs          the file format
+//!   search.rs        queries, shared by HammingIndex and HammingView
+//!   table_set/       the same codes in several tables; reports each match exactly once
+//!     table.rs         one table: linear hashing from key to bucket
+//!     pages.rs         memory layout of buckets
+//!     part.rs          partitions of an index by key range
+//!     plan.rs          cost model: which keys to index for a radius and a number of codes
+//!   documents.rs     fingerprints that belong to several documents
+//!   blocks.rs        the permuted tables of Manku, Jain and Das Sarma (2007)
+//! corpus.rs        Corpus: a set of fingerprints without documents
+//! fingerprints.rs  PrintIndex: fingerprints of documents with and without signatures
+//! linear.rs        LinearScan
+//! bands.rs         BandIndex: locality-sensitive hashing by bands, with inserts and removals
+//!   slots.rs         hash table from band tags to documents
+//! buckets.rs       Buckets: band buckets of a complete corpus, built by sorting
+//! tuning.rs        numbers of bands and rows for a threshold and a recall
+//! overlap.rs       OverlapIndex: inverted index over the bits of sparse codes
+//! histogram.rs     similarity histogram of a corpus and its valley
 //! ```
 
 mod bands;
@@ -33,18 +39,18 @@ mod buckets;
 mod corpus;
 mod documents;
 mod file;
+mod fingerprints;
 mod hamming;
 mod histogram;
-mod layers;
 mod linear;
 mod overlap;
 mod pages;
 mod part;
 mod plan;
-mod prints;
 mod search;
 mod slots;
 mod table;
+mod table_set;
 mod tuning;
 mod view;
 
@@ -52,37 +58,37 @@ pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, Ban
 pub use blocks::{BlockTables, Permutation};
 pub use buckets::{BandTags, Buckets, BucketsBuilder};
 pub use corpus::Corpus;
+pub use fingerprints::{PrintIndex, SIGNED_RADIUS};
 pub use hamming::HammingIndex;
 pub use histogram::{Histogram, Valley, valley};
 pub use linear::LinearScan;
 pub use overlap::{OverlapHit, OverlapIndex};
 pub use part::Part;
-pub use prints::{PrintIndex, SIGNED_RADIUS};
 pub use slots::BUCKET_STORED;
 pub use tuning::CurvePoint;
 pub use view::HammingView;
 
-/// A document as an index knows it.
+/// The number that identifies a document within an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DocNumber(pub u32);
 
-/// A document that an index found.
+/// A document whose fingerprint is within the radius of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hit {
-    /// In how many bits its fingerprint differs from the query. First, so that hits sort by it.
+    /// Hamming distance between its fingerprint and the query. The first field, so that hits sort by distance.
     pub distance: u32,
     /// The document.
     pub doc: DocNumber,
 }
 
-/// Two documents of one index that are near each other.
+/// Two documents of one index whose fingerprints are within the radius of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pair {
     /// The document with the smaller number.
     pub a: DocNumber,
     /// The document with the larger number.
     pub b: DocNumber,
-    /// In how many bits their fingerprints differ.
+    /// Hamming distance between their fingerprints.
     pub distance: u32,
 }
 

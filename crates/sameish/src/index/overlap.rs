@@ -1,9 +1,10 @@
-//! Whose sparse code shares the most bits?
+//! Inverted index over the bits of sparse codes (SDRs).
 //!
-//! Documents stand in blocks of 16,384. A block has, for each bit, the list of its documents that have it set, as 16-bit
-//! places. A query adds up the lists of its own bits, block by block, with counters that stay in the first cache. With A of
-//! S bits set that is A * A / S additions a document, 0.8 for 40 of 2048; a scan of bit vectors looks at S / 64 words.
-//! By these counts a scan does less from one bit in eight set on: such codes are not sparse.
+//! Documents are divided into blocks of 16,384. For each bit, a block has a posting list: the 16-bit positions of its
+//! documents that have the bit set. A query traverses the posting lists of its own bits, block by block, and counts the
+//! occurrences of each document with counters that fit in the L1 cache. If A of S bits are set, this takes A * A / S
+//! additions per document, 0.8 for 40 of 2048 bits; a scan of bit vectors reads S / 64 words per document. By these counts,
+//! a scan is cheaper if more than one bit in eight is set, but such codes are not sparse.
 
 use super::DocNumber;
 use crate::error::{Error, Result};
@@ -11,16 +12,19 @@ use crate::sketch::Sdr;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Documents of a block.
+/// Maximum number of documents per block.
 const BLOCK: usize = 1 << 14;
-/// Counters that are looked at together for one that is large enough.
+/// Number of counters whose maximum is compared with the minimum overlap at once.
 const STRIDE: usize = 64;
 
-/// Finds the sparse codes that share the most bits with a query. Exact; codes that share none are never listed.
+/// Finds the sparse codes that share the most set bits with a query.
+///
+/// The search is exact. Codes that share no bit with the query are never returned.
 ///
 /// # Cost
-/// 2 bytes for each set bit, and about 30 a document for its place and number: some 110 for 40 of 2048 bits. A removal leaves
-/// its place behind until half of its block is empty, so no more than as many again are in vain.
+/// Takes 2 bytes per set bit and about 30 bytes per document for its number and position: about 110 bytes per document for
+/// codes with 40 of 2048 bits. A removed document keeps its position until more than 8,192 positions of its block are
+/// unused; then the block is compacted.
 ///
 /// ```
 /// use sameish::{DocNumber, OverlapIndex, Sdr};
@@ -37,74 +41,74 @@ const STRIDE: usize = 64;
 pub struct OverlapIndex {
     size: u32,
     blocks: Vec<Block>,
-    /// Blocks that may have room, the one in use last.
+    /// Blocks that may have free positions. The last one receives the next document.
     open: Vec<u32>,
-    places: HashMap<DocNumber, Place>,
+    locations: HashMap<DocNumber, Location>,
 }
 
 /// A document that shares bits with the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapHit {
-    /// Which document.
+    /// The document.
     pub doc: DocNumber,
-    /// How many set bits it shares.
+    /// Number of set bits that it shares with the query.
     pub overlap: u32,
 }
 
 impl OverlapIndex {
-    /// An empty index over codes of `size` bits.
+    /// Creates an empty index for codes of `size` bits.
     pub fn new(size: u32) -> OverlapIndex {
-        OverlapIndex { size, blocks: Vec::new(), open: Vec::new(), places: HashMap::new() }
+        OverlapIndex { size, blocks: Vec::new(), open: Vec::new(), locations: HashMap::new() }
     }
 
-    /// How many bits a code has.
+    /// Returns the number of bits per code.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// How many documents there are.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.locations.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no documents.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.locations.is_empty()
     }
 
-    /// About how many bytes on the heap this takes. Looks at every list: not for hot paths.
+    /// Estimates the heap size in bytes. Visits every posting list, so it is slow for large indexes.
     pub fn memory_bytes(&self) -> usize {
-        let map = self.places.capacity() * 8 / 7 * (size_of::<(DocNumber, Place)>() + 1);
+        let map = self.locations.capacity() * 8 / 7 * (size_of::<(DocNumber, Location)>() + 1);
         map + self.blocks.iter().map(Block::memory_bytes).sum::<usize>()
     }
 
-    /// Adds a document, in place of the one that had its number, and tells whether it is new.
+    /// Adds a document, or replaces the one with the same number. Returns `true` if the number is new.
     pub fn insert(&mut self, doc: DocNumber, code: &Sdr) -> Result<bool> {
         self.check(code)?;
-        let known = self.remove(doc);
+        let is_replaced = self.remove(doc);
         let block = self.open_block();
         let at = self.blocks[block as usize].push(doc, code.active());
-        self.places.insert(doc, Place { block, at });
-        Ok(!known)
+        self.locations.insert(doc, Location { block, at });
+        Ok(!is_replaced)
     }
 
-    /// Takes a document out; tells whether it was there.
+    /// Removes a document. Returns `true` if the index contained it.
     pub fn remove(&mut self, doc: DocNumber) -> bool {
-        let Some(place) = self.places.remove(&doc) else { return false };
-        let block = &mut self.blocks[place.block as usize];
-        let full = block.docs.len() == BLOCK;
-        block.docs[place.at as usize] = None;
-        block.gone += 1;
-        if block.gone > BLOCK / 2 {
-            block.compact(|doc, at| _ = self.places.insert(doc, Place { block: place.block, at }));
-            if full {
-                self.open.push(place.block);
+        let Some(location) = self.locations.remove(&doc) else { return false };
+        let block = &mut self.blocks[location.block as usize];
+        let is_full = block.docs.len() == BLOCK;
+        block.docs[location.at as usize] = None;
+        block.unused += 1;
+        if block.unused > BLOCK / 2 {
+            block.compact(|doc, at| _ = self.locations.insert(doc, Location { block: location.block, at }));
+            if is_full {
+                self.open.push(location.block);
             }
         }
         true
     }
 
-    /// The `k` documents that share the most bits, those of equal overlap by number.
+    /// Returns the `k` documents that share the most bits with the query, by descending overlap, then by ascending number.
     pub fn top(&self, query: &Sdr, k: usize) -> Result<Vec<OverlapHit>> {
         self.check(query)?;
         let mut best: BinaryHeap<Reverse<(u32, Reverse<DocNumber>)>> = BinaryHeap::new();
@@ -114,49 +118,61 @@ impl OverlapIndex {
                 if best.len() > k {
                     best.pop();
                 }
-                // Once there are k, no smaller overlap can get in.
-                best.peek().filter(|_| best.len() == k).map_or(1, |least| least.0.0)
+                // Once k documents are found, only overlaps of at least the smallest of them matter.
+                best.peek().filter(|_| best.len() == k).map_or(1, |worst| worst.0.0)
             });
         }
         let hits = best.into_sorted_vec().into_iter();
         Ok(hits.map(|Reverse((overlap, Reverse(doc)))| OverlapHit { doc, overlap }).collect())
     }
 
-    /// All documents that share at least so many bits, and at least one, in the order of [`top`](Self::top).
+    /// Returns all documents that share at least `overlap` bits with the query, and at least one, in the order of
+    /// [`top`](Self::top).
     pub fn at_least(&self, query: &Sdr, overlap: u32) -> Result<Vec<OverlapHit>> {
         self.check(query)?;
-        let (least, mut hits) = (overlap.max(1), Vec::new());
-        self.each(query, least, |doc, overlap| {
+        let min_overlap = overlap.max(1);
+        let mut hits = Vec::new();
+        self.each(query, min_overlap, |doc, overlap| {
             hits.push(OverlapHit { doc, overlap });
-            least
+            min_overlap
         });
         hits.sort_unstable_by_key(|hit| (Reverse(hit.overlap), hit.doc));
         Ok(hits)
     }
 
-    /// Calls `visit` with documents of at least the overlap it asked for last, and `least` at first.
-    fn each(&self, query: &Sdr, least: u32, visit: impl FnMut(DocNumber, u32) -> u32) {
+    /// Calls `visit` with each document that shares at least `min_overlap` bits with the query. `visit` returns the minimum
+    /// overlap for the following documents.
+    fn each(&self, query: &Sdr, min_overlap: u32, visit: impl FnMut(DocNumber, u32) -> u32) {
         match query.active().len() {
-            0..=0xFF => self.count::<u8>(query, least, visit),
-            _ => self.count::<u32>(query, least, visit),
+            0..=0xFF => self.count::<u8>(query, min_overlap, visit),
+            _ => self.count::<u32>(query, min_overlap, visit),
         }
     }
 
-    fn count<C: Counter>(&self, query: &Sdr, mut least: u32, mut visit: impl FnMut(DocNumber, u32) -> u32) {
+    /// Implements [`each`](Self::each) with counters that are wide enough for the number of bits of the query.
+    fn count<C: Counter>(
+        &self,
+        query: &Sdr,
+        mut min_overlap: u32,
+        mut visit: impl FnMut(DocNumber, u32) -> u32,
+    ) {
         let mut counters = [C::default(); BLOCK];
         for block in &self.blocks {
             counters.fill(C::default());
-            for places in query.active().iter().filter_map(|bit| block.lists.get(bit)) {
-                // The remainder changes nothing and spares the check of the bound.
-                places.iter().for_each(|&at| counters[at as usize % BLOCK].increment());
+            for positions in query.active().iter().filter_map(|bit| block.lists.get(bit)) {
+                // Positions are below `BLOCK`; the remainder lets the compiler omit the bounds check.
+                positions.iter().for_each(|&at| counters[at as usize % BLOCK].increment());
             }
             for (counters, docs) in counters.chunks(STRIDE).zip(block.docs.chunks(STRIDE)) {
-                if counters.iter().fold(C::default(), |most, &counter| most.max(counter)).value() < least {
+                if counters.iter().fold(C::default(), |max, &counter| max.max(counter)).value() < min_overlap
+                {
                     continue;
                 }
                 for (counter, doc) in counters.iter().zip(docs) {
                     match doc {
-                        Some(doc) if counter.value() >= least => least = visit(*doc, counter.value()),
+                        Some(doc) if counter.value() >= min_overlap => {
+                            min_overlap = visit(*doc, counter.value());
+                        }
                         _ => {}
                     }
                 }
@@ -164,7 +180,7 @@ impl OverlapIndex {
         }
     }
 
-    /// A block with room.
+    /// Returns a block with a free position. Adds a block if there is none.
     fn open_block(&mut self) -> u32 {
         while let Some(&block) = self.open.last() {
             if self.blocks[block as usize].docs.len() < BLOCK {
@@ -181,27 +197,29 @@ impl OverlapIndex {
 
     fn check(&self, code: &Sdr) -> Result<()> {
         if code.size() != self.size {
-            let (expected, found) = (self.size as usize, code.size() as usize);
+            let expected = self.size as usize;
+            let found = code.size() as usize;
             return Err(Error::SizeMismatch { what: "code size", expected, found });
         }
         Ok(())
     }
 }
 
-/// Where a document stands.
+/// The location of a document.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Location {
     block: u32,
     at: u16,
 }
 
-/// Some documents and, for each bit, which of them have it.
+/// Up to [`BLOCK`] documents, and a posting list for each bit.
 #[derive(Clone, Debug, Default)]
 struct Block {
     lists: HashMap<u32, Vec<u16>>,
-    /// By place; nothing where a document has gone.
+    /// Documents by position; `None` if the document was removed.
     docs: Vec<Option<DocNumber>>,
-    gone: usize,
+    /// Number of positions of removed documents.
+    unused: usize,
 }
 
 impl Block {
@@ -212,19 +230,21 @@ impl Block {
         at
     }
 
-    /// Moves documents to the places of those that have gone, and tells where each is now.
+    /// Closes the gaps left by removed documents. Calls `moved` with each remaining document and its new position.
     fn compact(&mut self, mut moved: impl FnMut(DocNumber, u16)) {
         let old = std::mem::take(&mut self.docs);
-        let mut places = vec![None; old.len()];
-        for (doc, place) in old.into_iter().zip(&mut places).filter_map(|(doc, place)| Some((doc?, place))) {
+        let mut positions = vec![None; old.len()];
+        for (doc, position) in
+            old.into_iter().zip(&mut positions).filter_map(|(doc, position)| Some((doc?, position)))
+        {
             let at = self.docs.len() as u16;
-            *place = Some(at);
+            *position = Some(at);
             self.docs.push(Some(doc));
             moved(doc, at);
         }
-        self.gone = 0;
+        self.unused = 0;
         self.lists.retain(|_, list| {
-            *list = list.iter().filter_map(|&at| places[at as usize]).collect();
+            *list = list.iter().filter_map(|&at| positions[at as usize]).collect();
             !list.is_empty()
         });
     }
@@ -241,7 +261,7 @@ impl Block {
     }
 }
 
-/// A number that is wide enough for the overlap with a query.
+/// An integer type that is wide enough to count the bits that a code shares with a query.
 trait Counter: Copy + Default + Ord {
     fn increment(&mut self);
     fn value(self) -> u32;
@@ -277,49 +297,51 @@ mod tests {
     use crate::random::SplitMix64;
     use std::collections::BTreeMap;
 
-    fn code(random: &mut SplitMix64, size: u32, most: usize) -> Sdr {
+    fn code(random: &mut SplitMix64, size: u32, max_active: usize) -> Sdr {
         let mut active: Vec<u32> =
-            (0..random.below(most + 1)).map(|_| random.below(size as usize) as u32).collect();
+            (0..random.below(max_active + 1)).map(|_| random.below(size as usize) as u32).collect();
         active.sort_unstable();
         active.dedup();
         Sdr::from_active(size, active).unwrap()
     }
 
-    fn scan(model: &BTreeMap<u32, Sdr>, query: &Sdr, least: usize) -> Vec<(usize, u32)> {
+    fn scan(model: &BTreeMap<u32, Sdr>, query: &Sdr, min_overlap: usize) -> Vec<(usize, u32)> {
         let mut hits: Vec<(usize, u32)> =
             model.iter().map(|(&doc, code)| (query.overlap(code).unwrap(), doc)).collect();
-        hits.retain(|&(overlap, _)| overlap >= least.max(1));
+        hits.retain(|&(overlap, _)| overlap >= min_overlap.max(1));
         hits.sort_by_key(|&(overlap, doc)| (Reverse(overlap), doc));
         hits
     }
 
-    fn plain(hits: Vec<OverlapHit>) -> Vec<(usize, u32)> {
+    fn tuples(hits: Vec<OverlapHit>) -> Vec<(usize, u32)> {
         hits.into_iter().map(|hit| (hit.overlap as usize, hit.doc.0)).collect()
     }
 
     #[test]
-    fn answers_as_a_scan_does_after_any_changes() {
+    fn agrees_with_a_scan_after_random_updates() {
         let mut random = SplitMix64(1);
-        for (size, most) in [(64, 8), (400, 21), (2048, 600), (1 << 30, 5), (1, 1)] {
+        for (size, max_active) in [(64, 8), (400, 21), (2048, 600), (1 << 30, 5), (1, 1)] {
             let mut index = OverlapIndex::new(size);
             let mut model = BTreeMap::new();
             for step in 0..3000 {
                 let doc = if random.below(50) == 0 { u32::MAX } else { random.below(400) as u32 };
                 match random.below(8) {
                     0..4 => {
-                        let code = code(&mut random, size, most);
+                        let code = code(&mut random, size, max_active);
                         assert_eq!(index.insert(DocNumber(doc), &code).unwrap(), !model.contains_key(&doc));
                         model.insert(doc, code);
                     }
                     4..7 => assert_eq!(index.remove(DocNumber(doc)), model.remove(&doc).is_some()),
                     _ => {
-                        let query = code(&mut random, size, most);
-                        let (k, least) = (random.below(30), random.below(6));
-                        let (mut top, all) = (scan(&model, &query, 1), scan(&model, &query, least));
+                        let query = code(&mut random, size, max_active);
+                        let k = random.below(30);
+                        let min_overlap = random.below(6);
+                        let mut top = scan(&model, &query, 1);
+                        let all = scan(&model, &query, min_overlap);
                         top.truncate(k);
-                        assert_eq!(plain(index.top(&query, k).unwrap()), top, "{size}, {step}");
+                        assert_eq!(tuples(index.top(&query, k).unwrap()), top, "{size}, {step}");
                         assert_eq!(
-                            plain(index.at_least(&query, least as u32).unwrap()),
+                            tuples(index.at_least(&query, min_overlap as u32).unwrap()),
                             all,
                             "{size}, {step}"
                         );
@@ -331,30 +353,30 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_compacted_and_used_again() {
+    fn compacts_and_reuses_blocks() {
         let mut random = SplitMix64(2);
         let mut index = OverlapIndex::new(256);
         let mut model = BTreeMap::new();
-        let many = 5 * BLOCK as u32 / 2;
+        let count = 5 * BLOCK as u32 / 2;
         for round in 0..4 {
-            for doc in 0..many {
+            for doc in 0..count {
                 let code = code(&mut random, 256, 6);
                 index.insert(DocNumber(doc), &code).unwrap();
                 model.insert(doc, code);
             }
-            for doc in (0..many).filter(|doc| doc % 10 < 7) {
+            for doc in (0..count).filter(|doc| doc % 10 < 7) {
                 assert!(index.remove(DocNumber(doc)) && model.remove(&doc).is_some());
             }
             let query = code(&mut random, 256, 20);
-            assert_eq!(plain(index.at_least(&query, 2).unwrap()), scan(&model, &query, 2), "round {round}");
+            assert_eq!(tuples(index.at_least(&query, 2).unwrap()), scan(&model, &query, 2), "round {round}");
             assert!(index.blocks.len() <= 6, "{} blocks", index.blocks.len());
         }
-        (0..many).for_each(|doc| _ = index.remove(DocNumber(doc)));
+        (0..count).for_each(|doc| _ = index.remove(DocNumber(doc)));
         assert!(index.is_empty());
     }
 
     #[test]
-    fn codes_of_another_size_are_refused() {
+    fn rejects_codes_of_a_different_size() {
         let mut index = OverlapIndex::new(2048);
         let other = Sdr::from_active(1024, vec![1]).unwrap();
         let message = index.insert(DocNumber(0), &other).unwrap_err().to_string();
@@ -364,10 +386,10 @@ mod tests {
     }
 
     #[test]
-    fn an_overlap_over_255_is_counted() {
+    fn counts_overlaps_above_255() {
         let mut index = OverlapIndex::new(1000);
         let full = Sdr::from_active(1000, (0..1000).collect()).unwrap();
         index.insert(DocNumber(0), &full).unwrap();
-        assert_eq!(plain(index.top(&full, 5).unwrap()), [(1000, 0)]);
+        assert_eq!(tuples(index.top(&full, 5).unwrap()), [(1000, 0)]);
     }
 }

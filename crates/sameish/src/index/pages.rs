@@ -1,60 +1,65 @@
-//! Where do the codes of a bucket lie?
+//! Memory layout of buckets.
 //!
-//! Eight buckets share a page, an allocation of about a kilobyte, with a header of one cache line. Buckets of a page lie
-//! one behind the other, each with a small gap at its end, and their values behind all of them. Who needs room when its
-//! gap is used up takes it from the nearest neighbor that has some: a bucket moves by one place when its first code
-//! becomes its last, because the order within a bucket means nothing. Only when the whole page is full is it made anew.
-//! So a code costs little more than its 8 bytes, a change writes a line or two, and nothing larger than a page is ever
-//! copied.
+//! Eight buckets share a page: one allocation of about 1 KiB and a header of one cache line. The codes of the buckets are
+//! stored one bucket after the other, with a gap of unused positions at the end of each bucket. The values, if any, follow
+//! after the last bucket.
+//!
+//! A bucket whose gap is used up takes a position from the nearest bucket that has a gap. The buckets in between move by
+//! one position. Because the order within a bucket is irrelevant, that requires copying only one code per bucket, from one
+//! end to the other. The page is reallocated only when it is completely full. As a result, a code takes little more than
+//! its 8 bytes, an insert or removal writes one or two cache lines, and nothing larger than a page is ever copied.
 
 use crate::simd;
 use std::ops::Range;
 
-/// Buckets of a page: as many as have their places in one cache line with the pointer.
+/// Buckets per page: the largest number whose ends and gaps fit in one cache line together with the pointer to the codes.
 const PAGE: usize = 8;
-/// Lines that are fetched ahead for each bucket; the CPU follows a longer run by itself.
+/// Maximum number of cache lines to prefetch per bucket. The hardware prefetcher handles longer sequences.
 const PREFETCHED_LINES: usize = 8;
-/// Largest gap of a bucket.
+/// Maximum gap of a bucket, in positions.
 const MAX_GAP: usize = u16::MAX as usize;
 
-/// Codes by bucket, with a value beside each if there are values.
-pub(super) trait Buckets {
-    /// The codes of a bucket.
+/// Storage of codes by bucket, optionally with a value for each code.
+pub(super) trait BucketStore {
+    /// Returns the codes of a bucket.
     fn codes(&self, bucket: u32) -> &[u64];
 
-    /// The value of a place of a bucket, if this table has values.
+    /// Returns the value at a position of a bucket, if there are values.
     fn value(&self, bucket: u32, at: usize) -> Option<u32>;
 
-    /// Fetches what says where a bucket lies.
+    /// Prefetches the header that locates a bucket.
     fn prefetch_header(&self, bucket: u32);
 
-    /// Fetches the value of a place of a bucket.
+    /// Prefetches the value at a position of a bucket.
     fn prefetch_value(&self, bucket: u32, at: usize);
 
-    /// Fetches the codes of a bucket.
+    /// Prefetches the codes of a bucket.
     #[inline]
     fn prefetch_codes(&self, bucket: u32) {
         let codes = self.codes(bucket);
         for line in 0..codes.len().div_ceil(8).min(PREFETCHED_LINES) {
             simd::prefetch(codes, line * 8);
         }
-        // Buckets do not begin with a line, so the last code may be on one more.
+        // Buckets are not aligned to cache lines, so the last code may be on an additional line.
         simd::prefetch(codes, codes.len().saturating_sub(1));
     }
 }
 
-/// The buckets of a table that changes.
+/// The buckets of a table in memory.
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
     pages: Vec<Page>,
     with_values: bool,
     buckets: usize,
-    /// What moves when a bucket is divided: kept, because that is often.
+    /// Buffer for the codes that move when a bucket is split.
     moving: Vec<(u64, u32)>,
 }
 
-/// Slot `s` has its codes from the end of the slot before on, up to `gaps[s]` before `ends[s]`. Behind the last slot are
-/// the values, if there are any, two in a word: the value of place `i` is in half `i % 2` of word `i / 2`.
+/// Eight buckets. Within a page, a bucket is called a slot.
+///
+/// Slot `s` has the positions from `ends[s - 1]` (0 for the first slot) to `ends[s]`, of which the last `gaps[s]` are
+/// unused. The values, if any, are stored after the last slot, two per word: the value of position `i` is in half `i % 2`
+/// of word `ends[PAGE - 1] + i / 2`.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Page {
@@ -63,7 +68,7 @@ struct Page {
     gaps: [u16; PAGE],
 }
 
-impl Buckets for Pages {
+impl BucketStore for Pages {
     #[inline]
     fn codes(&self, bucket: u32) -> &[u64] {
         let page = &self.pages[bucket as usize / PAGE];
@@ -90,14 +95,14 @@ impl Buckets for Pages {
 }
 
 impl Pages {
-    /// Buckets of exactly these sizes for [`put`](Self::put) to fill.
+    /// Creates buckets of exactly these sizes, without gaps, to be filled by [`put`](Self::put).
     pub(super) fn with_sizes(sizes: &[u32], with_values: bool) -> Pages {
         let mut pages = Vec::with_capacity(sizes.len().div_ceil(PAGE));
         pages.extend(sizes.chunks(PAGE).map(|sizes| Page::with_sizes(sizes, with_values)));
         Pages { pages, with_values, buckets: sizes.len(), moving: Vec::new() }
     }
 
-    /// Writes to place `at` of a bucket.
+    /// Writes a code and its value to position `at` of a bucket.
     pub(super) fn put(&mut self, bucket: u32, at: usize, code: u64, value: Option<u32>) {
         let page = &mut self.pages[bucket as usize / PAGE];
         let at = page.range(bucket as usize % PAGE).start + at;
@@ -107,7 +112,7 @@ impl Pages {
         }
     }
 
-    /// Adds a bucket that will have about `expected` codes.
+    /// Adds an empty bucket with space for about `expected` codes.
     pub(super) fn add_bucket(&mut self, expected: usize) {
         if self.buckets.is_multiple_of(PAGE) {
             self.pages.push(Page::with_gaps(expected + 2, self.with_values));
@@ -115,7 +120,7 @@ impl Pages {
         self.buckets += 1;
     }
 
-    /// Fetches where the next code of a bucket, and its value, will be written.
+    /// Prefetches the position where the next code of a bucket and its value will be written.
     #[inline]
     pub(super) fn prefetch_end(&self, bucket: u32) {
         let page = &self.pages[bucket as usize / PAGE];
@@ -133,7 +138,7 @@ impl Pages {
         }
     }
 
-    /// Adds a code, and tells how many the bucket has now.
+    /// Adds a code to a bucket. Returns the new number of codes in the bucket.
     #[inline]
     pub(super) fn push(&mut self, bucket: u32, code: u64, value: u32) -> usize {
         let page = &mut self.pages[bucket as usize / PAGE];
@@ -141,13 +146,13 @@ impl Pages {
         page.range(bucket as usize % PAGE).len()
     }
 
-    /// Removes a code; the last of its bucket takes its place.
+    /// Removes a code from a bucket and moves the last code of the bucket to its position.
     pub(super) fn swap_remove(&mut self, bucket: u32, at: usize) {
         let page = &mut self.pages[bucket as usize / PAGE];
         page.swap_remove(bucket as usize % PAGE, at, self.with_values);
     }
 
-    /// Moves codes from one bucket to another.
+    /// Moves the codes for which `moves` is true from one bucket to another.
     pub(super) fn divide(&mut self, from: u32, to: u32, moves: impl Fn(u64) -> bool) {
         let mut moving = std::mem::take(&mut self.moving);
         self.take(from, moves, &mut moving);
@@ -158,13 +163,13 @@ impl Pages {
         self.moving = moving;
     }
 
-    /// Moves codes of a bucket, with their values, to the end of `taken`.
+    /// Moves the codes for which `moves` is true, with their values, from a bucket to the end of `taken`.
     pub(super) fn take(&mut self, bucket: u32, moves: impl Fn(u64) -> bool, taken: &mut Vec<(u64, u32)>) {
         let page = &mut self.pages[bucket as usize / PAGE];
         page.take(bucket as usize % PAGE, moves, self.with_values, taken);
     }
 
-    /// Codes, values and headers, with the 16 bytes that an allocator keeps for each run.
+    /// Returns the heap size in bytes, including an allocator overhead of 16 bytes per page.
     pub(super) fn memory_bytes(&self) -> usize {
         let words: usize = self.pages.iter().map(|page| page.words.len() * 8 + 16).sum();
         self.pages.capacity() * size_of::<Page>() + words + self.moving.capacity() * 16
@@ -182,7 +187,7 @@ impl Page {
         Page { words: vec![0; words(total as usize, with_values)].into(), ends, gaps: [0; PAGE] }
     }
 
-    /// Empty slots with gaps of this size.
+    /// Creates empty slots with gaps of this size.
     fn with_gaps(gap: usize, with_values: bool) -> Page {
         let gap = gap.min(MAX_GAP);
         let ends = std::array::from_fn(|slot| (gap * (slot + 1)) as u32);
@@ -200,7 +205,7 @@ impl Page {
         self.start(slot)..self.ends[slot] as usize - usize::from(self.gaps[slot])
     }
 
-    /// The word that has the value of a place.
+    /// Returns the index of the word that contains the value of a position.
     #[inline]
     fn value_word(&self, at: usize) -> usize {
         self.ends[PAGE - 1] as usize + at / 2
@@ -235,14 +240,14 @@ impl Page {
     fn swap_remove(&mut self, slot: usize, at: usize, with_values: bool) {
         let range = self.range(slot);
         self.copy(range.end - 1, range.start + at, with_values);
-        self.widen(slot, 1, range.len() + 16, with_values);
+        self.grow_gap(slot, 1, range.len() + 16, with_values);
     }
 
-    /// Gives the last codes of a slot to its gap, and gives memory back where the gap is more than `most`.
+    /// Turns the last `count` codes of a slot into gap. Reallocates the page with smaller gaps if the gap exceeds `max`.
     #[inline]
-    fn widen(&mut self, slot: usize, count: usize, most: usize, with_values: bool) {
+    fn grow_gap(&mut self, slot: usize, count: usize, max: usize, with_values: bool) {
         let gap = usize::from(self.gaps[slot]) + count;
-        if gap <= most.min(MAX_GAP) {
+        if gap <= max.min(MAX_GAP) {
             self.gaps[slot] = gap as u16;
             return;
         }
@@ -270,9 +275,10 @@ impl Page {
                 at += 1;
             }
         }
-        // Buckets are divided in turn: the last of a page gives back what all of them no longer need.
-        let most = if slot == PAGE - 1 { 0 } else { MAX_GAP };
-        self.widen(slot, taken.len() - before, most, with_values);
+        // Buckets are split in order, so all buckets of the page have been split once its last bucket is. That is the time to
+        // release the memory that they no longer need.
+        let max = if slot == PAGE - 1 { 0 } else { MAX_GAP };
+        self.grow_gap(slot, taken.len() - before, max, with_values);
     }
 
     #[inline]
@@ -283,11 +289,12 @@ impl Page {
         }
     }
 
-    /// Gives a slot a gap: from the nearest slot that has one, or in a page made anew.
+    /// Gives a slot a gap: takes a position from the nearest slot with a gap, or reallocates the page.
     #[cold]
     fn make_gap(&mut self, slot: usize, with_values: bool) {
-        let wide = |other: &usize| self.gaps[*other] > 0;
-        let (above, below) = ((slot + 1..PAGE).find(wide), (0..slot).rev().find(wide));
+        let has_gap = |other: &usize| self.gaps[*other] > 0;
+        let above = (slot + 1..PAGE).find(has_gap);
+        let below = (0..slot).rev().find(has_gap);
         match (above, below) {
             (Some(above), Some(below)) if slot - below < above - slot => {
                 self.shift_down(slot, below, with_values);
@@ -298,10 +305,10 @@ impl Page {
         }
     }
 
-    /// Moves the slots behind `slot` up to `donor` by one place towards the donor's gap.
+    /// Moves the slots after `slot`, up to and including `donor`, up by one position into the donor's gap.
     fn shift_up(&mut self, slot: usize, donor: usize, with_values: bool) {
         for moving in (slot + 1..=donor).rev() {
-            // Those between have no gap: their end is where the one behind them just made room.
+            // A slot without a gap moves its first code to its end, which the slot after it has just vacated.
             let range = self.range(moving);
             self.copy(range.start, range.end, with_values);
             self.ends[moving - 1] += 1;
@@ -310,7 +317,7 @@ impl Page {
         }
     }
 
-    /// Moves the slots behind `donor` up to `slot` by one place towards the donor's gap.
+    /// Moves the slots after `donor`, up to and including `slot`, down by one position into the donor's gap.
     fn shift_down(&mut self, slot: usize, donor: usize, with_values: bool) {
         for moving in donor + 1..=slot {
             let range = self.range(moving);
@@ -327,7 +334,7 @@ impl Page {
         std::array::from_fn(|slot| self.range(slot).len())
     }
 
-    /// Lays the first `sizes` codes of each slot out anew, with gaps of a quarter.
+    /// Reallocates the page with the first `sizes[s]` codes of each slot `s` and gaps of a quarter of the size.
     fn rebuild(&mut self, sizes: [usize; PAGE], with_values: bool) {
         let gaps = sizes.map(|size| (size / 4 + 1).min(MAX_GAP));
         let total = sizes.iter().chain(&gaps).sum();
@@ -337,7 +344,8 @@ impl Page {
             words.resize(words.len() + gaps[slot], 0);
         }
         words.resize(words.capacity(), 0);
-        let (mut end, old) = (0, std::mem::replace(self, Page { words: words.into(), ..*self }));
+        let old = std::mem::replace(self, Page { words: words.into(), ..*self });
+        let mut end = 0;
         for slot in 0..PAGE {
             end += sizes[slot] + gaps[slot];
             self.ends[slot] = end as u32;
@@ -350,13 +358,14 @@ impl Page {
 
     fn copy_values(&mut self, old: &Page, sizes: &[usize; PAGE]) {
         for (slot, &size) in sizes.iter().enumerate() {
-            let (from, to) = (old.start(slot), self.start(slot));
+            let from = old.start(slot);
+            let to = self.start(slot);
             (0..size).for_each(|i| self.set_value(to + i, old.value(from + i)));
         }
     }
 }
 
-/// Words for so many codes, and values where there are some.
+/// Returns the number of words for a number of codes and, if there are any, their values.
 fn words(codes: usize, with_values: bool) -> usize {
     if with_values { codes + codes.div_ceil(2) } else { codes }
 }

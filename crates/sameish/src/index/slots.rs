@@ -1,19 +1,22 @@
-//! Where are the documents of a band's hash?
+//! Hash table from the tag of a band to documents.
 //!
-//! A table of 8-byte slots: 32 bits of the band's hash, the tag, and a document. The place of a slot is proportional to its
-//! tag, so the table is a sorted list with gaps: a look-up starts where the tag belongs and ends at the first larger
-//! one, growing is one pass over the list, and adding many documents is a merge. At 85 % full, and grown by a quarter, a
-//! document costs 9.4 to 11.8 bytes.
+//! A slot has 8 bytes: the tag, which is 32 bits of the band's hash, and a document number. The home position of a slot is
+//! proportional to its tag, so the table is a sorted array with gaps (ordered linear probing with a monotone hash function;
+//! Amble and Knuth, *Ordered hash tables*, 1974). A lookup scans from the home position of the tag to the first larger tag,
+//! growing is one pass over the array, and adding many documents is a merge. The table is at most 85 % full and grows by a
+//! quarter, so a document takes 9.4 to 11.8 bytes.
 
-/// Most documents of one bucket that are kept; later ones are counted and can not be found by that band.
+/// Maximum number of documents stored per bucket. Documents beyond it are counted, but cannot be found by that band.
 pub const BUCKET_STORED: usize = 10_000;
 
 const EMPTY: u64 = u64::MAX;
-/// Marks a slot that stands for a document. One without it stands for a list, and so comes before the documents of its tag.
+/// Flag of a slot that contains a document number. A slot without the flag contains the number of a list of documents, and
+/// therefore sorts before the documents of the same tag.
 pub(super) const DOC: u32 = 1 << 31;
-/// Documents of one tag that stand in slots of their own; more go into a list, so that no look-up walks past them.
+/// Maximum number of documents per tag that have their own slots. More are moved to a list, so that lookups of other tags do
+/// not scan them.
 const INLINE: usize = 8;
-/// Fullest a table gets, in percent.
+/// Maximum fill of a table, in percent.
 const FULL: usize = 85;
 
 pub(super) fn slot(tag: u32, value: u32) -> u64 {
@@ -24,7 +27,7 @@ fn tag_in(slot: u64) -> u32 {
     (slot >> 32) as u32
 }
 
-/// What a slot stands for.
+/// The decoded contents of a slot.
 enum Entry {
     Doc(u32),
     List(usize),
@@ -37,39 +40,42 @@ fn entry_in(slot: u64) -> Entry {
     }
 }
 
-/// Slots in ascending order with gaps between them, each at or behind the place its tag belongs to.
+/// Slots in ascending order with gaps between them, each at or after the home position of its tag.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TagTable {
     slots: Vec<u64>,
-    /// The part of the slots that tags are spread over; what is behind takes the overflow of the last ones.
+    /// Number of home positions. The slots beyond are overflow space for the largest tags.
     spread: usize,
     used: usize,
     lists: Vec<Vec<u32>>,
+    /// Number of entries that were not stored because their list was full.
     pub(super) capped: u64,
 }
 
-impl Table {
+impl TagTable {
+    /// Returns the home position of a tag.
     fn home(&self, tag: u32) -> usize {
         ((u64::from(tag) * self.spread as u64) >> 32) as usize
     }
 
-    /// The slot where a tag belongs, whatever is in it.
+    /// Returns the slot at the home position of a tag, whatever it contains.
     pub(super) fn peek(&self, tag: u32) -> u64 {
         self.slots.get(self.home(tag)).copied().unwrap_or(EMPTY)
     }
 
-    /// The first slot from the tag's home on that is empty or not below it.
+    /// Returns the position of the first slot, from the tag's home position on, that is empty or has at least this tag.
     fn position(&self, tag: u32) -> usize {
-        let least = slot(tag, 0);
+        let smallest = slot(tag, 0);
         let from = self.home(tag);
-        self.slots[from..].iter().position(|&slot| slot >= least).map_or(self.slots.len(), |n| from + n)
+        self.slots[from..].iter().position(|&slot| slot >= smallest).map_or(self.slots.len(), |n| from + n)
     }
 
-    /// How many slots from there on have the tag.
+    /// Returns the number of consecutive slots with the tag, starting at `from`.
     fn count(&self, from: usize, tag: u32) -> usize {
         self.slots[from..].iter().take_while(|&&slot| slot != EMPTY && tag_in(slot) == tag).count()
     }
 
+    /// Calls `visit` with each document of a tag.
     pub(super) fn each(&self, tag: u32, mut visit: impl FnMut(u32)) {
         let from = self.position(tag);
         for &slot in &self.slots[from..from + self.count(from, tag)] {
@@ -80,15 +86,14 @@ impl Table {
         }
     }
 
-    /// Gives `visit` the documents of each tag that has several.
+    /// Calls `visit` with the documents of each tag that has several.
     pub(super) fn each_shared(&self, mut visit: impl FnMut(&mut Vec<u32>)) {
         let mut docs = Vec::new();
-        let used = |slot: &&[u64]| {
-            slot[0] != EMPTY && (slot.len() > 1 || matches!(entry_in(slot[0]), Entry::List(_)))
-        };
-        for run in self.slots.chunk_by(|&a, &b| tag_in(a) == tag_in(b)).filter(used) {
+        let is_shared =
+            |run: &&[u64]| run[0] != EMPTY && (run.len() > 1 || matches!(entry_in(run[0]), Entry::List(_)));
+        for run in self.slots.chunk_by(|&a, &b| tag_in(a) == tag_in(b)).filter(is_shared) {
             docs.clear();
-            // An empty slot looks like one of the largest tag.
+            // An empty slot has the bits of the largest tag, so it may end a run of that tag.
             for &slot in run.iter().take_while(|&&slot| slot != EMPTY) {
                 match entry_in(slot) {
                     Entry::Doc(doc) => docs.push(doc),
@@ -110,7 +115,7 @@ impl Table {
         match (same, self.slots.get(from).map(|&slot| entry_in(slot))) {
             (1.., Some(Entry::List(list))) => self.append(list, doc),
             (INLINE.., _) => self.start_list(from, same, tag, doc),
-            _ => self.place(from, slot(tag, DOC | doc)),
+            _ => self.insert_slot(from, slot(tag, DOC | doc)),
         }
     }
 
@@ -122,20 +127,20 @@ impl Table {
         }
     }
 
-    /// Moves the documents of a tag from their slots to a list.
+    /// Moves the documents of a tag from their slots to a new list and appends `doc`.
     fn start_list(&mut self, from: usize, same: usize, tag: u32, doc: u32) {
         let mut docs: Vec<u32> =
             self.slots[from..from + same].iter().map(|&slot| slot as u32 & !DOC).collect();
         docs.push(doc);
         for _ in 1..same {
-            self.take(from);
+            self.remove_slot(from);
         }
         self.slots[from] = slot(tag, self.lists.len() as u32);
         self.lists.push(docs);
     }
 
-    /// Puts a slot in its place among those from `from` on, and moves what is in the way.
-    fn place(&mut self, from: usize, new: u64) {
+    /// Inserts a slot in order, at or after `from`, and shifts the slots up to the next gap.
+    fn insert_slot(&mut self, from: usize, new: u64) {
         let at = from + self.slots[from..].iter().take_while(|&&slot| slot < new).count();
         let gap = self.slots[at..].iter().position(|&slot| slot == EMPTY).map(|n| at + n);
         let gap = gap.unwrap_or_else(|| {
@@ -147,10 +152,10 @@ impl Table {
         self.used += 1;
     }
 
-    /// Takes a slot out and moves those behind it back as far as they may go.
-    fn take(&mut self, at: usize) {
-        let stays = |i: &usize| self.slots[*i] == EMPTY || self.home(tag_in(self.slots[*i])) >= *i;
-        let end = (at + 1..self.slots.len()).find(stays).unwrap_or(self.slots.len());
+    /// Removes a slot and shifts the slots after it back by one, up to the first that is empty or at its home position.
+    fn remove_slot(&mut self, at: usize) {
+        let is_fixed = |i: &usize| self.slots[*i] == EMPTY || self.home(tag_in(self.slots[*i])) >= *i;
+        let end = (at + 1..self.slots.len()).find(is_fixed).unwrap_or(self.slots.len());
         self.slots.copy_within(at + 1..end, at);
         self.slots[end - 1] = EMPTY;
         self.used -= 1;
@@ -163,14 +168,14 @@ impl Table {
         let from = self.position(tag);
         for at in from..from + self.count(from, tag) {
             match entry_in(self.slots[at]) {
-                Entry::Doc(other) if other == doc => return self.take(at),
+                Entry::Doc(other) if other == doc => return self.remove_slot(at),
                 Entry::Doc(_) => {}
                 Entry::List(list) => return self.lists[list].retain(|&other| other != doc),
             }
         }
     }
 
-    /// Rebuilds the table with room to grow, and with new entries, which must be in order.
+    /// Rebuilds the table with the old and new entries and with free space. The new entries must be sorted.
     pub(super) fn merge(&mut self, new: &[u64]) {
         let old = std::mem::take(&mut self.slots);
         let mut old = old.into_iter().filter(|&slot| slot != EMPTY).peekable();
@@ -182,7 +187,7 @@ impl Table {
         self.used = 0;
         let mut end = 0;
         while let Some(next) = next_in_order(&mut old, &mut new) {
-            if !self.joins_others(next, &mut end) {
+            if !self.append_to_list(next, &mut end) {
                 end = end.max(self.home(tag_in(next)));
                 if end >= self.slots.len() {
                     self.slots.push(EMPTY);
@@ -194,9 +199,9 @@ impl Table {
         }
     }
 
-    /// Whether the next document of a merge went into a list, because its tag has one or too many stand before it. Slots
-    /// before `end` are done.
-    fn joins_others(&mut self, next: u64, end: &mut usize) -> bool {
+    /// Appends the next entry of a merge to the list of its tag, and starts a list if the tag has [`INLINE`] slots already.
+    /// Returns `false` if the entry needs a slot of its own. `end` is the end of the slots written so far.
+    fn append_to_list(&mut self, next: u64, end: &mut usize) -> bool {
         let (tag, Entry::Doc(doc)) = (tag_in(next), entry_in(next)) else { return false };
         let before = self.slots[..*end].iter().rev().take(INLINE);
         let same = before.take_while(|&&slot| slot != EMPTY && tag_in(slot) == tag).count();

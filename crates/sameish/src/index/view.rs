@@ -1,17 +1,17 @@
-//! Who is near, in an index that lies in a file?
+//! Read-only access to a stored Hamming index.
 
-use super::file::{self, Flat, FlatDocuments, Opened};
+use super::file::{self, FlatBuckets, FlatDocuments, OpenedIndex};
 use super::part::Part;
 use super::search::Search;
 use super::{BlockTables, HammingIndex, Hit};
 use crate::error::{Error, Result};
 use crate::sketch::Fingerprint;
 
-/// A stored [`HammingIndex`] that is read where it lies: in memory that was mapped, say, by `sameish-store`.
+/// A stored [`HammingIndex`] that answers queries directly from its bytes, for example from a memory-mapped file.
 ///
-/// Opening checks the heads and lengths of all parts of the file, which takes no longer for more codes; damage to the
-/// codes themselves is found by [`verify`](Self::verify), which reads them all. Without it damaged codes give wrong
-/// answers, and nothing worse.
+/// Opening checks the headers and lengths of all records, in time independent of the number of codes.
+/// [`verify`](Self::verify) reads all data and checks it against the checksums. Without that check, damaged data can cause
+/// wrong answers, but no panic.
 ///
 /// ```
 /// use sameish::{DocNumber, Fingerprint, HammingIndex, HammingView};
@@ -27,28 +27,30 @@ use crate::sketch::Fingerprint;
 #[derive(Clone, Debug)]
 pub struct HammingView<'a> {
     bytes: &'a [u8],
-    opened: Opened<'a>,
+    opened: OpenedIndex<'a>,
 }
 
 impl<'a> HammingView<'a> {
-    /// Opens a stored index. The bytes must be aligned to 8, as mapped files and allocated ones are.
+    /// Opens a stored index. The bytes must be aligned to 8 bytes, as memory-mapped files are. Returns an error if a header or
+    /// a length is invalid.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<HammingView<'a>> {
         Ok(HammingView { bytes, opened: file::open(bytes)? })
     }
 
-    /// Reads everything and compares with the checksums.
+    /// Reads all data and checks it against the checksums.
     pub fn verify(&self) -> Result<()> {
         file::verify(self.bytes, &self.opened.arrays)
     }
 
-    /// An index of one's own that can be changed. Verifies first, then builds the tables anew.
+    /// Copies the stored index into a modifiable one. Verifies the checksums, then rebuilds the tables.
     pub fn to_index(&self) -> Result<HammingIndex> {
         self.verify()?;
-        let Opened { header, layers, documents, .. } = &self.opened;
+        let OpenedIndex { header, table_set, documents, .. } = &self.opened;
         let tables = header.blocks.map(BlockTables::new).transpose()?;
-        let (mut entries, specs) = (Vec::new(), layers.specs());
-        for (i, table) in layers.tables().iter().enumerate() {
-            // A code is taken from the first table that has it, which in the whole is the first of all.
+        let specs = table_set.specs();
+        let mut entries = Vec::new();
+        for (i, table) in table_set.tables().iter().enumerate() {
+            // Each code is taken from the first table that has it. In an index that is not partitioned, this is table 0.
             table.each(&mut |code, value| {
                 let first = specs.iter().position(|spec| header.part.owns(spec, code));
                 entries.extend(value.filter(|_| first == Some(i)).map(|value| (code, value)));
@@ -59,57 +61,60 @@ impl<'a> HammingView<'a> {
         }
         let index = HammingIndex::from_stored(header, tables, specs, entries, documents.sets());
         if index.len() as u64 != header.len {
-            return Err(Error::CorruptIndex { reason: "another number of documents than told", offset: 32 });
+            return Err(Error::CorruptIndex {
+                reason: "number of documents differs from the header",
+                offset: 32,
+            });
         }
         Ok(index)
     }
 
-    /// The most bits in which a hit may differ.
+    /// Returns the radius: the maximum Hamming distance of a hit.
     pub fn radius(&self) -> u32 {
         self.opened.header.radius
     }
 
-    /// How many documents there are.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.opened.header.len as usize
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no documents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Which part of the whole this is.
+    /// Returns which part of a partitioned index this is.
     pub fn part(&self) -> Part {
         self.opened.header.part
     }
 
-    /// As [`HammingIndex::find_first`].
+    /// Returns some document within the radius; see [`HammingIndex::find_first`].
     pub fn find_first(&self, query: Fingerprint) -> Option<Hit> {
         self.search().find_first(query)
     }
 
-    /// As [`HammingIndex::find_all`].
+    /// Finds every document within the radius; see [`HammingIndex::find_all`].
     pub fn find_all(&self, query: Fingerprint, hits: &mut Vec<Hit>) {
         self.search().find_within(query, 64, hits);
     }
 
-    /// The same for a radius that may be smaller than the index's, and costs less then.
+    /// Finds every document within a smaller radius; see [`HammingIndex::find_within`].
     pub fn find_within(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>) {
         self.search().find_within(query, radius, hits);
     }
 
-    /// As [`HammingIndex::find_first_bulk`].
+    /// Returns some document within the radius of each query; see [`HammingIndex::find_first_bulk`].
     pub fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>> {
         self.search().find_first_bulk(queries)
     }
 
-    /// As [`HammingIndex::find_all_bulk`].
+    /// Finds every document within the radius of each query; see [`HammingIndex::find_all_bulk`].
     pub fn find_all_bulk(&self, queries: &[Fingerprint], sink: impl FnMut(usize, &[Hit])) {
         self.search().find_all_bulk(queries, sink);
     }
 
-    fn search(&self) -> Search<'_, Flat<'a>, FlatDocuments<'a>> {
-        Search { layers: &self.opened.layers, documents: &self.opened.documents }
+    fn search(&self) -> Search<'_, FlatBuckets<'a>, FlatDocuments<'a>> {
+        Search { table_set: &self.opened.table_set, documents: &self.opened.documents }
     }
 }

@@ -1,11 +1,11 @@
-//! How sure is a share that was counted?
+//! Confidence intervals of proportions.
 
-/// Where a share lies with 95 % confidence.
+/// A 95 % confidence interval of a proportion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The lower end.
+    /// Lower bound.
     pub low: f64,
-    /// The upper end.
+    /// Upper bound.
     pub high: f64,
 }
 
@@ -13,25 +13,27 @@ pub struct Interval {
 const Z: f64 = 1.959963984540054;
 
 impl Interval {
-    /// The interval of Wilson (1927) around a share of independent trials. Unlike the usual plus or minus it stays within 0
-    /// and 1, and says something after few trials and where all went well. Without trials it is 0 to 1.
+    /// Returns the Wilson score interval (1927) of an observed proportion of independent trials.
+    ///
+    /// Unlike the normal approximation, it stays within 0 and 1 and is informative for few trials and for proportions of 0
+    /// or 1. Without trials, it is 0 to 1.
     ///
     /// ```
     /// use sameish::Interval;
     ///
-    /// // All of ten: not "certainly all".
+    /// // Ten successes in ten trials do not prove a proportion of 1.
     /// let ten = Interval::wilson(1.0, 10.0);
     /// assert!((ten.low - 0.7225).abs() < 1e-4 && ten.high == 1.0);
     /// ```
-    pub fn wilson(share: f64, trials: f64) -> Interval {
+    pub fn wilson(proportion: f64, trials: f64) -> Interval {
         if trials <= 0.0 {
             return Interval { low: 0.0, high: 1.0 };
         }
         let spread = Z * Z / trials;
-        let center = (share + spread / 2.0) / (1.0 + spread);
-        let half = (share * (1.0 - share) * spread + spread * spread / 4.0).sqrt() / (1.0 + spread);
-        // Rounding must not push the ends past the share itself.
-        Interval { low: (center - half).clamp(0.0, share), high: (center + half).clamp(share, 1.0) }
+        let center = (proportion + spread / 2.0) / (1.0 + spread);
+        let half = (proportion * (1.0 - proportion) * spread + spread * spread / 4.0).sqrt() / (1.0 + spread);
+        // Rounding must not move a bound past the proportion itself.
+        Interval { low: (center - half).clamp(0.0, proportion), high: (center + half).clamp(proportion, 1.0) }
     }
 }
 
@@ -41,8 +43,8 @@ mod tests {
     use crate::random::SplitMix64;
 
     #[test]
-    fn agrees_with_worked_values() {
-        // 81 of 263 (Newcombe 1998, table I), and by hand: 0 of 10 gives z^2 / (10 + z^2).
+    fn agrees_with_published_values() {
+        // 81 of 263 and 15 of 148 are from Newcombe (1998), table I. By hand: 0 of 10 gives the upper bound z^2 / (10 + z^2).
         let close = |interval: Interval, low: f64, high: f64| {
             assert!((interval.low - low).abs() < 5e-5 && (interval.high - high).abs() < 5e-5, "{interval:?}");
         };
@@ -54,12 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn covers_the_truth_in_about_95_of_100_runs() {
-        // 4,000 runs: the standard error of the coverage is 0.0035. Wilson's own coverage, averaged over shares, lies
-        // within 0.01 of 0.95 for these sizes.
+    fn contains_the_true_proportion_in_about_95_percent_of_runs() {
+        // With 4,000 runs, the standard error of the coverage is 0.0035. The coverage of the Wilson interval, averaged over
+        // proportions, is within 0.01 of 0.95 for these numbers of trials.
         let mut random = SplitMix64(11);
         for trials in [20u32, 100, 1000] {
-            let (mut covered, runs) = (0, 4000);
+            let mut covered = 0;
+            let runs = 4000;
             for _ in 0..runs {
                 let truth = 0.05 + 0.9 * (random.next() >> 11) as f64 / (1u64 << 53) as f64;
                 let hits =

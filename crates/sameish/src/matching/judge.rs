@@ -1,51 +1,61 @@
-//! Is this candidate a match?
+//! The decision whether a candidate is a match.
 
-use super::{MatchKind, MatchType, Signs, distance_to_similarity, facts_agreement, is_template};
+use super::{MatchKind, MatchType, Measures, distance_to_similarity, facts_agreement, is_template};
 use crate::config::Config;
-use crate::features::{Facts, FeatureSet, TextKey, WordFrequencies};
+use crate::features::{Facts, FeatureSet, TextKey};
 use crate::sketch::{Fingerprint, Sdr, share_equal};
 
-/// What is known of one of two documents.
+/// What is known about one of the two documents of a pair.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Side<'a> {
-    /// Stands for the normalized text.
+    /// The key of the normalized text, or `None` if the text is blank.
     pub key: Option<TextKey>,
-    /// Whether the text is too short for the preset.
+    /// Whether the text has too few words for the configuration.
     pub too_short: bool,
-    /// Zero counts as none.
+    /// The fingerprint. Zero is treated as none.
     pub simhash: Option<Fingerprint>,
     /// The rows of the signature.
     pub minhash: Option<&'a [u32]>,
-    /// From the lane of sparse codes.
+    /// The sparse code.
     pub sdr: Option<&'a Sdr>,
-    /// What matches are verified on, where it is at hand.
+    /// The shingles, if loaded. Without them a match is not verified.
     pub features: Option<&'a FeatureSet>,
-    /// Numbers and rare words, where they are at hand.
+    /// The facts, if loaded.
     pub facts: Option<&'a Facts>,
 }
 
-/// A candidate that was judged to be a match.
+/// The judgment that a candidate is a match.
+///
+/// Every match and pair that sameish reports carries one.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Verdict {
-    /// Exact Jaccard similarity where `verified`; else what the sketches say.
+    /// From 0 to 1: the exact Jaccard similarity if `verified`, otherwise the estimate from the sketches.
     pub similarity: f64,
-    /// What the two are to each other.
+    /// The kind of match.
+    #[cfg_attr(feature = "serde", serde(rename = "match_type"))]
     pub kind: MatchKind,
-    /// Whether it was judged on the documents' own features.
+    /// Whether the documents' own features were compared.
     pub verified: bool,
-    /// Between fingerprints, where both have one.
+    /// The Hamming distance of the fingerprints, if both documents have one.
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "simhash_distance", default, skip_serializing_if = "Option::is_none")
+    )]
     pub distance: Option<u32>,
-    /// How far numbers and rare words agree, where that was asked of a verified match.
+    /// How far the names and numbers agree, from 0 to 1, if the match is verified and facts were requested.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub facts: Option<f64>,
-    /// Whether the two are of one form with other facts.
+    /// Whether the two are templates: the same wording with different names or numbers.
     pub template: bool,
 }
 
-/// Tells matches from candidates, under an engine's settings.
+/// Decides which candidates are matches, according to a configuration.
 ///
-/// Settings that verify call two documents a match when the exact Jaccard similarity of their features reaches the
-/// threshold, or their texts are equal. Texts too short for that are matched by their fingerprints where the preset makes
-/// any, as are all texts under settings that do not verify; the verdict then says so.
+/// If the configuration verifies, two documents match if the exact Jaccard similarity of their shingles reaches the
+/// threshold, or if their normalized texts are equal. Texts that are too short to be compared so match by their
+/// fingerprints, if the configuration makes any. If the configuration does not verify, all texts match by their sketches.
+/// The verdict records which of these was the case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judge {
     verify: bool,
@@ -54,48 +64,45 @@ pub struct Judge {
 }
 
 impl Verdict {
-    /// The same with how far the facts agree, where the match is verified; they are asked for only where that is not known.
-    pub fn with_facts<'a>(
-        self,
-        frequencies: Option<&WordFrequencies>,
-        facts: impl FnOnce() -> (&'a Facts, &'a Facts),
-    ) -> Verdict {
+    /// Adds the agreement of the facts, if the match is verified. `facts` is called only if the result is not known from
+    /// the verdict.
+    pub fn with_facts<'a>(self, facts: impl FnOnce() -> (&'a Facts, &'a Facts)) -> Verdict {
         if !self.verified {
             return self;
         }
         let same = self.kind == MatchKind::Exact || self.similarity == 1.0;
-        let agreement = |(a, b): (&Facts, &Facts)| facts_agreement(a, b, frequencies);
+        let agreement = |(a, b): (&Facts, &Facts)| facts_agreement(a, b);
         let facts = if same { 1.0 } else { agreement(facts()) };
         Verdict { facts: Some(facts), template: is_template(self.similarity, facts), ..self }
     }
 }
 
 impl Judge {
-    /// By the settings' threshold and radius.
+    /// Creates a judge with the threshold and radius of a configuration.
     pub fn new(config: &Config) -> Judge {
         let matching = &config.matching;
         let radius = config.simhash.as_ref().map(|simhash| simhash.radius);
         Judge { verify: matching.verify, threshold: matching.threshold, radius }
     }
 
-    /// The same with another threshold of similarity.
+    /// Returns a judge with another similarity threshold.
     pub fn with_threshold(self, threshold: f64) -> Judge {
         Judge { threshold, ..self }
     }
 
-    /// Least similarity of a match.
+    /// Returns the minimum similarity of a match.
     pub fn threshold(&self) -> f64 {
         self.threshold
     }
 
-    /// Whether it compares features, where they are at hand.
+    /// Returns `true` if the judge compares features.
     pub fn verifies(&self) -> bool {
         self.verify
     }
 
-    /// Whether the two match, and how.
+    /// Returns the verdict if the two documents match, without the agreement of their facts.
     pub fn judge(&self, a: &Side<'_>, b: &Side<'_>) -> Option<Verdict> {
-        let distance = print_of(a).zip(print_of(b)).map(|(a, b)| a.distance(b));
+        let distance = fingerprint_of(a).zip(fingerprint_of(b)).map(|(a, b)| a.distance(b));
         let equal = a.key.is_some() && a.key == b.key;
         let features = a.features.zip(b.features).filter(|_| self.verify);
         let (similarity, jaccard, verified) = match features {
@@ -109,7 +116,7 @@ impl Judge {
                 None => (self.within(distance)?, 0.0, false),
             },
         };
-        let signs = Signs {
+        let measures = Measures {
             equal,
             jaccard,
             containment: jaccard,
@@ -117,23 +124,19 @@ impl Judge {
             threshold: self.threshold,
             verified: self.verify && verified,
         };
-        let kind = match MatchType::judge(signs) {
+        let kind = match MatchType::judge(measures) {
             MatchType::Match(kind) => kind,
             MatchType::Different => MatchKind::Similar,
         };
         Some(Verdict { similarity, kind, verified, distance, facts: None, template: false })
     }
 
-    /// The same, with how far the facts agree where the match is verified and they are at hand.
-    pub fn judge_facts(
-        &self,
-        a: &Side<'_>,
-        b: &Side<'_>,
-        frequencies: Option<&WordFrequencies>,
-    ) -> Option<Verdict> {
+    /// Returns the verdict if the two documents match, with the agreement of their facts if the match is verified and both
+    /// sides have facts.
+    pub fn judge_facts(&self, a: &Side<'_>, b: &Side<'_>) -> Option<Verdict> {
         let verdict = self.judge(a, b)?;
         Some(match a.facts.zip(b.facts) {
-            Some(facts) => verdict.with_facts(frequencies, || facts),
+            Some(facts) => verdict.with_facts(|| facts),
             None => verdict,
         })
     }
@@ -142,24 +145,24 @@ impl Judge {
         (similarity >= self.threshold).then_some(similarity)
     }
 
-    /// What signatures or sparse codes say, where they say that the two match.
+    /// Returns the similarity estimated from signatures or sparse codes, if it reaches the threshold.
     fn estimate(&self, a: &Side<'_>, b: &Side<'_>) -> Option<f64> {
         let rows = a.minhash.zip(b.minhash).and_then(|(a, b)| share_equal(a, b));
         let bits = || a.sdr.zip(b.sdr).and_then(|(a, b)| shared_bits(a, b));
         rows.or_else(bits).and_then(|similarity| self.reaching(similarity))
     }
 
-    /// What fingerprints say, where they are near enough.
+    /// Returns the similarity of the fingerprints, if they are within the radius.
     fn within(&self, distance: Option<u32>) -> Option<f64> {
         distance.filter(|distance| Some(*distance) <= self.radius).map(distance_to_similarity)
     }
 }
 
-fn print_of(side: &Side<'_>) -> Option<Fingerprint> {
-    side.simhash.filter(|print| !print.is_zero())
+fn fingerprint_of(side: &Side<'_>) -> Option<Fingerprint> {
+    side.simhash.filter(|fingerprint| !fingerprint.is_zero())
 }
 
-/// Common bits over those of the fuller code.
+/// Returns the number of common bits divided by the number of bits of the fuller code.
 fn shared_bits(a: &Sdr, b: &Sdr) -> Option<f64> {
     let most = a.active().len().max(b.active().len());
     let shared = a.overlap(b).ok()?;

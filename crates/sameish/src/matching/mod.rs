@@ -1,6 +1,12 @@
-//! Is it a duplicate, and why?
+//! Verdicts and evidence: is a candidate a match, of which kind, and why?
 //!
-//! A candidate becomes a match when it is judged: how alike, of which kind, and on what evidence.
+//! ```text
+//! judge.rs      decides whether a candidate is a match, and returns its verdict
+//! facts.rs      tells copies from templates by their names and numbers
+//! passages.rs   finds the passages that two texts share
+//! suffix.rs     builds the suffix array for that
+//! interval.rs   confidence intervals of proportions
+//! ```
 
 mod facts;
 mod interval;
@@ -16,19 +22,23 @@ pub use passages::{SharedRun, SharedRuns, shared_runs};
 use crate::text::Span;
 use std::fmt;
 
-/// How close a match is.
+/// The kind of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum MatchKind {
     /// Equal normalized text.
     Exact,
-    /// Jaccard similarity of at least 0.8, or fingerprints at most 3 bits apart.
+    /// A Jaccard similarity of at least 0.8, or fingerprints that differ in at most 3 bits.
     Near,
-    /// A match all the same.
+    /// Any other match.
     Similar,
 }
 
-/// What comparing two documents gives: a kind of match, or none.
+/// The relation of two compared documents: a kind of match, or different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(into = "String", try_from = "String"))]
 pub enum MatchType {
     /// A match of this kind.
     Match(MatchKind),
@@ -37,10 +47,10 @@ pub enum MatchType {
 }
 
 impl MatchType {
-    /// What a distance between fingerprints tells by itself: 0 exact, to 3 near, to 10 similar, else different.
+    /// Classifies a Hamming distance: 0 is exact, up to 3 near, up to 10 similar, otherwise different.
     ///
     /// ```
-    /// use sameish::MatchType;
+    /// use sameish::matching::MatchType;
     /// let names: Vec<String> = [0, 3, 10, 11].map(|d| MatchType::of_distance(d).to_string()).into();
     /// assert_eq!(names, ["exact", "near", "similar", "different"]);
     /// ```
@@ -53,20 +63,20 @@ impl MatchType {
         }
     }
 
-    /// What two documents are to each other by everything that is known.
+    /// Classifies a pair by all available measures.
     ///
-    /// Fingerprints alone decide only for presets that judge by distance, as their seeds do. For the others a small
-    /// distance counts only where half of the smaller text's features are in the other: long texts that share nothing
-    /// but small words have near fingerprints too.
-    pub(crate) fn judge(signs: Signs) -> MatchType {
-        let within = |limit| signs.distance.is_some_and(|distance| distance <= limit);
-        let contained = signs.containment >= SIMILAR_JACCARD && within(SIMILAR_DISTANCE);
-        let alike = signs.jaccard >= SIMILAR_JACCARD.min(signs.threshold) || contained;
-        if signs.equal {
+    /// The Hamming distance alone decides only for configurations that do not verify. For the others, a small distance
+    /// counts only if the larger text contains half of the smaller text's features, because long texts that share nothing
+    /// but function words have similar fingerprints too.
+    pub(crate) fn judge(measures: Measures) -> MatchType {
+        let within = |limit| measures.distance.is_some_and(|distance| distance <= limit);
+        let contained = measures.containment >= SIMILAR_JACCARD && within(SIMILAR_DISTANCE);
+        let alike = measures.jaccard >= SIMILAR_JACCARD.min(measures.threshold) || contained;
+        if measures.equal {
             MatchType::Match(MatchKind::Exact)
-        } else if signs.jaccard >= NEAR_JACCARD || within(NEAR_DISTANCE) && (alike || !signs.verified) {
+        } else if measures.jaccard >= NEAR_JACCARD || within(NEAR_DISTANCE) && (alike || !measures.verified) {
             MatchType::Match(MatchKind::Near)
-        } else if alike || within(SIMILAR_DISTANCE) && !signs.verified {
+        } else if alike || within(SIMILAR_DISTANCE) && !measures.verified {
             MatchType::Match(MatchKind::Similar)
         } else {
             MatchType::Different
@@ -74,19 +84,19 @@ impl MatchType {
     }
 }
 
-/// What is known of a pair when it is judged.
+/// The measures of a pair.
 #[derive(Clone, Copy)]
-pub(crate) struct Signs {
+pub(crate) struct Measures {
     /// Equal normalized text.
     pub(crate) equal: bool,
     pub(crate) jaccard: f64,
-    /// Share of the smaller side's features that the other has.
+    /// The fraction of the smaller side's features that the other side contains.
     pub(crate) containment: f64,
-    /// Between fingerprints, where both texts have one.
+    /// The Hamming distance of the fingerprints, if both texts have one.
     pub(crate) distance: Option<u32>,
-    /// Least Jaccard similarity that the settings call a match.
+    /// The minimum Jaccard similarity of a match.
     pub(crate) threshold: f64,
-    /// Whether the settings ask for more than a distance.
+    /// Whether a match needs more than a small Hamming distance.
     pub(crate) verified: bool,
 }
 
@@ -96,7 +106,7 @@ const NEAR_JACCARD: f64 = 0.8;
 const SIMILAR_JACCARD: f64 = 0.5;
 
 impl MatchKind {
-    /// The word for it, as outputs write it.
+    /// Returns the name used in output.
     pub fn name(self) -> &'static str {
         match self {
             MatchKind::Exact => "exact",
@@ -121,43 +131,61 @@ impl fmt::Display for MatchType {
     }
 }
 
-/// The similarity of two fingerprints that differ in so many bits, or do on average: 1 - d/64, and 0 beyond 64.
+impl From<MatchType> for String {
+    fn from(kind: MatchType) -> String {
+        kind.to_string()
+    }
+}
+
+impl TryFrom<String> for MatchType {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<MatchType, String> {
+        let kinds = [MatchKind::Exact, MatchKind::Near, MatchKind::Similar].map(MatchType::Match);
+        let mut all = kinds.into_iter().chain([MatchType::Different]);
+        all.find(|kind| kind.to_string() == name).ok_or_else(|| format!("unknown match type `{name}`"))
+    }
+}
+
+/// Converts a Hamming distance, or an average of distances, to a similarity: 1 - d/64, and 0 beyond 64.
 ///
 /// ```
-/// assert_eq!(sameish::distance_to_similarity(3), 0.953125);
+/// assert_eq!(sameish::matching::distance_to_similarity(3), 0.953125);
 /// ```
 pub fn distance_to_similarity(distance: impl Into<f64>) -> f64 {
     1.0 - distance.into().min(64.0) / 64.0
 }
 
-/// A passage that stands in both texts, in bytes of each.
+/// A passage that two texts share, as byte offsets into each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Passage {
-    /// First byte in the first text.
+    /// The offset of the first byte in the first text.
     pub a_start: usize,
-    /// Behind the last byte in the first text.
+    /// The offset after the last byte in the first text.
     pub a_end: usize,
-    /// First byte in the second text.
+    /// The offset of the first byte in the second text.
     pub b_start: usize,
-    /// Behind the last byte in the second text.
+    /// The offset after the last byte in the second text.
     pub b_end: usize,
-    /// How many tokens long.
+    /// The length in tokens.
     pub tokens: usize,
 }
 
-/// Why two texts match: the passages they share, and how much of each text these cover.
+/// The passages that two texts share, and the fraction of each text that they cover.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Evidence {
-    /// Maximal shared passages, in the order of the first text.
+    /// The maximal shared passages, in the order of the first text.
     pub passages: Vec<Passage>,
-    /// Share of the first text's tokens that stand in a shared passage.
+    /// The fraction of the first text's tokens that are in a shared passage.
     pub coverage_a: f64,
-    /// The same for the second text.
+    /// The fraction of the second text's tokens that are in a shared passage.
     pub coverage_b: f64,
 }
 
 impl Evidence {
-    /// The evidence in two texts, given as their tokens' hashes and places. Passages have at least `min_tokens` tokens.
+    /// Finds the shared passages of at least `min_tokens` tokens.
     pub(crate) fn find(a: &Located, b: &Located, min_tokens: usize) -> Evidence {
         let shared = shared_runs(&a.hashes, &b.hashes, min_tokens);
         let passages = shared.runs.iter().map(|run| Passage {
@@ -176,7 +204,7 @@ impl Evidence {
     }
 }
 
-/// The tokens of a text as hashes, and where each stood.
+/// The hashes of a text's tokens with their offsets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Located {
     pub(crate) hashes: Vec<u64>,
@@ -188,9 +216,15 @@ mod tests {
     use super::*;
 
     fn judge(jaccard: f64, distance: u32, verified: bool) -> String {
-        let (equal, containment, distance) = (false, jaccard, Some(distance));
-        let signs = Signs { equal, jaccard, containment, distance, threshold: 0.8, verified };
-        MatchType::judge(signs).to_string()
+        let measures = Measures {
+            equal: false,
+            jaccard,
+            containment: jaccard,
+            distance: Some(distance),
+            threshold: 0.8,
+            verified,
+        };
+        MatchType::judge(measures).to_string()
     }
 
     #[test]
@@ -205,11 +239,11 @@ mod tests {
     }
 
     #[test]
-    fn distance_alone_makes_no_verified_match() {
+    fn small_distance_alone_is_no_verified_match() {
         assert_eq!(judge(0.0, 0, true), "different");
         assert_eq!(judge(0.49, 3, true), "different");
         assert_eq!(judge(0.5, 3, true), "near");
-        let signs = Signs {
+        let measures = Measures {
             equal: false,
             jaccard: 0.4,
             containment: 0.6,
@@ -217,14 +251,14 @@ mod tests {
             threshold: 0.8,
             verified: true,
         };
-        assert_eq!(MatchType::judge(signs).to_string(), "similar");
-        assert_eq!(MatchType::judge(Signs { distance: Some(3), ..signs }).to_string(), "near");
-        assert_eq!(MatchType::judge(Signs { distance: Some(11), ..signs }).to_string(), "different");
-        assert_eq!(MatchType::judge(Signs { equal: true, ..signs }).to_string(), "exact");
+        assert_eq!(MatchType::judge(measures).to_string(), "similar");
+        assert_eq!(MatchType::judge(Measures { distance: Some(3), ..measures }).to_string(), "near");
+        assert_eq!(MatchType::judge(Measures { distance: Some(11), ..measures }).to_string(), "different");
+        assert_eq!(MatchType::judge(Measures { equal: true, ..measures }).to_string(), "exact");
     }
 
     #[test]
-    fn similarity_of_a_distance() {
+    fn converts_distances_to_similarities() {
         assert_eq!([0, 32, 64, 99].map(distance_to_similarity), [1.0, 0.5, 0.0, 0.0]);
     }
 }

@@ -1,27 +1,27 @@
-//! In which order do the suffixes of a text stand, and how much do neighbors in that order share?
+//! Suffix array and longest common prefixes.
 //!
 //! [`suffix_array`] sorts all suffixes by induced sorting (SA-IS: Nong, Zhang and Chan, *Linear Suffix Array
-//! Construction by Almost Pure Induced-Sorting*, 2009), [`lcp_array`] then measures neighbors (Kasai, Lee,
-//! Arimura, Arikawa and Park, *Linear-Time Longest-Common-Prefix Computation in Suffix Arrays and Its
-//! Applications*, 2001). Both are linear in the text for every text and every alphabet not larger than the
-//! text: whoever writes the texts can not make them slow.
+//! Construction by Almost Pure Induced-Sorting*, 2009). [`lcp_array`] computes the longest common prefixes of
+//! adjacent suffixes (Kasai, Lee, Arimura, Arikawa and Park, *Linear-Time Longest-Common-Prefix Computation in
+//! Suffix Arrays and Its Applications*, 2001). Both take linear time for every text and every alphabet not
+//! larger than the text, so adversarial input cannot make them slow.
 //!
-//! Where ours differs: the paper ends the text with a smallest symbol of its own. Here that sentinel is only
-//! thought of: the last symbol counts as larger than what follows it, and the result has no entry for the
-//! empty suffix. Each level of the recursion allocates its own arrays instead of reusing the tail of the
-//! result; each level is at most half as long as the one above, so all below cost no more than the first.
+//! Differences from the paper: the paper appends a unique smallest symbol to the text. Here this sentinel is
+//! implicit: the last symbol counts as larger than its successor, and the result has no entry for the empty
+//! suffix. Each level of the recursion allocates its own arrays instead of reusing the end of the result. A
+//! level is at most half as long as the one above, so all lower levels together cost no more than the first.
 
-/// A slot of the suffix array that is not filled yet. No position has this value, see [`suffix_array`].
+/// An unfilled slot of the suffix array. [`suffix_array`] ensures that no position has this value.
 const EMPTY: u32 = u32::MAX;
 
-/// Start positions of all suffixes of `text` in ascending order of the suffixes.
+/// Returns the start positions of all suffixes of `text`, in lexicographic order of the suffixes.
 ///
-/// A suffix that is a prefix of another one stands before it. Every symbol must be below `alphabet`. Time and
+/// A suffix that is a prefix of another one precedes it. Every symbol must be below `alphabet`. Time and
 /// memory are linear in `text.len() + alphabet`.
 ///
 /// # Panics
 ///
-/// If the text has `u32::MAX` symbols or more; callers keep to this limit.
+/// Panics if the text has `u32::MAX` symbols or more.
 pub(super) fn suffix_array(text: &[u32], alphabet: u32) -> Vec<u32> {
     assert!(text.len() < EMPTY as usize, "suffix positions are 32 bits wide");
     if text.len() < 2 {
@@ -34,49 +34,50 @@ pub(super) fn suffix_array(text: &[u32], alphabet: u32) -> Vec<u32> {
     sorter.sort_from(lms.into_iter())
 }
 
-/// For each place in `sa`, how many leading symbols its suffix shares with the suffix one place before.
+/// Returns, for each index of `sa`, the length of the longest common prefix of its suffix and the previous one.
 ///
-/// The first place has no predecessor and gets 0.
+/// The first entry is 0.
 pub(super) fn lcp_array(text: &[u32], sa: &[u32]) -> Vec<u32> {
     let rank = inverse(sa);
     let mut lcp = vec![0; sa.len()];
     let mut shared = 0;
-    for (start, &place) in rank.iter().enumerate() {
-        let Some(before) = (place as usize).checked_sub(1) else {
+    for (start, &index) in rank.iter().enumerate() {
+        let Some(before) = (index as usize).checked_sub(1) else {
             shared = 0;
             continue;
         };
-        // The suffix one symbol further on shares at least one symbol less: nothing is compared twice.
+        // The next suffix of the text has a common prefix at most one symbol shorter, so no symbol is compared twice.
         shared += common_prefix(&text[start + shared..], &text[sa[before] as usize + shared..]);
-        lcp[place as usize] = shared as u32;
+        lcp[index as usize] = shared as u32;
         shared = shared.saturating_sub(1);
     }
     lcp
 }
 
-/// How many leading symbols two texts share.
+/// Returns the length of the longest common prefix of two texts.
 fn common_prefix(a: &[u32], b: &[u32]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// The place of each suffix in the suffix array.
+/// Returns the inverse suffix array: the rank of each suffix.
 fn inverse(sa: &[u32]) -> Vec<u32> {
     let mut rank = vec![0; sa.len()];
-    for (place, &start) in sa.iter().enumerate() {
-        rank[start as usize] = place as u32;
+    for (index, &start) in sa.iter().enumerate() {
+        rank[start as usize] = index as u32;
     }
     rank
 }
 
-/// One level of the recursion: a text with what induced sorting needs to know about it.
+/// One level of the recursion: a text, its suffix types and its buckets.
 ///
-/// A suffix is of type S if it is smaller than the suffix one symbol further on, else of type L. An S suffix
-/// right behind an L suffix is called LMS (leftmost S). The order of the LMS suffixes decides all others.
+/// A suffix is of type S if it is smaller than the suffix that starts one symbol later, otherwise of type L. An
+/// S suffix that directly follows an L suffix is called LMS (leftmost S). The order of the LMS suffixes
+/// determines the order of all others.
 struct Sorter<'t> {
     text: &'t [u32],
     /// Whether the suffix at this position is of type S.
     is_s: Vec<bool>,
-    /// Where the suffixes that begin with each symbol start in the suffix array, and one past the last.
+    /// For each symbol, the start of its suffixes in the suffix array, followed by the length of the array.
     buckets: Vec<u32>,
 }
 
@@ -93,10 +94,10 @@ impl<'t> Sorter<'t> {
         (1..self.text.len()).filter(|&position| self.is_lms(position)).map(|position| position as u32)
     }
 
-    /// The suffix array that follows from a given order of the LMS suffixes.
+    /// Returns the suffix array induced by a given order of the LMS suffixes.
     ///
-    /// From the true order follows the true array. From any other order follows one in which the LMS
-    /// suffixes are sorted as far as their next LMS position, which is what naming needs.
+    /// The correct order induces the correct suffix array. Any other order induces an array in which the LMS
+    /// suffixes are sorted by their LMS substrings, which is what naming requires.
     fn sort_from(&self, lms: impl DoubleEndedIterator<Item = u32>) -> Vec<u32> {
         let mut sa = vec![EMPTY; self.text.len()];
         self.place_lms(&mut sa, lms);
@@ -105,7 +106,7 @@ impl<'t> Sorter<'t> {
         sa
     }
 
-    /// Puts the LMS suffixes at the ends of their buckets, in the given order.
+    /// Places the LMS suffixes at the ends of their buckets, in the given order.
     fn place_lms(&self, sa: &mut [u32], lms: impl DoubleEndedIterator<Item = u32>) {
         let mut tails = self.tails();
         for position in lms.rev() {
@@ -113,26 +114,26 @@ impl<'t> Sorter<'t> {
         }
     }
 
-    /// Fills in the L suffixes from small to large: each follows from the suffix one symbol further on.
+    /// Induces the L suffixes from left to right, each from the suffix that starts one symbol later.
     fn induce_l(&self, sa: &mut [u32]) {
         let mut heads = self.heads();
         let last = self.text.len() - 1;
-        // The empty suffix comes before all others and induces the last one.
+        // The implicit empty suffix is the smallest and induces the suffix that consists of the last symbol.
         push_front(sa, &mut heads, self.text[last], last as u32);
-        for place in 0..sa.len() {
-            if let Some(before) = predecessor(sa[place]).filter(|&before| !self.is_s[before]) {
+        for index in 0..sa.len() {
+            if let Some(before) = predecessor(sa[index]).filter(|&before| !self.is_s[before]) {
                 push_front(sa, &mut heads, self.text[before], before as u32);
             }
         }
     }
 
-    /// Fills in the S suffixes from large to small, over the LMS suffixes that began the round.
+    /// Induces the S suffixes from right to left and overwrites the LMS suffixes placed at the start.
     ///
-    /// An S suffix is induced by a larger one, so its slot is written before the walk reads it.
+    /// An S suffix is induced by a larger one, so its slot is written before it is read.
     fn induce_s(&self, sa: &mut [u32]) {
         let mut tails = self.tails();
-        for place in (0..sa.len()).rev() {
-            if let Some(before) = predecessor(sa[place]).filter(|&before| self.is_s[before]) {
+        for index in (0..sa.len()).rev() {
+            if let Some(before) = predecessor(sa[index]).filter(|&before| self.is_s[before]) {
                 push_back(sa, &mut tails, self.text[before], before as u32);
             }
         }
@@ -146,7 +147,7 @@ impl<'t> Sorter<'t> {
         self.buckets[1..].to_vec()
     }
 
-    /// The LMS suffixes in their true order, given an array that has them in order of their LMS substrings.
+    /// Returns the LMS suffixes in their correct order, given an array that has them sorted by LMS substring.
     fn sorted_lms(&self, by_substring: &[u32]) -> Vec<u32> {
         let mut sorted: Vec<u32> =
             by_substring.iter().copied().filter(|&position| self.is_lms(position as usize)).collect();
@@ -159,9 +160,10 @@ impl<'t> Sorter<'t> {
         sorted
     }
 
-    /// Numbers the LMS substrings by rank, equal ones alike; gives the numbers in text order and their count.
+    /// Names the LMS substrings by rank, with equal names for equal substrings. Returns the names in text order and
+    /// the number of distinct names.
     fn name_substrings(&self, sorted: &[u32]) -> (Vec<u32>, u32) {
-        // Two LMS positions are never adjacent, so half the position is a slot of its own.
+        // LMS positions are never adjacent, so half of the position is a unique slot.
         let mut slots = vec![EMPTY; self.text.len() / 2 + 1];
         let mut distinct = 0;
         for (i, &position) in sorted.iter().enumerate() {
@@ -174,17 +176,19 @@ impl<'t> Sorter<'t> {
         (slots, distinct)
     }
 
-    /// Whether the texts from two LMS positions up to and including the next LMS position are equal.
+    /// Returns `true` if the LMS substrings at two positions are equal. An LMS substring ends with the next LMS
+    /// position, inclusive.
     ///
-    /// Types need no comparison: they follow from the symbols and from the S at the end. The substring that
-    /// runs into the end of the text is equal to no other.
+    /// Types need not be compared, because they follow from the symbols and from the S type at the end. The
+    /// substring that ends with the text is equal to no other.
     fn same_substring(&self, p: usize, q: usize) -> bool {
         let longest = self.text.len() - p.max(q);
         for k in 0..longest {
             if self.text[p + k] != self.text[q + k] {
                 return false;
             }
-            let (p_ends, q_ends) = (self.is_lms(p + k), self.is_lms(q + k));
+            let p_ends = self.is_lms(p + k);
+            let q_ends = self.is_lms(q + k);
             if k > 0 && (p_ends || q_ends) {
                 return p_ends && q_ends;
             }
@@ -193,7 +197,7 @@ impl<'t> Sorter<'t> {
     }
 }
 
-/// Which suffixes are of type S, from the end of the text to its start.
+/// Returns for each position whether its suffix is of type S.
 fn suffix_types(text: &[u32]) -> Vec<bool> {
     let mut is_s = vec![false; text.len()];
     for i in (0..text.len().saturating_sub(1)).rev() {
@@ -202,7 +206,7 @@ fn suffix_types(text: &[u32]) -> Vec<bool> {
     is_s
 }
 
-/// `alphabet + 1` bounds: symbol `c` owns the places from bound `c` up to bound `c + 1`.
+/// Returns `alphabet + 1` bounds: the suffixes that start with symbol `c` are from bound `c` to bound `c + 1`.
 fn bucket_bounds(text: &[u32], alphabet: u32) -> Vec<u32> {
     let mut bounds = vec![0; alphabet as usize + 1];
     for &symbol in text {
@@ -214,7 +218,7 @@ fn bucket_bounds(text: &[u32], alphabet: u32) -> Vec<u32> {
     bounds
 }
 
-/// The position before the one in a slot, if the slot is filled and there is one.
+/// Returns the position before the one in a slot, or `None` if the slot is empty or contains position 0.
 fn predecessor(slot: u32) -> Option<usize> {
     if slot == EMPTY { None } else { (slot as usize).checked_sub(1) }
 }
@@ -253,7 +257,6 @@ mod tests {
         assert_eq!(lcp_array(text, &sa), naive_lcp(text, &sa), "{text:?}");
     }
 
-    /// SplitMix64 (Steele, Lea and Flood, 2014).
     #[test]
     fn empty_text_has_no_suffixes() {
         check(&[], 0);
@@ -261,13 +264,13 @@ mod tests {
     }
 
     #[test]
-    fn one_symbol() {
+    fn sorts_texts_of_one_symbol() {
         check(&[0], 1);
         check(&[3], 4);
     }
 
     #[test]
-    fn all_equal_symbols_sort_by_length() {
+    fn sorts_suffixes_of_equal_symbols_by_length() {
         for len in 2..40 {
             check(&vec![0; len], 1);
         }
@@ -276,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn two_alternating_symbols() {
+    fn sorts_alternating_symbols() {
         for len in 2..40u32 {
             check(&(0..len).map(|i| i % 2).collect::<Vec<_>>(), 2);
             check(&(0..len).map(|i| 1 - i % 2).collect::<Vec<_>>(), 2);
@@ -284,19 +287,19 @@ mod tests {
     }
 
     #[test]
-    fn ascending_and_descending_symbols() {
+    fn sorts_ascending_and_descending_symbols() {
         check(&(0..50).collect::<Vec<_>>(), 50);
         check(&(0..50).rev().collect::<Vec<_>>(), 50);
     }
 
     #[test]
-    fn the_example_of_the_paper() {
-        // "mmiissiissiippii" with i, m, p, s as 0 to 3.
+    fn sorts_the_example_of_the_paper() {
+        // "mmiissiissiippii" with i, m, p and s as 0 to 3.
         check(&[1, 1, 0, 0, 3, 3, 0, 0, 3, 3, 0, 0, 2, 2, 0, 0], 4);
     }
 
     #[test]
-    fn fibonacci_words_recurse_deeply() {
+    fn sorts_fibonacci_words_with_deep_recursion() {
         let (mut shorter, mut word) = (vec![1], vec![0]);
         while word.len() < 1500 {
             let longer = [word.as_slice(), &shorter].concat();
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_of_up_to_nine_symbols_from_three() {
+    fn sorts_every_text_of_up_to_nine_symbols_over_three() {
         for len in 0..=9 {
             for code in 0..3u32.pow(len) {
                 check(&(0..len).map(|digit| code / 3u32.pow(digit) % 3).collect::<Vec<_>>(), 3);
@@ -315,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn random_texts_over_small_alphabets() {
+    fn sorts_random_texts_over_small_alphabets() {
         let mut random = SplitMix64(1);
         for _ in 0..3000 {
             let alphabet = 1 + random.below(6) as u32;
@@ -326,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn random_texts_over_an_alphabet_as_large_as_the_text() {
+    fn sorts_random_texts_over_alphabets_as_large_as_the_text() {
         let mut random = SplitMix64(2);
         for _ in 0..300 {
             let len = 1 + random.below(300);

@@ -1,4 +1,4 @@
-//! The kernels for AVX2.
+//! Kernels for AVX2.
 
 use super::{BLOCK, GROUP, Masks};
 use crate::text::TokenRange;
@@ -7,7 +7,8 @@ use std::arch::x86_64::*;
 #[target_feature(enable = "avx2")]
 pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks: &mut [Masks]) {
     for ((block, low), mask) in text.iter().zip(lowered).zip(masks) {
-        let (first, second) = (classify_half(block, low, 0), classify_half(block, low, 32));
+        let first = classify_half(block, low, 0);
+        let second = classify_half(block, low, 32);
         let join = |part: fn(&Masks) -> u64| part(&first) | part(&second) << 32;
         *mask = Masks {
             letter: join(|m| m.letter),
@@ -21,7 +22,7 @@ pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks:
     }
 }
 
-/// Half a block: the masks have 32 bits.
+/// Classifies half a block. The masks have 32 bits.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn classify_half(block: &[u8; BLOCK], low: &mut [u8; BLOCK], at: usize) -> Masks {
@@ -33,12 +34,12 @@ fn classify_half(block: &[u8; BLOCK], low: &mut [u8; BLOCK], at: usize) -> Masks
         _mm256_cmpeq_epi8(from_first, capped)
     };
     assert!(at + 32 <= BLOCK);
-    // SAFETY: by the line above, 32 bytes from `at` on lie within the block.
+    // SAFETY: the assertion ensures that the 32 bytes from `at` are inside the block.
     let x = unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
-    let blank = _mm256_set1_epi8(0x20);
-    let letter = within(_mm256_or_si256(x, blank), b'a', b'z');
-    let y = _mm256_or_si256(x, _mm256_and_si256(letter, blank));
-    // SAFETY: as for the load.
+    let space = _mm256_set1_epi8(0x20);
+    let letter = within(_mm256_or_si256(x, space), b'a', b'z');
+    let y = _mm256_or_si256(x, _mm256_and_si256(letter, space));
+    // SAFETY: the assertion ensures that the 32 bytes from `at` are inside `low`, which is as long as the block.
     unsafe { _mm256_storeu_si256(low.as_mut_ptr().add(at).cast(), y) };
     let both = _mm256_or_si256(is(x, b'\''), is(x, b'.'));
     let number = _mm256_or_si256(is(x, b','), is(x, b';'));
@@ -51,18 +52,18 @@ fn classify_half(block: &[u8; BLOCK], low: &mut [u8; BLOCK], at: usize) -> Masks
         mid_letter: bits(_mm256_or_si256(both, is(x, b':'))),
         mid_number: bits(_mm256_or_si256(both, number)),
         quote: bits(is(x, b'"')),
-        // The top bit of a byte tells that it is not ASCII, and it is the bit that is gathered.
+        // The mask takes the top bit of each byte, which is set in bytes that are not ASCII.
         complex: bits(complex),
     }
 }
 
-/// AVX2 has no 64-bit multiplication, so there is nothing to gain over the scalar form.
+/// Calls the scalar kernel: AVX2 has no 64-bit multiplication, so vectors are not faster.
 #[target_feature(enable = "avx2")]
 pub(super) fn xxh3_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
     super::scalar::xxh3_tokens(buffer, tokens, hashes);
 }
 
-/// As above.
+/// Calls the scalar kernel, for the same reason as [`xxh3_tokens`].
 #[target_feature(enable = "avx2")]
 pub(super) fn fnv1a_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u64]) {
     super::scalar::fnv1a_tokens(buffer, tokens, hashes);
@@ -91,17 +92,18 @@ pub(super) fn lower_rows(hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) 
     }
 }
 
-/// Lowers `GROUPS` groups of 32 rows, each in four vectors of eight. Two groups fill the sixteen registers.
+/// Updates `GROUPS` groups of 32 rows, each in four vectors of eight. Two groups fill the sixteen vector registers.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn lower_pass<const GROUPS: usize>(hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
     assert!(multipliers.len() == GROUPS * 16 && rows.len() == GROUPS * GROUP);
     let zero = _mm256_setzero_si256();
-    let (mut factor, mut plain, mut shifted) =
-        ([[zero; 2]; GROUPS], [[zero; 2]; GROUPS], [[zero; 2]; GROUPS]);
+    let mut factor = [[zero; 2]; GROUPS];
+    let mut plain = [[zero; 2]; GROUPS];
+    let mut shifted = [[zero; 2]; GROUPS];
     for g in 0..GROUPS {
         for half in 0..2 {
-            // SAFETY: the lengths were checked above; each group has 16 multipliers and 32 rows of 4 bytes.
+            // SAFETY: the assertion checks the lengths: each group has 16 multipliers and 32 rows of 4 bytes.
             unsafe {
                 factor[g][half] = _mm256_loadu_si256(multipliers.as_ptr().add(16 * g + 8 * half).cast());
                 plain[g][half] = _mm256_loadu_si256(rows.as_ptr().add(GROUP * g + 8 * half).cast());
@@ -123,7 +125,7 @@ fn lower_pass<const GROUPS: usize>(hashes: &[u64], multipliers: &[u32], rows: &m
     }
     for g in 0..GROUPS {
         for half in 0..2 {
-            // SAFETY: as for the loads above.
+            // SAFETY: the assertion checks the lengths: each group has 32 rows of 4 bytes.
             unsafe {
                 _mm256_storeu_si256(rows.as_mut_ptr().add(GROUP * g + 8 * half).cast(), plain[g][half]);
                 _mm256_storeu_si256(
@@ -137,7 +139,8 @@ fn lower_pass<const GROUPS: usize>(hashes: &[u64], multipliers: &[u32], rows: &m
 
 #[target_feature(enable = "avx2")]
 pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
-    // Byte i of a vector becomes bit i of the broadcast half-hash: spread its bytes, pick a bit, compare.
+    // Byte i of the result is -1 if bit i of the half is set: broadcast the half, repeat each of its bytes eight times,
+    // select one bit per byte, compare.
     let spread = _mm256_setr_epi8(
         0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3,
     );
@@ -146,11 +149,10 @@ pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
         let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(half as i32), spread);
         _mm256_cmpeq_epi8(_mm256_and_si256(bytes, pick), pick)
     };
-    // 64 counters of a byte overflow after 255 hashes.
+    // One-byte counters overflow after 255 hashes.
     for hashes in hashes.chunks(255) {
         let mut sums = [_mm256_setzero_si256(); 2];
         for &hash in hashes {
-            // A set bit compares as -1.
             sums[0] = _mm256_sub_epi8(sums[0], ones(hash as u32));
             sums[1] = _mm256_sub_epi8(sums[1], ones((hash >> 32) as u32));
         }
@@ -165,16 +167,17 @@ pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
     }
 }
 
-/// Counts ones by looking up each half byte (Mula, Kurz and Lemire, 2018).
+/// Counts ones with a lookup table for half bytes (Muła, Kurz and Lemire, 2018).
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn near(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
     let ones = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
     let low = _mm256_set1_epi8(0x0F);
-    let (wanted, limit) = (_mm256_set1_epi64x(query as i64), _mm256_set1_epi64x(i64::from(radius)));
+    let target = _mm256_set1_epi64x(query as i64);
+    let limit = _mm256_set1_epi64x(i64::from(radius));
     let (fours, rest) = codes.as_chunks::<4>();
     for (i, four) in fours.iter().enumerate() {
         // SAFETY: four codes are 32 bytes.
-        let x = _mm256_xor_si256(unsafe { _mm256_loadu_si256(four.as_ptr().cast()) }, wanted);
+        let x = _mm256_xor_si256(unsafe { _mm256_loadu_si256(four.as_ptr().cast()) }, target);
         let lower = _mm256_shuffle_epi8(ones, _mm256_and_si256(x, low));
         let upper = _mm256_shuffle_epi8(ones, _mm256_and_si256(_mm256_srli_epi16(x, 4), low));
         let distance = _mm256_sad_epu8(_mm256_add_epi8(lower, upper), _mm256_setzero_si256());
@@ -194,11 +197,11 @@ pub(super) fn near(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn position(codes: &[u64], code: u64) -> Option<usize> {
-    let wanted = _mm256_set1_epi64x(code as i64);
+    let target = _mm256_set1_epi64x(code as i64);
     let (fours, rest) = codes.as_chunks::<4>();
     for (i, four) in fours.iter().enumerate() {
         // SAFETY: four codes are 32 bytes.
-        let equal = _mm256_cmpeq_epi64(unsafe { _mm256_loadu_si256(four.as_ptr().cast()) }, wanted);
+        let equal = _mm256_cmpeq_epi64(unsafe { _mm256_loadu_si256(four.as_ptr().cast()) }, target);
         let hits = _mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u32;
         if hits != 0 {
             return Some(4 * i + hits.trailing_zeros() as usize);

@@ -1,4 +1,4 @@
-//! The kernels for AVX-512 F, BW, DQ and VL.
+//! Kernels for AVX-512 F, BW, DQ and VL.
 
 use super::{BLOCK, GROUP, Masks};
 use crate::features::hash::{
@@ -17,26 +17,27 @@ pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks:
     for ((block, low), mask) in text.iter().zip(lowered).zip(masks) {
         // SAFETY: the block has the 64 bytes that are read.
         let x = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-        let blank = _mm512_set1_epi8(0x20);
-        let letter = within(_mm512_or_si512(x, blank), b'a', b'z');
-        let y = or_in_mask(x, letter, blank);
+        let space = _mm512_set1_epi8(0x20);
+        let letter = within(_mm512_or_si512(x, space), b'a', b'z');
+        let y = or_in_mask(x, letter, space);
         // SAFETY: the block has the 64 bytes that are written.
         unsafe { _mm512_storeu_si512(low.as_mut_ptr().cast(), y) };
-        let (apostrophe, stop) = (is(x, b'\''), is(x, b'.'));
+        let apostrophe = is(x, b'\'');
+        let period = is(x, b'.');
         let control = within(x, 0, 0x1F) & !within(x, b'\t', b'\r');
         *mask = Masks {
             letter,
             digit: within(x, b'0', b'9'),
             underscore: is(x, b'_'),
-            mid_letter: apostrophe | stop | is(x, b':'),
-            mid_number: apostrophe | stop | is(x, b',') | is(x, b';'),
+            mid_letter: apostrophe | period | is(x, b':'),
+            mid_number: apostrophe | period | is(x, b',') | is(x, b';'),
             quote: is(x, b'"'),
             complex: control | _mm512_movepi8_mask(x) | is(x, 0x7F),
         };
     }
 }
 
-/// `x | y` in the bytes of the mask: there is no such instruction for bytes, but the blend is free.
+/// Returns `x | y` in the bytes of the mask and `x` elsewhere. There is no masked OR for bytes, but masking `y` is free.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn or_in_mask(x: __m512i, mask: u64, y: __m512i) -> __m512i {
@@ -56,7 +57,7 @@ pub(super) fn xxh3_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u6
     super::scalar::xxh3_tokens(buffer, rest, last);
 }
 
-/// Eight tokens: their first and second 8 bytes, and their lengths.
+/// Eight tokens: their first 8 bytes, the next 8 bytes, and their lengths.
 #[derive(Clone, Copy)]
 struct Eight {
     lo: __m512i,
@@ -64,25 +65,27 @@ struct Eight {
     length: __m512i,
 }
 
-/// Reads eight tokens of 1 to 16 bytes, each with 16 readable bytes from its start on; nothing if one is not such.
+/// Loads eight tokens. Returns `None` unless each has 1 to 16 bytes and 16 readable bytes from its start.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn load_eight(buffer: &[u8], tokens: &[TokenRange; 8]) -> Option<Eight> {
-    // SAFETY: eight ranges are 64 bytes, and their layout is start, end.
+    // SAFETY: eight ranges are 64 bytes, and `TokenRange` has the fixed layout start, end.
     let ranges = unsafe { _mm512_loadu_si512(tokens.as_ptr().cast()) };
     let start = _mm512_and_si512(ranges, _mm512_set1_epi64(0xFFFF_FFFF));
     let length = _mm512_sub_epi64(_mm512_srli_epi64(ranges, 32), start);
     let limit = buffer.len().checked_sub(PADDING)?;
     let beyond = _mm512_cmpgt_epu64_mask(start, _mm512_set1_epi64(limit as i64));
-    let odd = _mm512_cmpgt_epu64_mask(_mm512_sub_epi64(length, _mm512_set1_epi64(1)), _mm512_set1_epi64(15));
-    if beyond | odd != 0 {
+    let unfit =
+        _mm512_cmpgt_epu64_mask(_mm512_sub_epi64(length, _mm512_set1_epi64(1)), _mm512_set1_epi64(15));
+    if beyond | unfit != 0 {
         return None;
     }
-    // SAFETY: no start is beyond the limit, from which on 16 bytes can be read.
+    // SAFETY: no start is beyond the limit, so 16 bytes are readable from each start.
     let bytes = |i: usize| unsafe { _mm_loadu_si128(buffer.as_ptr().add(tokens[i].start as usize).cast()) };
     let two = |i: usize| _mm256_inserti128_si256(_mm256_castsi128_si256(bytes(i)), bytes(i + 1), 1);
     let four = |i: usize| _mm512_inserti64x4(_mm512_castsi256_si512(two(i)), two(i + 2), 1);
-    let (first, second) = (four(0), four(4));
+    let first = four(0);
+    let second = four(4);
     Some(Eight {
         lo: _mm512_permutex2var_epi64(first, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), second),
         hi: _mm512_permutex2var_epi64(first, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), second),
@@ -90,7 +93,7 @@ fn load_eight(buffer: &[u8], tokens: &[TokenRange; 8]) -> Option<Eight> {
     })
 }
 
-/// XXH3 of eight tokens: all three cases by length for all eight, then the right one for each.
+/// Computes the XXH3 of eight tokens: all three length cases for all eight, then selects the right one for each.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn xxh3_eight(Eight { lo, hi, length }: Eight, hashes: &mut [u64; 8]) {
@@ -138,7 +141,7 @@ fn xxh3_4_to_8(bytes: __m512i, length: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn xxh3_9_to_16(lo: __m512i, hi: __m512i, length: __m512i) -> __m512i {
-    // The last 8 bytes: those of `hi` that count, below them the end of `lo`.
+    // The last 8 bytes of the token: the used bytes of `hi`, and the end of `lo` below them.
     let shift = _mm512_sub_epi64(_mm512_slli_epi64(length, 3), _mm512_set1_epi64(64));
     let back = _mm512_sub_epi64(_mm512_set1_epi64(64), shift);
     let end = _mm512_or_si512(_mm512_srlv_epi64(lo, shift), _mm512_sllv_epi64(hi, back));
@@ -150,12 +153,13 @@ fn xxh3_9_to_16(lo: __m512i, hi: __m512i, length: __m512i) -> __m512i {
     xor_shift::<32>(_mm512_mullo_epi64(xor_shift::<37>(h), _mm512_set1_epi64(PRIME_MX1 as i64)))
 }
 
-/// The two halves of each 128-bit product, folded, from four products of halves.
+/// Returns the XOR of the two halves of each 128-bit product, computed from four products of 32-bit halves.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn fold(a: __m512i, b: __m512i) -> __m512i {
     let low = _mm512_set1_epi64(0xFFFF_FFFF);
-    let (a_high, b_high) = (_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    let a_high = _mm512_srli_epi64(a, 32);
+    let b_high = _mm512_srli_epi64(b, 32);
     let low_low = _mm512_mul_epu32(a, b);
     let low_high = _mm512_mul_epu32(a, b_high);
     let high_low = _mm512_mul_epu32(a_high, b);
@@ -180,7 +184,8 @@ pub(super) fn hash_triples(words: &[u64], hashes: &mut [u64]) {
     let key = |i: usize| _mm512_set1_epi64(SECRET[i] as i64);
     for (i, hashes) in groups.iter_mut().enumerate() {
         let window = &words[8 * i..8 * i + 10];
-        // SAFETY: ten words reach to the end of the eight from the third on, and eight hashes are 64 bytes.
+        // SAFETY: the window has ten words, so eight words can be loaded from each of its first three; eight hashes are
+        // 64 bytes.
         unsafe {
             let first = _mm512_loadu_si512(window.as_ptr().cast());
             let second = _mm512_loadu_si512(window.as_ptr().add(1).cast());
@@ -198,13 +203,13 @@ pub(super) fn hash_triples(words: &[u64], hashes: &mut [u64]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn list_edges(masks: &[u64], edges: &mut [u32]) -> usize {
     if is_x86_feature_detected!("avx512vbmi2") {
-        // SAFETY: by the line above.
+        // SAFETY: the condition has detected AVX-512 VBMI2.
         return unsafe { list_edges_by_compression(masks, edges) };
     }
     super::scalar::list_edges(masks, edges)
 }
 
-/// The positions of a mask's ones are the bytes 0 to 63 without those where it has a zero.
+/// Lists edges by compressing the vector of the bytes 0 to 63 with the edge mask, which leaves the positions of its ones.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt")]
 fn list_edges_by_compression(masks: &[u64], edges: &mut [u32]) -> usize {
     const POSITIONS: [u8; BLOCK] = {
@@ -218,7 +223,8 @@ fn list_edges_by_compression(masks: &[u64], edges: &mut [u32]) -> usize {
     };
     // SAFETY: there are 64 positions.
     let positions = unsafe { _mm512_loadu_si512(POSITIONS.as_ptr().cast()) };
-    let (mut count, mut before) = (0, 0);
+    let mut count = 0;
+    let mut before = 0;
     for (i, &mask) in masks.iter().enumerate() {
         let ones = mask ^ (mask << 1 | before);
         before = mask >> 63;
@@ -226,11 +232,11 @@ fn list_edges_by_compression(masks: &[u64], edges: &mut [u32]) -> usize {
         let packed = _mm512_maskz_compress_epi8(ones, positions);
         let base = _mm512_set1_epi32((i * BLOCK) as i32);
         let widen = |sixteen: __m128i| _mm512_add_epi32(_mm512_cvtepu8_epi32(sixteen), base);
-        let places = &mut edges[count..count + BLOCK];
-        // SAFETY: there are 64 places, of which 16, 32 or all are written.
+        let output = &mut edges[count..count + BLOCK];
+        // SAFETY: the output has 64 items, and 32 or 64 of them are written.
         unsafe {
             let mut write =
-                |at: usize, value: __m512i| _mm512_storeu_si512(places.as_mut_ptr().add(at).cast(), value);
+                |at: usize, value: __m512i| _mm512_storeu_si512(output.as_mut_ptr().add(at).cast(), value);
             write(0, widen(_mm512_castsi512_si128(packed)));
             write(16, widen(_mm512_extracti32x4_epi32(packed, 1)));
             if found > 32 {
@@ -256,7 +262,7 @@ pub(super) fn fnv1a_tokens(buffer: &[u8], tokens: &[TokenRange], hashes: &mut [u
     super::scalar::fnv1a_tokens(buffer, rest, last);
 }
 
-/// FNV-1a of eight tokens, byte by byte in step. A token that is over keeps its hash.
+/// Computes the FNV-1a of eight tokens in lockstep, byte by byte. The hash of a token is final after its last byte.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn fnv1a_eight(eight: Eight, hashes: &mut [u64; 8]) {
@@ -265,18 +271,18 @@ fn fnv1a_eight(eight: Eight, hashes: &mut [u64; 8]) {
     let mut left = eight.length;
     for mut bytes in [eight.lo, eight.hi] {
         for _ in 0..8 {
-            let goes_on = _mm512_test_epi64_mask(left, left);
+            let active = _mm512_test_epi64_mask(left, left);
             let byte = _mm512_and_si512(bytes, _mm512_set1_epi64(0xFF));
-            hash = _mm512_mask_mullo_epi64(hash, goes_on, _mm512_xor_si512(hash, byte), prime);
+            hash = _mm512_mask_mullo_epi64(hash, active, _mm512_xor_si512(hash, byte), prime);
             bytes = _mm512_srli_epi64(bytes, 8);
-            left = _mm512_mask_sub_epi64(left, goes_on, left, _mm512_set1_epi64(1));
+            left = _mm512_mask_sub_epi64(left, active, left, _mm512_set1_epi64(1));
         }
     }
     // SAFETY: eight hashes are 64 bytes.
     unsafe { _mm512_storeu_si512(hashes.as_mut_ptr().cast(), hash) };
 }
 
-/// Vectors of 16 rows that are kept in registers while the hashes go by.
+/// Number of vectors of 16 rows that stay in registers during a pass over the hashes.
 const PASS: usize = 8;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
@@ -292,8 +298,10 @@ pub(super) fn lower_rows(hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) 
     }
 }
 
-/// Lowers `GROUPS` groups of 32 rows. Two additions or multiplications a vector of rows, counting the minimum, is what
-/// the four vector pipes of Zen 4 sustain in a cycle; a multiplication for each vector would halve that on Intel too.
+/// Updates `GROUPS` groups of 32 rows.
+///
+/// Each vector of 16 rows needs two arithmetic instructions per hash, including the minimum, which is what the four vector
+/// pipes of Zen 4 sustain in a cycle. A multiplication per vector would halve the throughput, also on Intel.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn lower_pass<const GROUPS: usize>(hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
@@ -302,7 +310,7 @@ fn lower_pass<const GROUPS: usize>(hashes: &[u64], multipliers: &[u32], rows: &m
     let mut plain = factor;
     let mut shifted = factor;
     for g in 0..GROUPS {
-        // SAFETY: the lengths were checked above; each group has 16 multipliers and 32 rows of 4 bytes.
+        // SAFETY: the assertion checks the lengths: each group has 16 multipliers and 32 rows of 4 bytes.
         unsafe {
             factor[g] = _mm512_loadu_si512(multipliers.as_ptr().add(16 * g).cast());
             plain[g] = _mm512_loadu_si512(rows.as_ptr().add(GROUP * g).cast());
@@ -310,7 +318,7 @@ fn lower_pass<const GROUPS: usize>(hashes: &[u64], multipliers: &[u32], rows: &m
         }
     }
     for hash in hashes {
-        // Reading the halves from memory lets the load ports do the broadcast, not the vector pipes.
+        // Reading the halves from memory moves the broadcast from the vector pipes to the load ports.
         let halves: *const i32 = std::ptr::from_ref(hash).cast();
         // SAFETY: a hash has 8 bytes; x86-64 is little endian, so its lower half comes first.
         let (lo, hi) = unsafe { (_mm512_set1_epi32(*halves), _mm512_set1_epi32(*halves.add(1))) };
@@ -321,7 +329,7 @@ fn lower_pass<const GROUPS: usize>(hashes: &[u64], multipliers: &[u32], rows: &m
         }
     }
     for g in 0..GROUPS {
-        // SAFETY: as for the loads above.
+        // SAFETY: the assertion checks the lengths: each group has 32 rows of 4 bytes.
         unsafe {
             _mm512_storeu_si512(rows.as_mut_ptr().add(GROUP * g).cast(), plain[g]);
             _mm512_storeu_si512(rows.as_mut_ptr().add(GROUP * g + 16).cast(), shifted[g]);
@@ -332,7 +340,7 @@ fn lower_pass<const GROUPS: usize>(hashes: &[u64], multipliers: &[u32], rows: &m
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
     let one = _mm512_set1_epi8(1);
-    // 64 counters of a byte overflow after 255 hashes.
+    // One-byte counters overflow after 255 hashes.
     for hashes in hashes.chunks(255) {
         let mut sums = _mm512_setzero_si512();
         for &hash in hashes {
@@ -347,23 +355,24 @@ pub(super) fn count_bits(hashes: &[u64], counts: &mut [u32; 64]) {
     }
 }
 
-/// With VPOPCNTDQ where the CPU has it. The first CPUs with AVX-512 do not.
+/// Uses VPOPCNTDQ if the CPU has it; the first CPUs with AVX-512 do not.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn near(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
     if is_x86_feature_detected!("avx512vpopcntdq") {
-        // SAFETY: just asked for.
+        // SAFETY: the condition has detected AVX-512 VPOPCNTDQ.
         unsafe { near_by_popcount(codes, query, radius, positions) }
     } else {
         near_by_bytes(codes, query, radius, positions);
     }
 }
 
-/// The body of both kernels, a macro because only what is inlined can use the instructions of its caller.
-/// Sixteen codes a round with one branch for all; the rest under a mask.
+/// The body of both `near` kernels. It is a macro because only inlined code can use the target features of its caller.
+/// Each iteration compares sixteen codes with one branch; the remaining codes are compared under a mask.
 macro_rules! near_by {
     ($count:expr, $codes:ident, $query:ident, $radius:ident, $positions:ident) => {
-        let (wanted, limit) = (_mm512_set1_epi64($query as i64), _mm512_set1_epi64(i64::from($radius)));
-        let hits_of = |x: __m512i| _mm512_cmple_epu64_mask($count(_mm512_xor_si512(x, wanted)), limit);
+        let target = _mm512_set1_epi64($query as i64);
+        let limit = _mm512_set1_epi64(i64::from($radius));
+        let hits_of = |x: __m512i| _mm512_cmple_epu64_mask($count(_mm512_xor_si512(x, target)), limit);
         let (rounds, rest) = $codes.as_chunks::<16>();
         let mut base = 0u32;
         for round in rounds {
@@ -380,7 +389,7 @@ macro_rules! near_by {
         }
         for piece in rest.chunks(8) {
             let live = 0xFFu8 >> (8 - piece.len());
-            // SAFETY: only the codes of the piece are read, the others are masked out.
+            // SAFETY: only the codes of the piece are read; the others are masked out.
             let x = unsafe { _mm512_maskz_loadu_epi64(live, piece.as_ptr().cast()) };
             let hits = u32::from(hits_of(x) & live);
             if hits != 0 {
@@ -397,7 +406,7 @@ fn near_by_popcount(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<
     near_by!(count, codes, query, radius, positions);
 }
 
-/// Counts ones by looking up each half byte.
+/// Counts ones with a lookup table for half bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn near_by_bytes(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
     let ones = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
@@ -412,12 +421,12 @@ pub(super) fn near_by_bytes(codes: &[u64], query: u64, radius: u32, positions: &
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn position(codes: &[u64], code: u64) -> Option<usize> {
-    let wanted = _mm512_set1_epi64(code as i64);
+    let target = _mm512_set1_epi64(code as i64);
     for (i, piece) in codes.chunks(8).enumerate() {
         let live = 0xFFu8 >> (8 - piece.len());
-        // SAFETY: only the codes of the piece are read, the others are masked out.
+        // SAFETY: only the codes of the piece are read; the others are masked out.
         let x = unsafe { _mm512_maskz_loadu_epi64(live, piece.as_ptr().cast()) };
-        let hits = _mm512_mask_cmpeq_epi64_mask(live, x, wanted);
+        let hits = _mm512_mask_cmpeq_epi64_mask(live, x, target);
         if hits != 0 {
             return Some(8 * i + hits.trailing_zeros() as usize);
         }
@@ -425,7 +434,7 @@ pub(super) fn position(codes: &[u64], code: u64) -> Option<usize> {
     None
 }
 
-/// Hits are rare: kept out of the loop.
+/// Appends the positions of hits. Not inlined, because hits are rare.
 #[cold]
 fn push_positions(base: u32, mut hits: u32, positions: &mut Vec<u32>) {
     while hits != 0 {

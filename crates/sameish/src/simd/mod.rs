@@ -1,8 +1,8 @@
-//! How is it made fast on this CPU?
+//! SIMD kernels, selected by the features of the CPU.
 //!
-//! The only room with `unsafe`. Each kernel stands in up to three files of equal signature, `scalar.rs`, `avx2.rs` and
-//! `avx512.rs`; the scalar one is the definition and the others must agree with it bit for bit. Which one runs is
-//! chosen once, by what the CPU has, and can be forced for tests with [`force`].
+//! This is the only module with `unsafe` code. Each kernel has the same signature in `scalar.rs`, `avx2.rs` and
+//! `avx512.rs`. The scalar version is the definition; the others must return identical results. The level is selected once,
+//! from the CPU's features, and can be overridden with [`force`], for tests and measurements.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -15,23 +15,23 @@ use crate::error::{Error, Result};
 use crate::text::TokenRange;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A set of instructions that the kernels are written for.
+/// An instruction set that the kernels are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// Plain Rust, on every CPU.
+    /// Portable Rust, for every CPU.
     Scalar = 1,
-    /// AVX2 and the bit instructions of its time (BMI1, BMI2, LZCNT, POPCNT), on x86-64 since 2013.
+    /// AVX2 and the bit manipulation instructions BMI1, BMI2, LZCNT and POPCNT, available on x86-64 since 2013.
     Avx2 = 2,
     /// AVX-512 F, BW, DQ and VL.
     Avx512 = 3,
 }
 
-/// The level in use; 0 until it is first asked for.
+/// The level in use, or 0 before the first call of [`Level::current`].
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 
 impl Level {
-    /// The level in use.
+    /// Returns the level in use.
     pub fn current() -> Level {
         match LEVEL.load(Ordering::Relaxed) {
             1 => Level::Scalar,
@@ -45,16 +45,16 @@ impl Level {
         }
     }
 
-    /// The best level this CPU has.
+    /// Returns the best level that this CPU supports.
     pub fn best() -> Level {
         *Level::available().last().unwrap_or(&Level::Scalar)
     }
 
-    /// All levels this CPU has, the slowest first.
+    /// Returns all levels that this CPU supports, slowest first.
     pub fn available() -> &'static [Level] {
         #[cfg(target_arch = "x86_64")]
         {
-            // Every CPU with AVX2 has the others too, but only the asking makes it safe to use them.
+            // Every CPU with AVX2 has the other features, too, but using them is sound only after detection.
             let avx2 = is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
@@ -83,9 +83,10 @@ impl Level {
     }
 }
 
-/// Makes the whole process use one level, by name: `scalar`, `avx2` or `avx512`.
+/// Sets the level for the whole process, by name: `scalar`, `avx2` or `avx512`. Returns an error if this CPU does not
+/// support the level.
 ///
-/// Sketches do not depend on it; this is for tests and for measuring.
+/// Results do not depend on the level. This function is for tests and measurements.
 pub fn force(name: &str) -> Result<()> {
     match Level::available().iter().find(|level| level.name() == name) {
         Some(&level) => {
@@ -94,15 +95,15 @@ pub fn force(name: &str) -> Result<()> {
         }
         None => {
             let names: Vec<_> = Level::available().iter().map(|level| level.name()).collect();
-            Err(Error::field("simd", name, format!("one of {}, which this CPU has", names.join(", "))))
+            Err(Error::field("simd", name, format!("one of {}, which this CPU supports", names.join(", "))))
         }
     }
 }
 
-/// Bytes that [`classify`] looks at in one go.
+/// Bytes per block of [`classify`].
 pub(crate) const BLOCK: usize = 64;
 
-/// What the bytes of a block of 64 are, bit i for byte i.
+/// The character classes of a block of 64 bytes. Bit i of each mask belongs to byte i.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Masks {
     /// `A-Z a-z`
@@ -111,17 +112,17 @@ pub(crate) struct Masks {
     pub(crate) digit: u64,
     /// `_`
     pub(crate) underscore: u64,
-    /// `' . :`, which join letters.
+    /// `' . :`, which join two letters.
     pub(crate) mid_letter: u64,
-    /// `' . , ;`, which join digits.
+    /// `' . , ;`, which join two digits.
     pub(crate) mid_number: u64,
-    /// `"`, which joins Hebrew letters.
+    /// `"`, which joins two Hebrew letters.
     pub(crate) quote: u64,
-    /// Anything that needs a closer look: not ASCII, or a control character that is not white space.
+    /// Bytes that need the slow path: not ASCII, or a control character that is not whitespace.
     pub(crate) complex: u64,
 }
 
-/// Runs the kernel of the given level. `$level` must be one of [`Level::available`].
+/// Calls the kernel of the given level. `$level` must be one of [`Level::available`].
 macro_rules! dispatch {
     ($level:expr, $name:ident ( $($arg:expr),* )) => {
         match $level {
@@ -129,14 +130,15 @@ macro_rules! dispatch {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => {
                 debug_assert!(Level::available().contains(&Level::Avx2));
-                // SAFETY: the level is only ever chosen from those `available`, so the CPU has AVX2 and its companions.
+                // SAFETY: levels are only chosen from `Level::available`, so the CPU has AVX2, BMI1, BMI2, LZCNT and
+                // POPCNT.
                 unsafe { avx2::$name($($arg),*) }
             }
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => {
                 debug_assert!(Level::available().contains(&Level::Avx512));
-                // SAFETY: the level is only ever chosen from those `available`, so the CPU has AVX-512 F, BW, DQ, VL,
-                // and whatever AVX2 comes with.
+                // SAFETY: levels are only chosen from `Level::available`, so the CPU has AVX-512 F, BW, DQ and VL and all
+                // features of the level `Avx2`.
                 unsafe { avx512::$name($($arg),*) }
             }
             #[cfg(not(target_arch = "x86_64"))]
@@ -145,12 +147,12 @@ macro_rules! dispatch {
     };
 }
 
-/// Writes `text` with ASCII letters in lower case to `lowered` and what its bytes are to `masks`.
+/// Writes `text` with ASCII letters in lower case to `lowered` and the classes of its bytes to `masks`.
 ///
-/// Behind the end of the text both see blanks, up to the end of the last block.
+/// The text is padded with spaces to the end of the last block.
 ///
 /// # Panics
-/// If `lowered` is not exactly as long as the blocks of `masks`, or the text is longer.
+/// If the length of `lowered` is not 64 times the number of masks, or if the text is longer.
 pub(crate) fn classify(level: Level, text: &[u8], lowered: &mut [u8], masks: &mut [Masks]) {
     assert!(lowered.len() == masks.len() * BLOCK && text.len() <= lowered.len());
     let (blocks, tail) = text.as_chunks::<BLOCK>();
@@ -165,10 +167,10 @@ pub(crate) fn classify(level: Level, text: &[u8], lowered: &mut [u8], masks: &mu
     }
 }
 
-/// Writes the hash of each token that lies in the buffer. Fastest where 16 bytes can be read from each token's start.
+/// Writes the hash of each token in a buffer. Fastest if 16 bytes are readable from the start of each token.
 ///
 /// # Panics
-/// If there are not as many hashes as tokens, or a token does not lie in the buffer.
+/// If the numbers of hashes and tokens differ, or if a token is not inside the buffer.
 pub(crate) fn hash_tokens(
     level: Level,
     hash: TokenHash,
@@ -183,62 +185,62 @@ pub(crate) fn hash_tokens(
     }
 }
 
-/// Writes the XXH3 of each three consecutive words, given by their hashes.
+/// Writes the hash of each shingle of three consecutive words, given the hashes of the words.
 ///
 /// # Panics
-/// If there are not two words more than hashes.
+/// If `hashes` is not empty and `words` does not have two items more than `hashes`.
 pub(crate) fn hash_triples(level: Level, words: &[u64], hashes: &mut [u64]) {
     assert!(hashes.is_empty() || words.len() == hashes.len() + 2);
     dispatch!(level, hash_triples(words, hashes));
 }
 
-/// Lists where runs of ones begin and end in a long mask, and tells how many such places there are.
+/// Writes the positions at which runs of ones begin and end in a long mask, and returns the number of positions.
 ///
 /// # Panics
-/// If there is no room for an edge at every bit and 64 more.
+/// If `edges` is shorter than the number of bits plus 64.
 pub(crate) fn list_edges(level: Level, masks: &[u64], edges: &mut [u32]) -> usize {
     assert!(edges.len() >= (masks.len() + 1) * BLOCK);
     dispatch!(level, list_edges(masks, edges))
 }
 
-/// Rows that are made with one set of 16 multipliers: 16 plain and 16 with the hash's upper half added.
+/// Number of MinHash rows per 16 multipliers: 16 rows without and 16 rows with the upper half of the hash added.
 pub(crate) const GROUP: usize = 32;
 
-/// Lowers each row to the smallest value that the row's hash takes on `hashes`.
+/// Updates each MinHash row with the minimum of its hash function over `hashes`.
 ///
 /// Row `32 g + l` is `a(16 g + l) * lo` and row `32 g + 16 + l` is `a(16 g + l) * lo + hi`, modulo 2^32, where `lo` and
 /// `hi` are the halves of a hash.
 ///
 /// # Panics
-/// If the rows are not whole groups of 32 with 16 multipliers each.
+/// If `rows` does not consist of complete groups of 32 with 16 multipliers each.
 pub(crate) fn lower_rows(level: Level, hashes: &[u64], multipliers: &[u32], rows: &mut [u32]) {
     assert!(rows.len().is_multiple_of(GROUP) && multipliers.len() * 2 == rows.len());
     dispatch!(level, lower_rows(hashes, multipliers, rows));
 }
 
-/// Adds to each of the 64 counters how many of the hashes have that bit set.
+/// Adds to each of the 64 counters the number of hashes that have this bit set.
 pub(crate) fn count_bits(level: Level, hashes: &[u64], counts: &mut [u32; 64]) {
     dispatch!(level, count_bits(hashes, counts));
 }
 
-/// Appends the positions of the codes that differ from `query` in at most `radius` bits, in rising order.
+/// Appends the positions of the codes that differ from `query` in at most `radius` bits, in ascending order.
 pub(crate) fn near(level: Level, codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u32>) {
     dispatch!(level, near(codes, query, radius, positions));
 }
 
-/// The first position of a code.
+/// Returns the first position of a code.
 #[inline]
 pub(crate) fn position(level: Level, codes: &[u64], code: u64) -> Option<usize> {
     dispatch!(level, position(codes, code))
 }
 
-/// Asks the CPU to bring the cache line of `items[index]` closer. Does nothing where that is not known how.
+/// Prefetches the cache line of `items[index]`. Does nothing on architectures other than x86-64.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: SSE is part of x86-64, and a prefetch reads nothing: it is allowed on any address.
+        // SAFETY: SSE is part of x86-64, and a prefetch does not access memory, so any address is allowed.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_add(index).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -251,7 +253,7 @@ mod tests {
     use crate::random::SplitMix64;
 
     #[test]
-    fn classify_agrees_on_every_byte_and_length() {
+    fn classify_agrees_across_levels_for_every_byte_and_length() {
         let all: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
         for length in (0..200).chain([511, 512]) {
             let text = &all[512 - length..];
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn triples_agree_for_every_length() {
+    fn hash_triples_agrees_across_levels_for_every_length() {
         let mut random = SplitMix64(7);
         let words: Vec<u64> = (0..60).map(|_| random.next()).collect();
         for length in 2..words.len() {
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_agree_with_a_walk_over_the_bits() {
+    fn list_edges_agrees_with_a_loop_over_the_bits() {
         let mut random = SplitMix64(8);
         for round in 0..200 {
             let masks: Vec<u64> = (0..round % 5)
@@ -293,8 +295,8 @@ mod tests {
                 })
                 .collect();
             let bit = |i: usize| masks.get(i / 64).is_some_and(|mask| mask >> (i % 64) & 1 == 1);
-            let walk = (0..masks.len() * 64).filter(|&i| bit(i) != (i > 0 && bit(i - 1)));
-            let expected: Vec<u32> = walk.map(|i| i as u32).collect();
+            let edges = (0..masks.len() * 64).filter(|&i| bit(i) != (i > 0 && bit(i - 1)));
+            let expected: Vec<u32> = edges.map(|i| i as u32).collect();
             for &level in Level::available() {
                 let mut edges = vec![0; (masks.len() + 1) * BLOCK];
                 let count = list_edges(level, &masks, &mut edges);
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_agree_for_every_group_count() {
+    fn lower_rows_agrees_across_levels_for_every_group_count() {
         let mut random = SplitMix64(5);
         for groups in if cfg!(miri) { vec![1, 3] } else { vec![1, 2, 3, 4, 5, 8, 9, 32] } {
             let multipliers: Vec<u32> = (0..groups * 16).map(|_| random.next() as u32 | 1).collect();
@@ -314,7 +316,7 @@ mod tests {
                 lower_rows(Level::Scalar, &hashes, &multipliers, &mut expected);
                 for &level in Level::available() {
                     let mut found = vec![u32::MAX; groups * GROUP];
-                    // Two calls, because a long text comes in pieces.
+                    // Two calls, because the features of a long text come in batches.
                     let (first, second) = hashes.split_at(length / 3);
                     lower_rows(level, first, &multipliers, &mut found);
                     lower_rows(level, second, &multipliers, &mut found);
@@ -325,9 +327,9 @@ mod tests {
     }
 
     #[test]
-    fn bit_counts_agree_beyond_a_byte() {
+    fn count_bits_agrees_across_levels_beyond_255_hashes() {
         let mut random = SplitMix64(6);
-        // Miri takes minutes for what a CPU does at once.
+        // Miri would take minutes for the full length.
         let longest = if cfg!(miri) { 600 } else { 70_000 };
         for length in [0, 1, 7, 8, 63, 127, 254, 255, 256, 257, longest] {
             let hashes: Vec<u64> =
@@ -343,11 +345,11 @@ mod tests {
     }
 
     #[test]
-    fn near_codes_agree_for_every_length_and_radius() {
+    fn near_agrees_across_levels_for_every_length_and_radius() {
         let mut random = SplitMix64(9);
         let query = random.next();
         for length in (0..40).chain([63, 64, 65, 300]) {
-            // Codes at distance 0 to 64, most of them small.
+            // Codes at distances from 0 to 64, most of them small.
             let code = |i: usize, random: &mut SplitMix64| match i % 4 {
                 0 => random.next(),
                 1 => !query,
@@ -375,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_agree_for_every_length() {
+    fn position_agrees_across_levels_for_every_length() {
         let mut random = SplitMix64(10);
         for length in 0..40 {
             let mut codes: Vec<u64> = (0..length).map(|_| random.next()).collect();
@@ -390,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_levels_are_refused() {
+    fn force_rejects_unknown_levels() {
         let message = force("mmx").unwrap_err().to_string();
         assert!(message.starts_with("`simd` is mmx: must be one of scalar"), "{message}");
     }

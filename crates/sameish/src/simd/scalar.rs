@@ -1,4 +1,4 @@
-//! The kernels in plain Rust: what the others must equal.
+//! Portable kernels: the reference for all other levels.
 
 use super::{BLOCK, GROUP, Masks};
 pub(super) use crate::features::hash::xxh3_tokens;
@@ -30,7 +30,7 @@ const MID_NUMBER: u8 = 16;
 const QUOTE: u8 = 32;
 const COMPLEX: u8 = 64;
 
-/// What each byte is.
+/// The classes of each byte.
 static KINDS: [u8; 256] = {
     let mut kinds = [0; 256];
     let mut byte = 0;
@@ -66,16 +66,18 @@ pub(super) fn hash_triples(words: &[u64], hashes: &mut [u64]) {
     }
 }
 
-/// Inlined where the instructions for counting zeros are known to exist, which is half the work.
+/// Always inlined, so that callers compiled for BMI and LZCNT use the instructions for counting zeros, which halves the
+/// time.
 #[inline(always)]
 pub(super) fn list_edges(masks: &[u64], edges: &mut [u32]) -> usize {
-    let (mut count, mut before) = (0, 0);
+    let mut count = 0;
+    let mut before = 0;
     for (i, &mask) in masks.iter().enumerate() {
         let mut left = mask ^ (mask << 1 | before);
         before = mask >> 63;
         let found = left.count_ones() as usize;
         let mut at = count;
-        // Eight at a time without asking: cheaper than a mispredicted branch for each block.
+        // Writing eight edges unconditionally is cheaper than a mispredicted branch per block.
         loop {
             for edge in &mut edges[at..at + 8] {
                 *edge = (i * BLOCK) as u32 + left.trailing_zeros();

@@ -1,18 +1,18 @@
-//! How is a sketch written down?
+//! Serialization of sketches.
 //!
-//! Three forms: hex, plain little-endian bytes for a database column, and a self-describing form that names its format
-//! version, kind and scheme and carries a checksum, so that it can not be read as something else:
+//! There are three formats: hex, plain little-endian bytes for a database column, and a self-describing format with a
+//! format version, kind, scheme and checksum, which protect it from being misread:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 4 | `SAME` |
 //! | 1 | format version, 1 |
 //! | 1 | kind: 1 fingerprint, 2 signature, 3 sparse code |
 //! | 2 | zero |
 //! | 8 | scheme id |
-//! | 4 | length of the payload |
-//! | ... | payload: the bytes of the plain form; for a sparse code its size and its set bits, 4 bytes each |
-//! | 8 | XXH3 of all before it |
+//! | 4 | length of the payload in bytes |
+//! | ... | payload: the plain bytes; for a sparse code, its size and the positions of its set bits, 4 bytes each |
+//! | 8 | XXH3 of all preceding bytes |
 //!
 //! Numbers are little endian.
 
@@ -36,7 +36,7 @@ const VERSION: u8 = 1;
 const HEADER: usize = 20;
 const CHECKSUM: usize = 8;
 
-/// Writes a sketch in the self-describing form.
+/// Encodes a sketch in the self-describing format.
 ///
 /// ```
 /// use sameish::{Fingerprint, SchemeId, Stored, decode_sketch, encode_sketch};
@@ -65,25 +65,25 @@ pub fn encode_sketch(sketch: &Stored, scheme: SchemeId) -> Vec<u8> {
     bytes
 }
 
-/// Reads the self-describing form, if it is whole and of the expected scheme.
+/// Decodes a sketch from the self-describing format. Returns an error if the bytes are damaged or the sketch has another
+/// scheme than `expected`.
 pub fn decode_sketch(bytes: &[u8], expected: SchemeId) -> Result<Stored> {
     let corrupt = |reason, offset| Error::Corrupt { reason, offset };
-    let (header, rest) =
-        bytes.split_first_chunk::<HEADER>().ok_or(corrupt("it is too short", bytes.len()))?;
+    let (header, rest) = bytes.split_first_chunk::<HEADER>().ok_or(corrupt("unexpected end", bytes.len()))?;
     if header[..4] != *MAGIC {
-        return Err(corrupt("it does not begin with `SAME`", 0));
+        return Err(corrupt("missing signature `SAME`", 0));
     }
     if header[4] != VERSION {
         return Err(Error::Version { found: header[4], supported: VERSION });
     }
     let (payload, checksum) =
-        rest.split_last_chunk::<CHECKSUM>().ok_or(corrupt("it is too short", bytes.len()))?;
+        rest.split_last_chunk::<CHECKSUM>().ok_or(corrupt("unexpected end", bytes.len()))?;
     if u64::from_le_bytes(*checksum) != xxh3_64(&bytes[..bytes.len() - CHECKSUM]) {
-        return Err(corrupt("its checksum is wrong", bytes.len() - CHECKSUM));
+        return Err(corrupt("checksum mismatch", bytes.len() - CHECKSUM));
     }
     let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     if number(16) as usize != payload.len() {
-        return Err(corrupt("its length is wrong", 16));
+        return Err(corrupt("wrong payload length", 16));
     }
     let found = SchemeId::from_u64(u64::from(number(8)) | u64::from(number(12)) << 32);
     if found != expected {
@@ -93,7 +93,7 @@ pub fn decode_sketch(bytes: &[u8], expected: SchemeId) -> Result<Stored> {
         [1, 0, 0] => Ok(Stored::Fingerprint(Fingerprint::from_bytes(payload)?)),
         [2, 0, 0] => Ok(Stored::Signature(Signature::from_bytes(payload)?)),
         [3, 0, 0] => Ok(Stored::Sdr(sdr_from_bytes(payload)?)),
-        _ => Err(corrupt("its kind is unknown", 5)),
+        _ => Err(corrupt("unknown sketch kind", 5)),
     }
 }
 
@@ -116,7 +116,7 @@ fn sdr_from_bytes(bytes: &[u8]) -> Result<Sdr> {
     }
 }
 
-/// Reads exactly `expected` bytes in hex.
+/// Decodes exactly `expected` bytes from hex digits.
 pub(super) fn bytes_from_hex(what: &'static str, hex: &str, expected: usize) -> Result<Vec<u8>> {
     if let Some((position, found)) = hex.chars().enumerate().find(|(_, c)| !c.is_ascii_hexdigit())
         && hex.chars().count() == 2 * expected
@@ -130,7 +130,7 @@ pub(super) fn bytes_from_hex(what: &'static str, hex: &str, expected: usize) -> 
     Ok(hex.as_bytes().chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect())
 }
 
-/// Writes bytes in lower-case hex.
+/// Encodes bytes as lower-case hex digits.
 pub(super) fn bytes_to_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_comes_back() {
+    fn every_kind_round_trips() {
         let scheme = SchemeId::of("test");
         for sketch in samples() {
             assert_eq!(decode_sketch(&encode_sketch(&sketch, scheme), scheme).unwrap(), sketch);
@@ -159,21 +159,21 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_stable() {
+    fn encoding_is_stable() {
         let bytes = encode_sketch(&samples()[0], SchemeId::from_u64(0x1122_3344_5566_7788));
         assert_eq!(bytes_to_hex(&bytes[..28]), "53414d4501010000887766554433221108000000efcdab8967452301");
         assert_eq!(bytes.len(), 36);
     }
 
     #[test]
-    fn another_scheme_is_refused() {
+    fn rejects_another_scheme() {
         let bytes = encode_sketch(&samples()[1], SchemeId::of("a"));
         let error = decode_sketch(&bytes, SchemeId::of("b")).unwrap_err();
         assert_eq!(error, Error::SchemeMismatch { expected: SchemeId::of("b"), found: SchemeId::of("a") });
     }
 
     #[test]
-    fn every_flipped_bit_and_every_cut_is_noticed() {
+    fn detects_every_flipped_bit_and_every_truncation() {
         let scheme = SchemeId::of("test");
         for sketch in samples() {
             let bytes = encode_sketch(&sketch, scheme);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_version_is_named() {
+    fn rejects_a_newer_version() {
         let mut bytes = encode_sketch(&samples()[0], SchemeId::of("test"));
         bytes[4] = 2;
         assert_eq!(

@@ -1,16 +1,16 @@
-//! What few numbers tell how alike two sets are?
+//! MinHash: signatures whose equal rows estimate the Jaccard similarity of two sets.
 //!
-//! Row i of a signature is the smallest value that a hash function h_i takes on the set. Two sets agree in a row with
-//! probability J, their Jaccard similarity, so the share of agreeing rows estimates J without bias and, with k
-//! independent rows, with variance J(1-J)/k (Broder 1997, <https://doi.org/10.1109/SEQUEN.1997.666900>).
+//! Row i of a signature is the minimum of a hash function h_i over the set. The rows of two sets are equal with
+//! probability J, their Jaccard similarity, so the fraction of equal rows is an unbiased estimate of J. With k independent
+//! rows its variance is J(1-J)/k (Broder 1997, <https://doi.org/10.1109/SEQUEN.1997.666900>).
 //!
-//! **The row functions.** A feature comes as one well-mixed 64-bit hash with halves `lo` and `hi`. Rows go in groups of
-//! 32. With odd constants a, row 32 g + l is `a(16 g + l) * lo` and row 32 g + 16 + l is `a(16 g + l) * lo + hi`, for l
-//! from 0 to 15, modulo 2^32. Two rows of which one adds `hi` are exactly independent for a random hash; two that do not
-//! are two multiples of one random number, which is not independent but, at the scale of a minimum over up to thousands
-//! of features, can not be told from it: `tests/theory.rs` measures bias and variance. One multiplication serves two
-//! rows, which is why this family was chosen: `a * lo + b` and `a * lo + hi` with a constant for each row have the same
-//! error and take 1.4 times as long. The constants come from SplitMix64 and never change.
+//! **Row functions.** A feature is a well-mixed 64-bit hash with halves `lo` and `hi`. Rows are computed in groups of 32.
+//! With odd constants a, row 32 g + l is `a(16 g + l) * lo` and row 32 g + 16 + l is `a(16 g + l) * lo + hi`, for l from 0
+//! to 15, modulo 2^32. Two rows of which exactly one adds `hi` are independent for a random hash. Two rows that both add
+//! or both omit it are not exactly independent, but for sets of up to thousands of features the difference is not
+//! measurable: `tests/theory.rs` checks bias and variance. This family was chosen because one multiplication serves two
+//! rows; `a * lo + b` and `a * lo + hi` with one constant per row have the same error and take 1.4 times as long. The
+//! constants come from SplitMix64 and never change.
 
 use crate::error::{Error, Result};
 use crate::random::SplitMix64;
@@ -23,10 +23,10 @@ use std::sync::LazyLock;
 /// use sameish::{MinHasher, TokenHash, hash_token};
 ///
 /// let hash = |i: u32| hash_token(TokenHash::Xxh3, &i.to_le_bytes());
-/// let (a, b): (Vec<u64>, Vec<u64>) = ((0..900).map(hash).collect(), (100..1000).map(hash).collect());
 /// let hasher = MinHasher::new(256)?;
-/// let (a, b) = (hasher.sketch(&a).unwrap(), hasher.sketch(&b).unwrap());
-/// // The truth is 0.8, the standard error 0.025.
+/// let a = hasher.sketch(&(0..900).map(hash).collect::<Vec<u64>>()).unwrap();
+/// let b = hasher.sketch(&(100..1000).map(hash).collect::<Vec<u64>>()).unwrap();
+/// // The Jaccard similarity is 0.8 and the standard error of the estimate is 0.025.
 /// assert!((a.estimate(&b)? - 0.8).abs() < 0.1);
 /// # Ok::<(), sameish::Error>(())
 /// ```
@@ -36,32 +36,32 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// The rows.
+    /// Returns the rows.
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// A signature of rows that were made elsewhere. Refuses what no set can have: no rows, or nothing but the largest
-    /// number, which is what an empty set would leave.
+    /// Creates a signature from rows that were computed elsewhere. Returns an error if there are no rows or if all rows are
+    /// `u32::MAX`, the initial value, which means that the set was empty.
     pub fn from_rows(rows: impl Into<Box<[u32]>>) -> Result<Signature> {
         let rows = rows.into();
         if rows.iter().all(|&row| row == u32::MAX) {
-            return Err(Error::Corrupt { reason: "a signature of no features", offset: 0 });
+            return Err(Error::Corrupt { reason: "signature of an empty set", offset: 0 });
         }
         Ok(Signature { rows })
     }
 
-    /// The share of rows in which two signatures agree: an estimate of the Jaccard similarity.
+    /// Estimates the Jaccard similarity of two sets: the fraction of equal rows of their signatures. Returns an error if the
+    /// signatures have different numbers of rows.
     pub fn estimate(&self, other: &Signature) -> Result<f64> {
-        let (expected, found) = (self.rows.len(), other.rows.len());
         share_equal(&self.rows, &other.rows).ok_or(Error::SizeMismatch {
             what: "signature rows",
-            expected,
-            found,
+            expected: self.rows.len(),
+            found: other.rows.len(),
         })
     }
 
-    /// Reads the k x 4 little-endian bytes that are stored.
+    /// Decodes the storage format: 4 little-endian bytes per row.
     pub fn from_bytes(bytes: &[u8]) -> Result<Signature> {
         let (rows, rest) = bytes.as_chunks::<4>();
         if rows.is_empty() || !rest.is_empty() {
@@ -71,24 +71,24 @@ impl Signature {
         Signature::from_rows(rows.iter().map(|&row| u32::from_le_bytes(row)).collect::<Box<[u32]>>())
     }
 
-    /// Writes the k x 4 little-endian bytes that are stored.
+    /// Encodes the signature in its storage format: 4 little-endian bytes per row.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.rows.iter().flat_map(|row| row.to_le_bytes()).collect()
     }
 
-    /// Reads the stored bytes in hex.
+    /// Parses the storage format as hex digits, in either case.
     pub fn from_hex(hex: &str) -> Result<Signature> {
         let digits = hex.chars().count().next_multiple_of(8).max(8);
         Signature::from_bytes(&super::codec::bytes_from_hex("signature", hex, digits / 2)?)
     }
 
-    /// Writes the stored bytes in hex.
+    /// Returns the storage format as lower-case hex digits.
     pub fn to_hex(&self) -> String {
         super::codec::bytes_to_hex(&self.to_bytes())
     }
 }
 
-/// The share of equal rows; nothing where the two have not the same number of rows, or none.
+/// Returns the fraction of equal rows, or `None` if the numbers of rows differ or are 0.
 pub(crate) fn share_equal(a: &[u32], b: &[u32]) -> Option<f64> {
     if a.len() != b.len() || a.is_empty() {
         return None;
@@ -97,14 +97,14 @@ pub(crate) fn share_equal(a: &[u32], b: &[u32]) -> Option<f64> {
     Some(equal as f64 / a.len() as f64)
 }
 
-/// Makes [`Signature`]s of features that the caller has hashed well.
+/// Computes [`Signature`]s from feature hashes.
 #[derive(Clone, Copy, Debug)]
 pub struct MinHasher {
     rows: usize,
 }
 
 impl MinHasher {
-    /// A maker of signatures with so many rows, 1 to 1024.
+    /// Creates a hasher for signatures with `rows` rows, 1 to 1024.
     pub fn new(rows: u32) -> Result<MinHasher> {
         if !(1..=crate::config::MAX_ROWS).contains(&rows) {
             let expected = format!("1 to {}", crate::config::MAX_ROWS);
@@ -113,14 +113,15 @@ impl MinHasher {
         Ok(MinHasher { rows: rows as usize })
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The signature of a set of features; repeats and order have no influence. An empty set has none.
+    /// Computes the signature of a set of features, or returns `None` if the set is empty. Order and repetitions do not
+    /// matter.
     ///
-    /// The hashes must be well mixed, such as XXH3 gives them: a poor hash makes a biased signature.
+    /// The features must be well-mixed hashes, such as XXH3. A poor hash function biases the signature.
     pub fn sketch(&self, features: &[u64]) -> Option<Signature> {
         let mut minima = RowMinima::new(*self);
         minima.lower(features);
@@ -128,12 +129,13 @@ impl MinHasher {
     }
 }
 
-/// The rows of a signature while features still come.
+/// Computes a signature from features that arrive in batches.
 #[derive(Clone, Debug)]
 pub(crate) struct RowMinima {
-    /// Whole groups; what goes beyond the asked number of rows is not given out.
+    /// Minimum of each row, in complete groups: may be longer than the signature.
     rows: Vec<u32>,
-    wanted: usize,
+    /// Number of rows of the signature.
+    row_count: usize,
     any: bool,
 }
 
@@ -141,7 +143,7 @@ impl RowMinima {
     pub(crate) fn new(hasher: MinHasher) -> RowMinima {
         RowMinima {
             rows: vec![u32::MAX; hasher.rows.next_multiple_of(GROUP)],
-            wanted: hasher.rows,
+            row_count: hasher.rows,
             any: false,
         }
     }
@@ -157,11 +159,12 @@ impl RowMinima {
     }
 
     pub(crate) fn signature(&self) -> Option<Signature> {
-        self.any.then(|| Signature { rows: self.rows[..self.wanted].into() })
+        self.any.then(|| Signature { rows: self.rows[..self.row_count].into() })
     }
 }
 
-/// The odd constants of the rows: the upper halves of SplitMix64's output from state 0x53616D65697368, "Sameish".
+/// The odd constants of the row functions: the upper halves of SplitMix64's output from the initial state
+/// 0x53616D65697368 ("Sameish").
 static MULTIPLIERS: LazyLock<[u32; crate::config::MAX_ROWS as usize / 2]> = LazyLock::new(|| {
     let mut random = SplitMix64(0x0053_616D_6569_7368);
     std::array::from_fn(|_| (random.next() >> 32) as u32 | 1)
@@ -176,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_what_the_definition_says() {
+    fn rows_equal_their_definition() {
         let features = hashes(0..50);
         let signature = MinHasher::new(100).unwrap().sketch(&features).unwrap();
         for (i, &row) in signature.rows().iter().enumerate() {
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_rows_are_a_prefix() {
+    fn shorter_signature_is_a_prefix_of_a_longer_one() {
         let features = hashes(0..20);
         let long = MinHasher::new(1024).unwrap().sketch(&features).unwrap();
         for rows in [1, 31, 32, 33, 100, 128] {
@@ -206,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_repeats_have_no_influence() {
+    fn order_and_repetitions_do_not_matter() {
         let hasher = MinHasher::new(128).unwrap();
         let features = hashes(0..300);
         let mut mixed: Vec<u64> = features.iter().rev().copied().collect();
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_and_hex_come_back() {
+    fn bytes_and_hex_round_trip() {
         let signature = MinHasher::new(5).unwrap().sketch(&hashes(0..9)).unwrap();
         assert_eq!(signature.to_bytes().len(), 20);
         assert_eq!(Signature::from_bytes(&signature.to_bytes()).unwrap(), signature);
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_signatures_are_refused() {
+    fn rejects_invalid_signatures_and_row_counts() {
         assert!(Signature::from_bytes(&[]).is_err());
         assert!(Signature::from_bytes(&[0; 5]).is_err());
         assert!(Signature::from_bytes(&[0xFF; 512]).is_err());
@@ -236,10 +239,10 @@ mod tests {
     }
 
     #[test]
-    fn different_lengths_do_not_compare() {
+    fn rejects_comparison_of_different_lengths() {
         let features = hashes(0..9);
         let [a, b] = [5, 6].map(|rows| MinHasher::new(rows).unwrap().sketch(&features).unwrap());
         let message = a.estimate(&b).unwrap_err().to_string();
-        assert!(message.starts_with("signature rows of 6 can not be compared with 5"), "{message}");
+        assert!(message.starts_with("signature rows: expected 5, found 6"), "{message}");
     }
 }

@@ -1,11 +1,12 @@
-//! How is it small?
+//! Sketches: how is a text represented in a few bytes?
 //!
-//! A sketch stands for a text in a few bytes: a [`Fingerprint`] of 64 bits, whose distance is that of word counts; a
-//! [`Signature`] of k numbers, whose agreement estimates Jaccard similarity; or an [`Sdr`], a sparse code whose overlap
-//! a learning machine can use. SimHash and SDR are one vote with two counts: see `votes.rs`.
+//! There are three kinds. A [`Fingerprint`] has 64 bits (SimHash); the Hamming distance of two fingerprints estimates the
+//! angle between the feature counts of their texts. A [`Signature`] has k rows of 32 bits (MinHash); the fraction of equal
+//! rows estimates the Jaccard similarity. An [`Sdr`] is a sparse code; similar texts have overlapping codes, which can be
+//! used as input for machine learning. SimHash and SDR both sum votes of the features per bit: see `votes.rs`.
 //!
-//! Sketches are only comparable if they were made alike. What determines one is its scheme, and a stored sketch carries
-//! its [`SchemeId`].
+//! Two sketches are comparable only if they have the same scheme: the settings and versions of every step from text to
+//! sketch. A stored sketch carries its [`SchemeId`].
 
 mod codec;
 mod minhash;
@@ -25,24 +26,25 @@ pub(crate) use votes::Votes;
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What determines a sketch, in 64 bits: equal for sketches that may be compared, different for others.
+/// A 64-bit identifier of the settings and algorithm versions that produced a sketch. Sketches are comparable if and only
+/// if their scheme ids are equal.
 ///
-/// It is the XXH3 of a description in words, which names the version of every rule on the way from text to sketch.
+/// The id is the XXH3 hash of a textual description that names every setting and version from text to sketch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SchemeId(u64);
 
 impl SchemeId {
-    /// The id of the scheme with this description.
+    /// Returns the id of the scheme with the given description.
     pub fn of(description: &str) -> SchemeId {
         SchemeId(xxh3_64(description.as_bytes()))
     }
 
-    /// The id as a number, for storing.
+    /// Returns the id as a number, for storage.
     pub fn as_u64(self) -> u64 {
         self.0
     }
 
-    /// The id from a stored number.
+    /// Creates an id from a stored number.
     pub fn from_u64(id: u64) -> SchemeId {
         SchemeId(id)
     }

@@ -1,8 +1,9 @@
-//! What sparse code can a learning machine use?
+//! Sparse distributed representations (SDRs): sparse binary codes as input for machine learning.
 //!
-//! Each token votes with the bits of its SHAKE256 hash on every bit of the code, and the bits with the most votes are
-//! set. Texts with common tokens have codes that overlap. Codes are stored and trained on, so every rule of the encoder
-//! this grew from (seed 002) is kept, its oddities too; the encoder's fields and the methods here name them.
+//! Each token votes on every bit of the code with its SHAKE256 hash, and the bits with the most votes are set. Texts with
+//! common tokens have overlapping codes. Users store codes and train models on them, so this encoder reproduces the codes of
+//! the original sparse document encoder exactly, including its irregularities: empty tokens (see [`SdrEncoder::encode`]),
+//! the last bit of a hash (`hash_bits`), and codes with too few distinct sums (`Votes::top`).
 
 use super::Votes;
 use crate::config::{SdrConfig, Tokenizer};
@@ -13,7 +14,7 @@ use shake::Shake256;
 use shake::digest::{ExtendableOutput, Update, XofReader};
 use std::collections::{HashMap, HashSet};
 
-/// A sparse code: a few set bits out of many.
+/// A sparse code: a bit vector with few set bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sdr {
     size: u32,
@@ -21,47 +22,51 @@ pub struct Sdr {
 }
 
 impl Sdr {
-    /// The code of this size with these bits set. They must be ascending and below the size.
+    /// Creates a code of `size` bits from the positions of its set bits. Returns an error if the positions are not strictly
+    /// ascending and less than `size`.
     pub fn from_active(size: u32, active: Vec<u32>) -> Result<Sdr> {
         if !active.is_sorted_by(|a, b| a < b) {
-            return Err(Error::Corrupt { reason: "active bits that do not ascend", offset: 0 });
+            return Err(Error::Corrupt { reason: "active bits are not in ascending order", offset: 0 });
         }
         match active.last() {
             Some(&last) if last >= size => {
-                Err(Error::field("sdr.active", last, format!("below the size, {size}")))
+                Err(Error::field("sdr.active", last, format!("less than the size, {size}")))
             }
             _ => Ok(Sdr { size, active }),
         }
     }
 
-    /// How many bits there are.
+    /// Returns the total number of bits.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// The positions of the set bits, ascending.
+    /// Returns the positions of the set bits in ascending order.
     pub fn active(&self) -> &[u32] {
         &self.active
     }
 
-    /// Every bit.
+    /// Returns all bits as a dense vector.
     pub fn dense(&self) -> Vec<bool> {
         let mut bits = vec![false; self.size as usize];
         self.active.iter().for_each(|&bit| bits[bit as usize] = true);
         bits
     }
 
-    /// How many set bits two codes have in common.
+    /// Returns the number of set bits that two codes have in common, or an error if their sizes differ.
     pub fn overlap(&self, other: &Sdr) -> Result<usize> {
         if self.size != other.size {
-            let (expected, found) = (self.size as usize, other.size as usize);
-            return Err(Error::SizeMismatch { what: "code size", expected, found });
+            return Err(Error::SizeMismatch {
+                what: "code size",
+                expected: self.size as usize,
+                found: other.size as usize,
+            });
         }
         Ok(count_shared(&self.active, &other.active))
     }
 }
 
-/// Makes [`Sdr`]s of texts or tokens.
+/// Encodes texts or tokens as [`Sdr`]s.
 ///
 /// ```
 /// use sameish::{Preset, SdrConfig, SdrEncoder};
@@ -83,7 +88,7 @@ pub struct SdrEncoder {
 }
 
 impl SdrEncoder {
-    /// An encoder with these parameters, if they go together.
+    /// Creates an encoder. Returns an error if the parameters are invalid.
     pub fn new(config: SdrConfig) -> Result<SdrEncoder> {
         config.validate()?;
         let active_bits = config.bits()? as usize;
@@ -96,29 +101,29 @@ impl SdrEncoder {
         Ok(SdrEncoder { active_bits, vocabulary, excludes, config })
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn config(&self) -> &SdrConfig {
         &self.config
     }
 
-    /// The code of a text, split at runs of ASCII white space. White space at the start leaves an empty token, which
-    /// counts.
+    /// Encodes a text, split at runs of ASCII whitespace. Whitespace at the start of the text produces an empty token,
+    /// which votes like any other token.
     pub fn encode(&self, text: &str) -> Sdr {
-        let mut document = Encoding::new(self);
+        let mut encoding = Encoding::new(self);
         for_each_batch(Tokenizer::Whitespace, text, &mut TextScratch::default(), |batch| {
-            (0..batch.tokens.len()).for_each(|i| document.add(batch.token(i)));
+            (0..batch.tokens.len()).for_each(|i| encoding.add(batch.token(i)));
         });
-        document.finish()
+        encoding.finish()
     }
 
-    /// The code of tokens, taken as they are.
+    /// Encodes tokens without splitting them further.
     pub fn encode_tokens<S: AsRef<str>>(&self, tokens: impl IntoIterator<Item = S>) -> Sdr {
-        let mut document = Encoding::new(self);
-        tokens.into_iter().for_each(|token| document.add(token.as_ref().as_bytes()));
-        document.finish()
+        let mut encoding = Encoding::new(self);
+        tokens.into_iter().for_each(|token| encoding.add(token.as_ref().as_bytes()));
+        encoding.finish()
     }
 
-    /// The weight of a token, or nothing if it does not count.
+    /// Returns the weight of a token, or `None` if the token is ignored.
     fn weight(&self, token: &[u8]) -> Option<i64> {
         if self.excludes.contains(token) {
             return None;
@@ -129,7 +134,7 @@ impl SdrEncoder {
         }
     }
 
-    /// Whether the n-th occurrence of a token is too early or too late to count.
+    /// Returns `true` if the n-th occurrence of a token is ignored because of the frequency floor or ceiling.
     fn is_out_of_range(&self, occurrence: u32) -> bool {
         let floor = self.config.frequency_floor;
         floor > 0 && occurrence <= floor || self.is_over_ceiling(occurrence)
@@ -141,14 +146,14 @@ impl SdrEncoder {
     }
 }
 
-/// The votes of one text while its tokens come.
+/// Encodes one text, token by token.
 struct Encoding<'a> {
     encoder: &'a SdrEncoder,
     votes: Votes,
     occurrences: HashMap<Vec<u8>, u32>,
     hash: Vec<u64>,
     output: Vec<u8>,
-    /// Hashes of single bytes, which come again and again.
+    /// Cached hashes of single bytes.
     letters: HashMap<u8, Vec<u64>>,
     empty: bool,
 }
@@ -178,14 +183,15 @@ impl<'a> Encoding<'a> {
         }
         if self.encoder.config.token_similarity {
             self.add_letters(&token, weight);
-            // Half as loud again, so that the token is heard above its letters.
+            // The token has 1.5 times the weight of each of its letters.
             self.vote(&token, weight + weight / 2);
         } else {
             self.vote(&token, weight);
         }
     }
 
-    /// Every byte of the token votes too, with a weight of its own if the vocabulary has one.
+    /// Adds a vote for every byte of the token, with the weight of the byte if it is in the vocabulary and the weight of
+    /// the token otherwise.
     fn add_letters(&mut self, token: &[u8], weight: i64) {
         let mut seen = [0u32; 256];
         for byte in token {
@@ -194,8 +200,8 @@ impl<'a> Encoding<'a> {
             if self.encoder.is_over_ceiling(*count) {
                 continue;
             }
-            let known = self.encoder.vocabulary.as_ref().and_then(|words| words.get(&[*byte][..]));
-            self.vote_letter(*byte, known.copied().unwrap_or(weight));
+            let own_weight = self.encoder.vocabulary.as_ref().and_then(|words| words.get(&[*byte][..]));
+            self.vote_letter(*byte, own_weight.copied().unwrap_or(weight));
         }
     }
 
@@ -212,8 +218,10 @@ impl<'a> Encoding<'a> {
         self.votes.add(&self.letters[&byte], weight);
     }
 
-    /// SHAKE256, read with the most significant bit of each byte first. One byte more is read than the size needs; where
-    /// the size fills whole bytes, the last bit is taken from that one, and otherwise it is 0 unless it is the first bit
+    /// Replaces `hash` by the SHAKE256 output, most significant bit of each byte first.
+    ///
+    /// The last bit of the code is irregular, as in the original encoder. One extra byte is read if the size is a multiple
+    /// of 8, and the last bit is the first bit of that byte. For other sizes the last bit is 0, unless it is the first bit
     /// of its byte.
     fn hash_bits(&mut self, bytes: &[u8]) {
         let mut shake = Shake256::default();
@@ -249,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn overlap_counts_common_bits() {
+    fn overlap_counts_common_set_bits() {
         let a = Sdr::from_active(10, vec![1, 3, 5]).unwrap();
         let b = Sdr::from_active(10, vec![3, 4, 5, 9]).unwrap();
         assert_eq!(a.overlap(&b).unwrap(), 2);
@@ -258,15 +266,15 @@ mod tests {
     }
 
     #[test]
-    fn impossible_codes_are_refused() {
+    fn rejects_invalid_active_bits() {
         assert!(Sdr::from_active(4, vec![4]).is_err());
         assert!(Sdr::from_active(4, vec![2, 1]).is_err());
         assert!(Sdr::from_active(4, vec![1, 1]).is_err());
     }
 
     #[test]
-    fn shake256_is_the_published_one() {
-        // FIPS 202 example for the empty message.
+    fn shake256_equals_the_fips_202_vector() {
+        // The example for the empty message.
         let mut output = [0; 8];
         Shake256::default().finalize_xof().read(&mut output);
         assert_eq!(output, [0x46, 0xB9, 0xDD, 0x2B, 0x0B, 0xA8, 0x8D, 0x13]);

@@ -1,4 +1,4 @@
-//! What are 64 bits that stay close when a text changes a little?
+//! SimHash: 64-bit fingerprints that differ in few bits if the texts are similar.
 
 use super::Votes;
 use crate::error::{Error, Result};
@@ -19,44 +19,44 @@ use std::fmt;
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// The fingerprint with these bits.
+    /// Creates a fingerprint from its bits.
     pub fn from_u64(bits: u64) -> Fingerprint {
         Fingerprint(bits)
     }
 
-    /// The bits.
+    /// Returns the bits.
     pub fn as_u64(self) -> u64 {
         self.0
     }
 
-    /// Whether no bit is set, as for a text without features.
+    /// Returns `true` if no bit is set, as for a text without features.
     pub fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// In how many bits two fingerprints differ, 0 to 64.
+    /// Returns the Hamming distance: the number of bits in which two fingerprints differ, 0 to 64.
     pub fn distance(self, other: Fingerprint) -> u32 {
         (self.0 ^ other.0).count_ones()
     }
 
-    /// 1 - distance / 64.
+    /// Returns the similarity of two fingerprints: 1 - distance / 64.
     pub fn similarity(self, other: Fingerprint) -> f64 {
         crate::matching::distance_to_similarity(self.distance(other))
     }
 
-    /// Reads 16 hex digits, the highest first, in either case.
+    /// Parses 16 hex digits in numeric (big-endian) order, in either case.
     pub fn from_hex(hex: &str) -> Result<Fingerprint> {
         let bytes = super::codec::bytes_from_hex("fingerprint", hex, 8)?;
         let bytes: [u8; 8] = bytes.try_into().unwrap_or_default();
         Ok(Fingerprint(u64::from_be_bytes(bytes)))
     }
 
-    /// Writes 16 lower-case hex digits, the highest first.
+    /// Returns 16 lower-case hex digits in numeric (big-endian) order.
     pub fn to_hex(self) -> String {
         format!("{:016x}", self.0)
     }
 
-    /// Reads the 8 little-endian bytes that are stored.
+    /// Decodes the storage format: 8 little-endian bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Fingerprint> {
         let found = bytes.len();
         let bytes = bytes.try_into().map_err(|_| Error::ByteLength {
@@ -67,7 +67,7 @@ impl Fingerprint {
         Ok(Fingerprint(u64::from_le_bytes(bytes)))
     }
 
-    /// Writes the 8 little-endian bytes that are stored.
+    /// Encodes the fingerprint in its storage format: 8 little-endian bytes.
     pub fn to_bytes(self) -> [u8; 8] {
         self.0.to_le_bytes()
     }
@@ -79,10 +79,11 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// Heaviest feature. Weights are kept in units of 2^-16, so a million leaves room for 2^26 features in an `i64`.
+/// Maximum weight of a feature. Weights are summed in units of 2^-16, so an `i64` holds the sum of 2^26 features of
+/// maximum weight.
 pub const MAX_WEIGHT: f64 = 1e6;
 
-/// Makes [`Fingerprint`]s of features that the caller has hashed. No features give the zero fingerprint.
+/// Computes [`Fingerprint`]s from feature hashes. An empty list gives the zero fingerprint.
 ///
 /// ```
 /// use sameish::SimHasher;
@@ -97,14 +98,15 @@ pub const MAX_WEIGHT: f64 = 1e6;
 pub struct SimHasher;
 
 impl SimHasher {
-    /// Each feature votes once for each time it is given.
+    /// Computes the fingerprint of features with weight 1. A repeated feature votes once per occurrence.
     pub fn sketch(&self, features: &[u64]) -> Fingerprint {
         let mut votes = Votes::new(64);
         votes.add_all(features);
         Fingerprint(votes.majority())
     }
 
-    /// Each feature votes as loudly as the caller says, in steps of 2^-16.
+    /// Computes the fingerprint of features with weights from 0 to [`MAX_WEIGHT`], rounded to multiples of 2^-16. Returns
+    /// an error if a weight is out of range or not a number.
     pub fn sketch_weighted(&self, features: impl IntoIterator<Item = (u64, f64)>) -> Result<Fingerprint> {
         let mut votes = Votes::new(64);
         for (position, (feature, weight)) in features.into_iter().enumerate() {
@@ -122,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hex_is_numeric_order_and_bytes_are_little_endian() {
+    fn hex_is_in_numeric_order_and_bytes_are_little_endian() {
         let print = Fingerprint::from_u64(0x0123_4567_89AB_CDEF);
         assert_eq!(print.to_hex(), "0123456789abcdef");
         assert_eq!(Fingerprint::from_hex("0123456789ABCDEF").unwrap(), print);
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_hex_is_refused_with_length_and_position() {
+    fn rejects_invalid_hex_with_length_or_position() {
         let message = |hex: &str| Fingerprint::from_hex(hex).unwrap_err().to_string();
         assert_eq!(message("short"), "fingerprint has 5 hex digits: must be 16");
         assert_eq!(message("0123456789abcdef0"), "fingerprint has 17 hex digits: must be 16");
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_must_be_numbers() {
+    fn rejects_weights_out_of_range() {
         for weight in [f64::NAN, f64::INFINITY, -1.0, 1e300] {
             assert!(SimHasher.sketch_weighted([(1, weight)]).is_err(), "{weight}");
         }
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_zero() {
+    fn no_features_give_the_zero_fingerprint() {
         assert!(SimHasher.sketch(&[]).is_zero());
     }
 }

@@ -1,12 +1,12 @@
-//! How do many hashes agree on a few bits?
+//! Weighted bit votes, the common basis of SimHash and sparse codes.
 //!
-//! Each feature votes on every bit: for it where its hash has a 1, against it where it has a 0, as loudly as it weighs
-//! (Charikar 2002, <https://doi.org/10.1145/509907.509965>). SimHash sets the bits with more votes for than against; a
-//! sparse code sets the few with the most votes.
+//! Each feature adds its weight to the sum of every bit that is 1 in its hash and subtracts it from the sum of every bit
+//! that is 0 (Charikar 2002, <https://doi.org/10.1145/509907.509965>). SimHash sets the bits with a positive sum; a sparse
+//! code sets the bits with the largest sums.
 
 use crate::simd::{self, Level};
 
-/// The sums of the votes on each bit.
+/// The sum of the votes for each bit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Votes {
     sums: Vec<i64>,
@@ -21,10 +21,10 @@ impl Votes {
         self.sums.fill(0);
     }
 
-    /// A hash of as many bits as there are sums votes with a weight.
+    /// Adds the votes of a hash with a weight. The hash must have as many bits as there are sums.
     ///
-    /// Weights are at most 2^37 (see [`MAX_WEIGHT`](super::MAX_WEIGHT)), so it takes 2^26 of the heaviest features to
-    /// reach the end of an `i64`, and the sum then stays there.
+    /// Sums saturate. Weights are at most 2^37 (see [`MAX_WEIGHT`](super::MAX_WEIGHT)), so a sum reaches the limit of an
+    /// `i64` only after 2^26 features of maximum weight.
     pub(crate) fn add(&mut self, hash: &[u64], weight: i64) {
         for (sums, word) in self.sums.chunks_mut(64).zip(hash) {
             for (bit, sum) in sums.iter_mut().enumerate() {
@@ -34,7 +34,7 @@ impl Votes {
         }
     }
 
-    /// Hashes of 64 bits vote with weight 1 each.
+    /// Adds the votes of 64-bit hashes, each with weight 1.
     pub(crate) fn add_all(&mut self, hashes: &[u64]) {
         let mut counts = [0; 64];
         simd::count_bits(Level::current(), hashes, &mut counts);
@@ -43,16 +43,16 @@ impl Votes {
         }
     }
 
-    /// The bits with more votes for than against. A tie gives 0.
+    /// Returns the bits with a positive sum, of the first 64. A tie gives 0.
     pub(crate) fn majority(&self) -> u64 {
         self.sums.iter().take(64).enumerate().fold(0, |bits, (i, &sum)| bits | u64::from(sum > 0) << i)
     }
 
-    /// The positions of the `count` largest sums, ascending; of equal sums the lowest positions.
+    /// Returns the positions of the `count` largest sums in ascending order. Ties go to the lowest positions.
     ///
-    /// Never a position with the smallest sum of all, except that position 0 stands in for those that are missing then.
-    /// This is what repeatedly taking the first maximum and overwriting it with the minimum gives, which is how the codes
-    /// this must equal were made.
+    /// Positions with the minimum sum are never selected. If that leaves fewer than `count` positions, position 0 is added
+    /// once. This equals the original procedure of the sparse document encoder, whose codes must be reproduced: repeatedly
+    /// take the first maximum and overwrite it with the minimum.
     pub(crate) fn top(&self, count: usize) -> Vec<u32> {
         let least = self.sums.iter().copied().min().unwrap_or(0);
         let above = self.sums.iter().enumerate().filter(|&(_, &sum)| sum > least);
@@ -73,8 +73,8 @@ impl Votes {
 mod tests {
     use super::*;
 
-    /// The rule as it is told: take the first maximum, overwrite it with the minimum.
-    fn top_as_told(sums: &[i64], count: usize) -> Vec<u32> {
+    /// The original procedure: repeatedly take the first maximum and overwrite it with the minimum.
+    fn top_by_repeated_maximum(sums: &[i64], count: usize) -> Vec<u32> {
         let mut sums = sums.to_vec();
         let least = *sums.iter().min().unwrap();
         let mut taken = std::collections::BTreeSet::new();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn top_is_as_told() {
+    fn top_equals_repeatedly_taking_the_maximum() {
         let mut state = 1u64;
         for round in 0..2000 {
             let length = 2 + round % 30;
@@ -100,13 +100,13 @@ mod tests {
                 .collect();
             for count in 1..length {
                 let votes = Votes { sums: sums.clone() };
-                assert_eq!(votes.top(count), top_as_told(&sums, count), "{sums:?}, {count}");
+                assert_eq!(votes.top(count), top_by_repeated_maximum(&sums, count), "{sums:?}, {count}");
             }
         }
     }
 
     #[test]
-    fn one_loud_vote_outweighs_two() {
+    fn one_heavy_vote_outweighs_two_light_ones() {
         let mut votes = Votes::new(64);
         votes.add(&[0b01], 1);
         votes.add(&[0b01], 1);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_and_silence_give_zero() {
+    fn ties_and_no_votes_give_zero() {
         let mut votes = Votes::new(64);
         assert_eq!(votes.majority(), 0);
         votes.add_all(&[0b01, 0b10]);
@@ -123,16 +123,17 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_votes_as_its_members_do() {
+    fn add_all_equals_adding_each_hash() {
         let hashes: Vec<u64> = (0..1000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
-        let (mut crowd, mut single) = (Votes::new(64), Votes::new(64));
-        crowd.add_all(&hashes);
-        hashes.iter().for_each(|&hash| single.add(&[hash], 1));
-        assert_eq!(crowd, single);
+        let mut together = Votes::new(64);
+        together.add_all(&hashes);
+        let mut one_by_one = Votes::new(64);
+        hashes.iter().for_each(|&hash| one_by_one.add(&[hash], 1));
+        assert_eq!(together, one_by_one);
     }
 
     #[test]
-    fn sums_stop_at_the_end_instead_of_wrapping() {
+    fn sums_saturate() {
         let mut votes = Votes::new(64);
         votes.add(&[1], i64::MAX);
         votes.add(&[1], i64::MAX);

@@ -1,19 +1,20 @@
-//! What is each character, and what does it fold to?
+//! Character properties: the word-break class and the case folding of each character.
 //!
-//! One table answers both in one look-up. It is stored beside this file and not taken from a crate at run time, so that
-//! sketches stay the same when crates learn a newer Unicode; `tests/unicode_table.rs` writes it and checks it.
+//! Both come from one table lookup. The table is a file in this directory and is not computed from crates at run time, so
+//! that sketches do not change when a crate is updated to a newer Unicode version. `tests/unicode_table.rs` generates and
+//! checks it.
 //!
-//! Layout of `unicode.bin`, little endian: four `u32` counts; the index, a `u16` block number for each 64 characters;
-//! the blocks, a `u32` entry for each character; the `u16` ends of the mappings; the mappings' text. An entry has its
-//! [`Class`] in bits 0 to 3, flags in bits 4 to 6, the canonical combining class in bits 8 to 15 and the number of its
-//! mapping, or 0, above.
+//! Layout of `unicode.bin`, little endian: four `u32` counts (index entries, character entries, mapping ends, bytes of
+//! mapping text); the index, a `u16` block number per 64 characters; the blocks, a `u32` entry per character; the `u16`
+//! end offsets of the mappings; the text of the mappings. An entry has its [`Class`] in bits 0 to 3, flags in bits 4 to 6,
+//! the canonical combining class in bits 8 to 15, and the number of its mapping, or 0, in bits 16 to 31.
 
-/// What a character is to the rules for words: Unicode's `Word_Break` property, plus what we drop.
+/// The word-break class of a character: Unicode's `Word_Break` property, plus a class for characters that are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Ends a word and is in none.
+    /// Ends a word and belongs to none.
     Separator,
-    /// Has no influence at all.
+    /// Is removed before segmentation.
     Drop,
     Letter,
     Hebrew,
@@ -26,9 +27,9 @@ pub(super) enum Class {
     MidBoth,
     SingleQuote,
     DoubleQuote,
-    /// Combining marks: belong to what stands before them.
+    /// Combining marks, which belong to the preceding character.
     Extend,
-    /// A word by itself: characters of scripts that are written without spaces.
+    /// Forms a word of its own: characters of scripts that are written without spaces.
     Single,
 }
 
@@ -51,7 +52,7 @@ const CLASSES: [Class; 16] = [
     Class::Separator,
 ];
 
-/// What the table says of a character.
+/// The table entry of a character.
 #[derive(Clone, Copy)]
 pub(super) struct Entry(u32);
 
@@ -73,25 +74,26 @@ impl Entry {
         self.0 & 1 << 4 != 0
     }
 
-    /// Whether it may melt into the character before it or has to be put in order with its neighbours.
+    /// Returns `true` if the character may compose with the preceding one or must be ordered among combining marks.
     #[inline]
     pub(super) fn needs_context(self) -> bool {
         self.0 & (1 << 5 | 0xFF00) != 0
     }
 
-    /// Whether a text may be cut before it: it never joins what stands before it, as a character or as a word.
+    /// Returns `true` if a text can be split before the character: it never composes with the preceding character and
+    /// never continues a word.
     #[inline]
     pub(super) fn is_safe_break(self) -> bool {
         self.0 & 1 << 6 != 0
     }
 
-    /// Canonical combining class.
+    /// Returns the canonical combining class.
     #[inline]
     pub(super) fn ccc(self) -> u8 {
         (self.0 >> 8) as u8
     }
 
-    /// What it folds to, unless that is itself.
+    /// Returns the text that the character folds to, or `None` if it folds to itself.
     #[inline]
     pub(super) fn mapping(self) -> Option<&'static str> {
         let id = (self.0 >> 16) as usize;
@@ -145,7 +147,7 @@ static POOL: &str = {
     assert!(pool.len() == POOL_LEN);
     match std::str::from_utf8(pool) {
         Ok(text) => text,
-        Err(_) => panic!("mappings are text"),
+        Err(_) => panic!("the mappings are not UTF-8"),
     }
 };
 
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_a_few_characters() {
+    fn classifies_characters() {
         let class = |c| Entry::of(c).class();
         assert_eq!(class('a'), Class::Letter);
         assert_eq!(class('7'), Class::Numeric);

@@ -1,8 +1,8 @@
-//! How is it split?
+//! Text processing: how does a text become tokens?
 //!
-//! Text becomes tokens in one pass: case, style and invisible characters go, words are found by Unicode's rules, and
-//! the tokens of a few kilobytes at a time are handed on while they are still in the cache. Nothing is allocated for a
-//! token. Bytes that are no UTF-8 are replaced and counted by [`decode`].
+//! One pass folds case and compatibility variants, removes invisible characters, and finds words by Unicode's rules. The
+//! tokens are delivered in batches of a few kilobytes, while they are still in the CPU cache, without an allocation per
+//! token. [`decode`] replaces and counts bytes that are not valid UTF-8.
 
 mod chars;
 mod normalize;
@@ -16,19 +16,20 @@ pub(crate) use tokenize::{Batch, TextScratch, for_each_batch};
 
 use crate::config::Tokenizer;
 
-/// Version of the rules of this room; part of every scheme. Raise it when any text may split differently.
+/// Version of the normalization and tokenization rules, part of every scheme. Increase it when the tokens of any text
+/// change.
 pub(crate) const VERSION: u32 = 1;
 
-/// A stretch of bytes of the source text, half open.
+/// A byte range of the source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: usize,
-    /// Behind the last byte.
+    /// Offset after the last byte.
     pub end: usize,
 }
 
-/// Where a token lies in a buffer. The layout is fixed because a kernel reads several at once.
+/// The byte range of a token in a buffer. The layout is fixed because a SIMD kernel loads several ranges at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct TokenRange {
@@ -42,19 +43,19 @@ impl TokenRange {
     }
 }
 
-/// Readable bytes that a buffer of tokens has behind the last of them.
+/// Number of readable bytes after the last token of a token buffer.
 pub(crate) const PADDING: usize = 16;
 
-/// A token and where it stood.
+/// A token and its position in the source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its normalized text.
+    /// Normalized text of the token.
     pub text: String,
-    /// The bytes of the source that it came from.
+    /// Byte range of the token in the source text.
     pub span: Span,
 }
 
-/// The tokens of a text, with where they stood. For looking at; the engine never builds this list.
+/// Returns the tokens of a text with their positions. For inspection; the engine never builds this list.
 ///
 /// ```
 /// use sameish::{Tokenizer, tokens};
@@ -74,7 +75,7 @@ pub fn tokens(tokenizer: Tokenizer, text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The words of a text by the Unicode tokenizer, one after the other.
+/// Calls `each` for every word that the Unicode tokenizer finds in a text.
 fn tokenize_unicode(text: &str, mut each: impl FnMut(&[u8])) {
     for_each_batch(Tokenizer::Unicode, text, &mut TextScratch::default(), |batch| {
         (0..batch.tokens.len()).for_each(|i| each(batch.token(i)));

@@ -1,19 +1,19 @@
-//! What is left of the characters when case, style and tricks are gone?
+//! Normalization: which bytes represent a text, regardless of how it was typed?
 //!
-//! Each character is folded (compatibility decomposition, lower case) and the result composed, so equal text has equal
-//! bytes however it was typed; zero-width and control characters go, and of a run of combining marks the first 30 stay
-//! (the bound of Unicode's stream-safe format, UAX #15), so that a million of them cost no more than a million.
+//! Each character is folded (compatibility decomposition, lower case) and the result is composed, so that equivalent
+//! texts have equal bytes. Zero-width and control characters are removed. A run of combining marks is truncated to 30
+//! marks, the limit of Unicode's stream-safe format (UAX #15), so the time is linear in the length of the text.
 //!
-//! This is the careful path, for what is not plain ASCII: see [`tokenize`](super::tokenize) for the other.
+//! This is the slow path, for text that is not plain ASCII; [`tokenize`](super::tokenize) contains the fast path.
 
 use super::Span;
 use super::chars::{Class, Entry};
 use unicode_normalization::char::{compose, decompose_canonical};
 
-/// Most combining marks that one character keeps.
+/// Maximum number of combining marks after one character.
 pub(super) const MAX_MARKS: usize = 30;
 
-/// A normalized character, what it is, and the source bytes it came from.
+/// A normalized character with its properties and the byte range of the source that it comes from.
 #[derive(Clone, Copy)]
 pub(super) struct Folded {
     pub(super) c: char,
@@ -21,21 +21,21 @@ pub(super) struct Folded {
     pub(super) span: Span,
 }
 
-/// Holds characters back until nothing can melt into them any more.
+/// A streaming normalizer. It delays each character until no later character can compose with it.
 #[derive(Default)]
 pub(super) struct Normalizer {
-    /// The last character, if nothing has come behind it that may melt into it.
+    /// The last character, if no character that may compose with it has followed yet.
     base: Option<Folded>,
-    /// Otherwise that character and what came.
+    /// Otherwise, the last base character and the characters after it.
     pending: Vec<Folded>,
-    marks_in_row: usize,
+    mark_run: usize,
 }
 
 impl Normalizer {
-    /// Takes a piece of text that begins `offset` bytes into its source.
+    /// Normalizes a piece of text that begins `offset` bytes into its source.
     pub(super) fn push_text(&mut self, text: &str, offset: usize, mut emit: impl FnMut(Folded)) {
         let mut start = offset;
-        self.marks_in_row = 0;
+        self.mark_run = 0;
         for c in text.chars() {
             let span = Span { start, end: start + c.len_utf8() };
             start = span.end;
@@ -61,7 +61,7 @@ impl Normalizer {
         if class == Class::Extend || new.entry.needs_context() {
             return self.push_mark(new, emit);
         }
-        self.marks_in_row = 0;
+        self.mark_run = 0;
         if !self.pending.is_empty() {
             self.flush(emit);
         }
@@ -70,15 +70,15 @@ impl Normalizer {
         }
     }
 
-    /// Takes a character that may melt into the one before it, or has to be counted.
+    /// Adds a character that may compose with the previous one, or that counts towards [`MAX_MARKS`].
     fn push_mark(&mut self, new: Folded, emit: &mut impl FnMut(Folded)) {
         if new.entry.class() == Class::Extend || new.entry.ccc() != 0 {
-            self.marks_in_row += 1;
-            if self.marks_in_row > MAX_MARKS {
+            self.mark_run += 1;
+            if self.mark_run > MAX_MARKS {
                 return;
             }
         }
-        // Conjoining vowels and the like are no marks, but a long row of them must not pile up either.
+        // Conjoining vowels and similar characters are not marks, but the buffer must stay small for them, too.
         if !new.entry.needs_context() || self.pending.len() > MAX_MARKS + 1 {
             self.flush(emit);
         }
@@ -86,7 +86,7 @@ impl Normalizer {
         self.insert_in_order(new);
     }
 
-    /// Marks of a lower combining class go before those of a higher one, never past a base.
+    /// Inserts a mark after all marks of the same or a lower combining class, never before a base character.
     fn insert_in_order(&mut self, new: Folded) {
         let ccc = new.entry.ccc();
         let mut at = self.pending.len();
@@ -96,7 +96,7 @@ impl Normalizer {
         self.pending.insert(at, new);
     }
 
-    /// Gives out what was held back.
+    /// Emits the delayed characters.
     pub(super) fn flush(&mut self, emit: &mut impl FnMut(Folded)) {
         if let Some(base) = self.base.take() {
             emit(base);
@@ -108,30 +108,30 @@ impl Normalizer {
         self.pending.drain(..).for_each(emit);
     }
 
-    /// Takes composed characters apart, so that a mark that goes before the one already in them finds its place.
+    /// Decomposes the pending characters, so that marks can be ordered among those of a composed character.
     fn decompose(&mut self) {
-        let held = std::mem::take(&mut self.pending);
-        for folded in held {
+        for folded in std::mem::take(&mut self.pending) {
             decompose_canonical(folded.c, |c| {
                 self.insert_in_order(Folded { c, entry: Entry::of(c), span: folded.span });
             });
         }
     }
 
-    /// Canonical composition in place (UAX #15, definition D117): a character melts into the last base unless one with
-    /// the same or a higher combining class stands between them.
+    /// Composes the pending characters in place (UAX #15, definition D117): a character composes with the last base
+    /// character unless a character of the same or a higher combining class is between them.
     fn compose(&mut self) {
-        let (mut base, mut kept) = (0, 1);
+        let mut base = 0;
+        let mut kept = 1;
         for next in 1..self.pending.len() {
             let new = self.pending[next];
             let between = (kept > base + 1).then(|| self.pending[kept - 1].entry.ccc());
             let blocked = between.is_some_and(|between| between >= new.entry.ccc());
-            let whole = if blocked || self.pending[base].entry.ccc() != 0 {
+            let composed = if blocked || self.pending[base].entry.ccc() != 0 {
                 None
             } else {
                 compose(self.pending[base].c, new.c)
             };
-            if let Some(c) = whole {
+            if let Some(c) = composed {
                 let start = self.pending[base].span.start;
                 let end = self.pending[base].span.end.max(new.span.end);
                 self.pending[base] = Folded { c, entry: Entry::of(c), span: Span { start, end } };
@@ -147,7 +147,7 @@ impl Normalizer {
     }
 }
 
-/// The normalized form of a text, all of it: what words are made of, with the separators still in place.
+/// Returns the normalized form of a text, including the separators between words.
 ///
 /// ```
 /// assert_eq!(sameish::normalize("ﬁne CAFE\u{301}\u{200B}"), "fine café");
@@ -160,16 +160,16 @@ pub fn normalize(text: &str) -> String {
     normalized
 }
 
-/// A text read from bytes, and how many stretches of them were no UTF-8.
+/// A text decoded from bytes, and the number of invalid UTF-8 sequences in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded<'a> {
-    /// The text, with U+FFFD for each stretch that was none.
+    /// The text, with U+FFFD in place of each invalid sequence.
     pub text: std::borrow::Cow<'a, str>,
-    /// How many there were.
+    /// Number of invalid sequences that were replaced.
     pub replaced: usize,
 }
 
-/// Reads bytes as UTF-8, replacing and counting what is not.
+/// Decodes bytes as UTF-8, replacing and counting invalid sequences.
 ///
 /// ```
 /// let decoded = sameish::decode(b"caf\xE9 au lait");
@@ -193,7 +193,8 @@ mod tests {
     use proptest::prelude::*;
     use unicode_normalization::UnicodeNormalization;
 
-    /// The same by way of the crate, on texts without long rows of marks or characters that are newer than our table.
+    /// Normalizes with the crate `unicode-normalization`. Valid for texts without long runs of marks and without
+    /// characters that are newer than our table.
     fn reference(text: &str) -> String {
         let kept = text.nfkd().filter(|&c| Entry::of(c).class() != Class::Drop);
         let lower = kept.flat_map(char::to_lowercase).map(|c| match c {
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn folds_the_usual_tricks() {
+    fn normalizes_case_compatibility_and_invisible_characters() {
         let cases = [
             ("Hello", "hello"),
             ("ﬁnance", "finance"),
@@ -228,35 +229,35 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_marks_are_capped() {
+    fn truncates_runs_of_marks() {
         let text = format!("a{}b", "\u{323}".repeat(1_000_000));
-        // The first melts into the letter.
+        // The first mark composes with the letter.
         assert_eq!(normalize(&text).chars().count(), 1 + MAX_MARKS - 1 + 1);
         let jamo = "\u{1161}".repeat(100_000);
         assert_eq!(normalize(&jamo), jamo);
     }
 
     #[test]
-    fn every_character_folds_as_the_crate_folds_it() {
-        for c in ('\0'..=char::MAX).filter(|&c| is_in_the_table(c)) {
+    fn every_character_normalizes_like_the_reference() {
+        for c in ('\0'..=char::MAX).filter(|&c| is_assigned(c)) {
             let text = String::from(c);
             assert_eq!(normalize(&text), reference(&text), "U+{:04X}", c as u32);
         }
     }
 
-    /// Characters that are likely to get in each other's way.
-    fn tricky() -> impl Strategy<Value = char> {
+    /// Generates characters that interact: bases, marks, conjoining letters, separators.
+    fn interacting_char() -> impl Strategy<Value = char> {
         prop_oneof![
             4 => prop::sample::select("aeoAEOsſßİ'\u{2019}. 1,_кЙΣς한각ᄒ漢カがไท".chars().collect::<Vec<_>>()),
             3 => prop::sample::select(
                 "\u{300}\u{301}\u{307}\u{323}\u{327}\u{328}\u{338}\u{345}\u{3099}\u{1161}\u{11AB}\u{5B0}\u{64B}\u{94D}\u{93C}\u{E31}\u{200D}\u{9BE}\u{9C7}"
                     .chars().collect::<Vec<_>>()),
-            2 => any::<char>().prop_filter("newer than the table", |&c| is_in_the_table(c)),
+            2 => any::<char>().prop_filter("newer than the table", |&c| is_assigned(c)),
         ]
     }
 
-    /// Whether a character was assigned in the Unicode version of our table.
-    fn is_in_the_table(c: char) -> bool {
+    /// Returns `true` if the character is assigned in the Unicode version of our table.
+    fn is_assigned(c: char) -> bool {
         CodePointMapData::<GeneralCategory>::new().get(c) != GeneralCategory::Unassigned
     }
 
@@ -264,13 +265,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
         #[test]
-        fn any_text_folds_as_the_crate_folds_it(chars in prop::collection::vec(tricky(), 0..24)) {
+        fn any_text_normalizes_like_the_reference(chars in prop::collection::vec(interacting_char(), 0..24)) {
             let text: String = chars.into_iter().collect();
             prop_assert_eq!(normalize(&text), reference(&text));
         }
 
         #[test]
-        fn folding_twice_changes_nothing(text in "\\PC{0,40}") {
+        fn normalization_is_idempotent(text in "\\PC{0,40}") {
             let once = normalize(&text);
             prop_assert_eq!(normalize(&once), once);
         }

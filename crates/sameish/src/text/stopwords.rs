@@ -1,33 +1,34 @@
-//! Which words say nothing?
+//! Stop words: which words are ignored because they occur in most texts?
 
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The words of a language that are dropped before features are made.
+/// The words of a language that are removed before features are extracted.
 ///
-/// The lists are NLTK's where it has one and Stopwords ISO's elsewhere, by way of the crate `stop-words`. Entries are
-/// normalized like any text; those of more than one word are left out, because their parts say something elsewhere. A list
-/// is part of what determines a sketch, so it enters the [`SchemeId`](crate::SchemeId) by its [`digest`](Self::digest).
+/// The lists come from the crate `stop-words`: NLTK's list where it has one for the language, otherwise that of Stopwords
+/// ISO. Entries are normalized like any text. Entries of several words are skipped, because their parts are content words
+/// elsewhere. The list affects the sketches, so its [`digest`](Self::digest) is part of the [`SchemeId`](crate::SchemeId).
 #[derive(Clone, Debug)]
 pub struct StopWords {
-    /// XXH3 of each word.
+    /// XXH3 hash of each word.
     words: HashSet<u64>,
 }
 
 impl StopWords {
-    /// The stop words of a language, by its two-letter code.
+    /// Returns the stop words of a language, given its two-letter code (ISO 639-1) in either case.
     pub fn for_language(code: &str) -> Result<StopWords> {
         let list = stop_words::lookup(code.to_ascii_lowercase().as_str());
         let list = list.ok_or_else(|| Error::UnknownLanguage { code: code.to_owned() })?;
         Ok(StopWords::from_words(list.iter().copied()))
     }
 
-    /// A list of one's own.
+    /// Creates a custom list.
     pub fn from_words<'a>(words: impl IntoIterator<Item = &'a str>) -> StopWords {
         let mut hashes = HashSet::new();
         for entry in words {
-            let (mut parts, mut hash) = (0, 0);
+            let mut parts = 0;
+            let mut hash = 0;
             super::tokenize_unicode(entry, |token| {
                 parts += 1;
                 hash = xxh3_64(token);
@@ -39,12 +40,12 @@ impl StopWords {
         StopWords { words: hashes }
     }
 
-    /// Whether a normalized word is one of them.
+    /// Returns `true` if a normalized word is in the list.
     pub fn contains(&self, word: &[u8]) -> bool {
         self.words.contains(&xxh3_64(word))
     }
 
-    /// A hash of the whole list, whatever its order.
+    /// Returns a hash of the list that does not depend on its order.
     pub fn digest(&self) -> u64 {
         self.words.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))
     }
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_languages_by_code() {
+    fn finds_lists_by_language_code() {
         let english = StopWords::for_language("en").unwrap();
         for word in ["the", "for", "don't"] {
             assert!(english.contains(word.as_bytes()), "{word}");
@@ -67,9 +68,9 @@ mod tests {
         assert_eq!(StopWords::for_language("q").unwrap_err(), Error::UnknownLanguage { code: "q".into() });
     }
 
-    /// Entries of several words, as lists of languages without spaces have them, must not ban their parts.
+    /// Lists of languages without spaces have entries of several words, whose parts must not become stop words.
     #[test]
-    fn content_words_stay_in_every_script() {
+    fn keeps_content_words_in_every_script() {
         let cases = [
             ("zh", "城市议会周一投票决定关闭旧桥进行维修直到春天"),
             ("ja", "市議会は月曜日に古い橋を春まで閉鎖することを決めた"),
@@ -78,12 +79,13 @@ mod tests {
         ];
         for (code, sentence) in cases {
             let list = StopWords::for_language(code).unwrap();
-            let (mut all, mut kept) = (0.0, 0.0);
+            let mut all = 0.0;
+            let mut kept = 0.0;
             crate::text::tokenize_unicode(sentence, |token| {
                 all += 1.0;
                 kept += f64::from(u8::from(!list.contains(token)));
             });
-            assert!(kept / all > 0.6, "{code}: {kept} of {all} words stay");
+            assert!(kept / all > 0.6, "{code}: kept {kept} of {all} words");
         }
     }
 

@@ -1,12 +1,13 @@
-//! How does a text become tokens at memory speed?
+//! The fast tokenizer: how are tokens found with SIMD bit masks?
 //!
-//! Most text is ASCII, or ASCII with a few other characters. So a chunk of 4 kB is first classified 64 bytes at a time
-//! (see [`simd`](crate::simd)): letters, digits, characters that may join two of them, and bytes that need a closer
-//! look. The rules for words are then a handful of operations on 64-bit masks, and the words are the runs of ones. Where
-//! a run holds a byte that is no ASCII, its words come from the careful path instead ([`normalize`](super::normalize) and
-//! [`words`](super::words)), and take their place among the others.
+//! Most text is ASCII, or ASCII with a few other characters. A chunk of 4 KiB is therefore classified 64 bytes at a time
+//! (see [`simd`]) into letters, digits, characters that may join two of them, and bytes that need the slow
+//! path. The word rules are then a few operations on 64-bit masks, and each run of ones is a word. The words of a run with
+//! non-ASCII bytes come from the slow path ([`normalize`](super::normalize) and [`words`](super::words)) and are merged
+//! with the others in order.
 //!
-//! A chunk ends at a byte that no word can span, so that nothing is carried over; where there is none, it grows.
+//! A chunk ends at a byte that cannot be inside a word, so no state is carried from one chunk to the next. A chunk without
+//! such a byte grows.
 
 use super::chars::Entry;
 use super::normalize::Normalizer;
@@ -15,49 +16,51 @@ use super::{PADDING, Span, TokenRange};
 use crate::config::Tokenizer;
 use crate::simd::{self, BLOCK, Level, Masks};
 
-/// Bytes that are looked at together. Small enough that all buffers stay in the first-level cache.
+/// Bytes per chunk, small enough that all buffers fit into the L1 cache.
 const CHUNK: usize = 64 * BLOCK;
 
-/// Buffers that are used again for every text.
+/// Scratch space, reused across texts.
 #[derive(Default)]
 pub(crate) struct TextScratch {
-    /// The lower-cased chunk, then the words that took the careful path, then at least the padding. Never made smaller, so
-    /// that it is not cleared for each chunk.
+    /// The chunk in lower case, then the words from the slow path, then at least [`PADDING`] bytes. The buffer never
+    /// shrinks, so it is not cleared for each chunk.
     bytes: Vec<u8>,
-    /// Bytes of the chunk, in whole blocks.
+    /// Length of the chunk in bytes, rounded up to whole blocks.
     chunk: usize,
     masks: Vec<Masks>,
     rules: Rules,
     tokens: Vec<TokenRange>,
     merged: Vec<TokenRange>,
-    /// Runs that take the careful path, as bytes of the chunk.
-    careful: Vec<TokenRange>,
+    /// Byte ranges of the chunk that need the slow path.
+    slow_runs: Vec<TokenRange>,
     edges: Vec<u32>,
     sink: WordSink,
     normalizer: Normalizer,
 }
 
-/// What the rules make of a chunk, a mask for each block of 64 bytes.
+/// The result of the word rules for a chunk: one mask of each kind per block of 64 bytes.
 #[derive(Default)]
 struct Rules {
-    /// Bytes within words.
+    /// Bytes inside words.
     words: Vec<u64>,
-    /// Bytes that could be within words if they were looked at more closely.
+    /// Bytes that may be inside words according to the slow path.
     runs: Vec<u64>,
-    /// Bytes for whose sake their run must be.
+    /// Bytes that send their run to the slow path.
     triggers: Vec<u64>,
 }
 
 /// The tokens of a part of a text.
 pub(crate) struct Batch<'a> {
-    /// The tokens lie in these bytes, which go on for [`PADDING`] bytes behind the last of them.
+    /// The text of the tokens, followed by at least [`PADDING`] bytes.
     pub(crate) bytes: &'a [u8],
     pub(crate) tokens: &'a [TokenRange],
-    /// Where the chunk begins in the text, and how long it is in `bytes`; 0 if every token has a span of its own.
+    /// Offset of the chunk in the text.
     base: usize,
+    /// Length of the chunk in `bytes`, or 0 if `spans` has an entry for every token.
     chunk: u32,
-    /// The words behind the chunk in `bytes`, and where they stood in the text.
-    careful: &'a [TokenRange],
+    /// The words from the slow path, which follow the chunk in `bytes`.
+    slow_words: &'a [TokenRange],
+    /// Positions of the `slow_words` in the chunk.
     spans: &'a [Span],
 }
 
@@ -66,7 +69,7 @@ impl Batch<'_> {
         self.tokens[i].of(self.bytes)
     }
 
-    /// Where a token stood in the text.
+    /// Returns the position of a token in the text.
     pub(crate) fn span(&self, i: usize) -> Span {
         let token = self.tokens[i];
         if self.chunk == 0 {
@@ -76,12 +79,12 @@ impl Batch<'_> {
             return Span { start: self.base + token.start as usize, end: self.base + token.end as usize };
         }
         let start = token.start - self.chunk;
-        let span = self.spans[self.careful.partition_point(|word| word.start < start)];
+        let span = self.spans[self.slow_words.partition_point(|word| word.start < start)];
         Span { start: self.base + span.start, end: self.base + span.end }
     }
 }
 
-/// Hands the tokens of a text to `sink`, a few hundred at a time and in order.
+/// Passes the tokens of a text to `sink` in order, in batches of a few hundred.
 pub(crate) fn for_each_batch(
     tokenizer: Tokenizer,
     text: &str,
@@ -89,28 +92,30 @@ pub(crate) fn for_each_batch(
     mut sink: impl FnMut(&Batch<'_>),
 ) {
     if tokenizer == Tokenizer::Whitespace {
-        return scratch.split_at_white_space(text, sink);
+        return scratch.split_at_whitespace(text, sink);
     }
-    let (mut at, mut size) = (0, CHUNK);
+    let mut at = 0;
+    let mut size = CHUNK;
     while at < text.len() {
         let end = text.floor_char_boundary(at + size);
         match scratch.chunk(tokenizer, text, at, end) {
             Some(taken) => {
                 sink(&scratch.batch(at));
-                (at, size) = (at + taken, CHUNK);
+                at += taken;
+                size = CHUNK;
             }
-            // A single word that is longer than the chunk. Doubling keeps the cost linear.
+            // One word is longer than the chunk. Doubling keeps the total cost linear.
             None => size *= 2,
         }
     }
 }
 
 impl TextScratch {
-    /// Finds the tokens of `text` from `at` on and tells how many bytes they were found in; nothing if there is no place
-    /// before `end` where the text can be cut.
+    /// Finds the tokens of a prefix of `text[at..end]` and returns its length in bytes, or `None` if the text cannot be
+    /// split anywhere before `end`.
     fn chunk(&mut self, tokenizer: Tokenizer, text: &str, at: usize, end: usize) -> Option<usize> {
         let chunk = &text.as_bytes()[at..end];
-        // One more block, so that the last word ends within.
+        // One extra block, so that the last word ends inside the blocks.
         let blocks = chunk.len() / BLOCK + 1;
         self.chunk = blocks * BLOCK;
         grow(&mut self.bytes, self.chunk + PADDING, 0);
@@ -132,12 +137,12 @@ impl TextScratch {
             tokens: &self.tokens,
             base,
             chunk: self.chunk as u32,
-            careful: &self.sink.words,
+            slow_words: &self.sink.words,
             spans: &self.sink.spans,
         }
     }
 
-    /// Length of the part of the chunk that can be taken without the rest.
+    /// Returns the length of the longest prefix of the chunk after which the text can be split.
     fn find_cut(&self, tokenizer: Tokenizer, text: &str, at: usize, end: usize) -> Option<usize> {
         let length = end - at;
         for (i, run) in self.rules.runs.iter().enumerate().rev() {
@@ -153,27 +158,27 @@ impl TextScratch {
         text.char_indices().rev().find(|&(i, c)| i > 0 && Entry::of(c).is_safe_break()).map(|(i, _)| i)
     }
 
-    /// Turns the masks of a chunk into tokens.
+    /// Converts the masks of a chunk into tokens.
     fn find_tokens(&mut self, tokenizer: Tokenizer, chunk: &str) {
         self.sink.bytes.clear();
         self.sink.words.clear();
         self.sink.spans.clear();
-        self.careful.clear();
-        self.rules.cut(chunk.len());
-        self.rules.take_careful_runs(&mut self.careful);
+        self.slow_runs.clear();
+        self.rules.truncate(chunk.len());
+        self.rules.list_slow_runs(&mut self.slow_runs);
         self.extract_runs();
-        if !self.careful.is_empty() {
-            self.take_care(tokenizer, chunk);
+        if !self.slow_runs.is_empty() {
+            self.replace_slow_runs(tokenizer, chunk);
         }
     }
 
-    /// Lists the runs of ones.
+    /// Makes a token of each run of ones in the word masks.
     fn extract_runs(&mut self) {
         let bits = self.rules.words.len() * BLOCK;
         grow(&mut self.edges, bits + BLOCK, 0);
         let mut count = simd::list_edges(Level::current(), &self.rules.words, &mut self.edges);
         if count % 2 == 1 {
-            // The chunk ends within its last word and its last block.
+            // The chunk ends inside its last word, at the end of the last block.
             self.edges[count] = bits as u32;
             count += 1;
         }
@@ -182,20 +187,20 @@ impl TextScratch {
         self.tokens.extend(pairs.iter().map(|&[start, end]| TokenRange { start, end }));
     }
 
-    /// Replaces each run that needs a closer look by the words that are found in it.
-    fn take_care(&mut self, tokenizer: Tokenizer, chunk: &str) {
-        let behind = self.chunk as u32;
+    /// Replaces each run that needs the slow path by the words that the slow path finds in it.
+    fn replace_slow_runs(&mut self, tokenizer: Tokenizer, chunk: &str) {
+        let offset = self.chunk as u32;
         self.merged.clear();
         let mut done = 0;
-        for i in 0..self.careful.len() {
-            let run = self.careful[i];
+        for i in 0..self.slow_runs.len() {
+            let run = self.slow_runs[i];
             let at = done + self.tokens[done..].partition_point(|token| token.start < run.start);
             self.merged.extend_from_slice(&self.tokens[done..at]);
             done = at + 1;
             let first = self.sink.words.len();
-            let (start, end) = (run.start as usize, run.end as usize);
-            self.look_closer(tokenizer, &chunk[start..end], start);
-            let moved = |word: &TokenRange| TokenRange { start: word.start + behind, end: word.end + behind };
+            let start = run.start as usize;
+            self.split_slow_run(tokenizer, &chunk[start..run.end as usize], start);
+            let moved = |word: &TokenRange| TokenRange { start: word.start + offset, end: word.end + offset };
             self.merged.extend(self.sink.words[first..].iter().map(moved));
         }
         self.merged.extend_from_slice(&self.tokens[done..]);
@@ -205,9 +210,10 @@ impl TextScratch {
         self.bytes[self.chunk..end].copy_from_slice(&self.sink.bytes);
     }
 
-    fn look_closer(&mut self, tokenizer: Tokenizer, run: &str, start: usize) {
+    /// Appends the words of a run that begins at byte `start` of the chunk to the sink.
+    fn split_slow_run(&mut self, tokenizer: Tokenizer, run: &str, start: usize) {
         if tokenizer == Tokenizer::AsciiWords {
-            return ascii_words_of(run, start, &mut self.sink);
+            return push_ascii_words(run, start, &mut self.sink);
         }
         let sink = &mut self.sink;
         self.normalizer.push_text(run, start, |folded| sink.push(folded));
@@ -217,11 +223,13 @@ impl TextScratch {
 }
 
 impl Rules {
-    /// Words by Unicode's rules, as far as ASCII goes: letters, digits and `_` join each other, `' . :` join two letters
-    /// and `' . , ;` two digits (UAX #29, rules WB5 to WB13b).
+    /// Applies Unicode's word rules to ASCII: letters, digits and `_` form words; `' . :` join two letters and `' . , ;`
+    /// join two digits (UAX #29, rules WB5 to WB13b).
     fn apply_unicode(&mut self, masks: &[Masks]) {
         self.resize(masks.len());
-        let (words, runs, triggers) = (&mut self.words[..], &mut self.runs[..], &mut self.triggers[..]);
+        let words = &mut self.words[..];
+        let runs = &mut self.runs[..];
+        let triggers = &mut self.triggers[..];
         let nothing = Masks::default();
         let mut before = &nothing;
         for (i, mask) in masks.iter().enumerate() {
@@ -231,8 +239,8 @@ impl Rules {
             let letters = mask.mid_letter & between(mask.letter, before.letter, after.letter);
             let digits = mask.mid_number & between(mask.digit, before.digit, after.digit);
             let inside = mask.letter | mask.digit | mask.underscore | letters | digits;
-            // A word that begins with `_` may have nothing else in it, and is none then.
-            let first = mask.underscore & !(inside << 1 | words_end(before));
+            // A run that begins with `_` may consist of underscores only, and is not a word then.
+            let first = mask.underscore & !(inside << 1 | ends_in_word(before));
             words[i] = inside;
             runs[i] = inside | mask.mid_letter | mask.mid_number | mask.quote | mask.complex;
             triggers[i] = mask.complex | first;
@@ -240,8 +248,9 @@ impl Rules {
         }
     }
 
-    /// Words of the seeds: two or more of `a-z 0-9 _`, the text in lower case. Of all other characters only the Kelvin
-    /// sign and the dotted capital I have one of these in their lower case, so only they need a closer look.
+    /// Applies the rule of [`Tokenizer::AsciiWords`]: a word is a run of at least two of `a-z 0-9 _` in the lower-cased
+    /// text. The Kelvin sign and the dotted capital I are the only non-ASCII characters with an ASCII letter in their
+    /// lower case, so only they need the slow path.
     fn apply_ascii(&mut self, masks: &[Masks], chunk: &[u8]) {
         self.resize(masks.len());
         for (i, mask) in masks.iter().enumerate() {
@@ -254,7 +263,7 @@ impl Rules {
             while complex != 0 {
                 let at = i * BLOCK + complex.trailing_zeros() as usize;
                 complex &= complex.wrapping_sub(1);
-                for byte in at..at + lower_case_is_ascii(&chunk[at..]) {
+                for byte in at..at + len_if_lower_case_has_ascii(&chunk[at..]) {
                     self.runs[byte / BLOCK] |= 1 << (byte % BLOCK);
                     self.triggers[byte / BLOCK] |= 1 << (byte % BLOCK);
                 }
@@ -279,8 +288,8 @@ impl Rules {
         self.triggers.resize(blocks, 0);
     }
 
-    /// Forgets what lies behind `length` bytes.
-    fn cut(&mut self, length: usize) {
+    /// Clears the masks after the first `length` bytes.
+    fn truncate(&mut self, length: usize) {
         let last = length / BLOCK;
         for masks in [&mut self.words, &mut self.runs, &mut self.triggers] {
             masks.truncate(last + 1);
@@ -288,18 +297,18 @@ impl Rules {
         }
     }
 
-    /// Lists the stretches that need a closer look and makes one run of ones of each, to keep its place.
-    fn take_careful_runs(&mut self, careful: &mut Vec<TokenRange>) {
+    /// Lists the runs that need the slow path and marks each as one word, as a placeholder for its words.
+    fn list_slow_runs(&mut self, slow_runs: &mut Vec<TokenRange>) {
         for i in 0..self.triggers.len() {
             while self.triggers[i] != 0 {
                 let run = self.run_around(i * BLOCK + self.triggers[i].trailing_zeros() as usize);
                 self.fill(run);
-                careful.push(run);
+                slow_runs.push(run);
             }
         }
     }
 
-    /// The run of bytes around one of them that may be within words.
+    /// Returns the run of `runs` bits that contains byte `at`.
     fn run_around(&self, at: usize) -> TokenRange {
         let (first, bit) = (at / BLOCK, at % BLOCK);
         let mut start = at + 1 - (self.runs[first] << (63 - bit)).leading_ones() as usize;
@@ -319,9 +328,10 @@ impl Rules {
         TokenRange { start: start as u32, end: end as u32 }
     }
 
-    /// Makes the run one word for now, with nothing left to trigger.
+    /// Marks the run as one word and clears its triggers.
     fn fill(&mut self, run: TokenRange) {
-        let (start, end) = (run.start as usize, run.end as usize);
+        let start = run.start as usize;
+        let end = run.end as usize;
         for i in start / BLOCK..end.div_ceil(BLOCK) {
             let bits = ones_below(end - i * BLOCK) & !ones_below(start.saturating_sub(i * BLOCK));
             self.words[i] |= bits;
@@ -330,14 +340,15 @@ impl Rules {
     }
 }
 
-/// Whether the last byte of a block is of a word, as bit 0. A joining character there does not matter: what follows it
-/// is a letter or a digit.
-fn words_end(mask: &Masks) -> u64 {
+/// Returns 1 if the last byte of a block is a letter, a digit or `_`. Joining characters need no check, because a letter
+/// or a digit follows them in a word.
+fn ends_in_word(mask: &Masks) -> u64 {
     (mask.letter | mask.digit | mask.underscore) >> 63
 }
 
-/// Length of the character at the start of `bytes` if it has an ASCII letter in its lower case without being one.
-fn lower_case_is_ascii(bytes: &[u8]) -> usize {
+/// Returns the length in bytes of the first character if it is not ASCII but its lower case contains an ASCII letter,
+/// and 0 otherwise.
+fn len_if_lower_case_has_ascii(bytes: &[u8]) -> usize {
     match bytes {
         [0xE2, 0x84, 0xAA, ..] => 3,
         [0xC4, 0xB0, ..] => 2,
@@ -345,8 +356,8 @@ fn lower_case_is_ascii(bytes: &[u8]) -> usize {
     }
 }
 
-/// The words of a run with characters whose lower case is partly ASCII.
-fn ascii_words_of(run: &str, start: usize, sink: &mut WordSink) {
+/// Appends the words of a run that contains characters whose lower case is partly ASCII.
+fn push_ascii_words(run: &str, start: usize, sink: &mut WordSink) {
     let mut first = None;
     let end_word = |sink: &mut WordSink, first: &mut Option<(usize, u32)>, end: usize| {
         if let Some((from, at)) = first.take() {
@@ -371,23 +382,23 @@ fn ascii_words_of(run: &str, start: usize, sink: &mut WordSink) {
     end_word(sink, &mut first, run.len());
 }
 
-/// Makes a buffer at least so long.
+/// Extends a buffer to at least `length` items.
 fn grow<T: Clone>(buffer: &mut Vec<T>, length: usize, filler: T) {
     if buffer.len() < length {
         buffer.resize(length, filler);
     }
 }
 
-/// A mask with the `count` lowest bits set, all of them for 64 and more.
+/// Returns a mask with the lowest `count` bits set, all 64 if `count` is larger.
 fn ones_below(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
 impl TextScratch {
-    /// Splits at runs of ASCII white space and at nothing else. White space at the very start leaves an empty token in
-    /// front of it, as in the encoder this is for; at the end it does not.
-    fn split_at_white_space(&mut self, text: &str, mut sink: impl FnMut(&Batch<'_>)) {
-        let is_blank = |byte: u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    /// Splits at runs of ASCII whitespace only. Whitespace at the start of the text produces an empty first token, as in
+    /// the sparse document encoder that this rule comes from; whitespace at the end does not.
+    fn split_at_whitespace(&mut self, text: &str, mut sink: impl FnMut(&Batch<'_>)) {
+        let is_space = |byte: u8| matches!(byte, b' ' | b'\t'..=b'\r');
         let bytes = text.as_bytes();
         let mut at = 0;
         while at < bytes.len() {
@@ -395,12 +406,12 @@ impl TextScratch {
             self.tokens.clear();
             self.sink.spans.clear();
             while at < bytes.len() && self.bytes.len() < CHUNK {
-                let end = bytes[at..].iter().position(|&byte| is_blank(byte)).map_or(bytes.len(), |n| at + n);
+                let end = bytes[at..].iter().position(|&byte| is_space(byte)).map_or(bytes.len(), |n| at + n);
                 let start = self.bytes.len() as u32;
                 self.bytes.extend_from_slice(&bytes[at..end]);
                 self.tokens.push(TokenRange { start, end: self.bytes.len() as u32 });
                 self.sink.spans.push(Span { start: at, end });
-                at = bytes[end..].iter().position(|&byte| !is_blank(byte)).map_or(bytes.len(), |n| end + n);
+                at = bytes[end..].iter().position(|&byte| !is_space(byte)).map_or(bytes.len(), |n| end + n);
             }
             self.bytes.resize(self.bytes.len() + PADDING, 0);
             sink(&Batch {
@@ -408,7 +419,7 @@ impl TextScratch {
                 tokens: &self.tokens,
                 base: 0,
                 chunk: 0,
-                careful: &self.tokens,
+                slow_words: &self.tokens,
                 spans: &self.sink.spans,
             });
         }

@@ -1,36 +1,36 @@
-//! Where does a word begin and end?
+//! Word segmentation: where does a word begin and end?
 //!
-//! The rules are those of Unicode's default word boundaries (UAX #29) over normalized characters. A word is a stretch
-//! between two boundaries with a letter or a digit in it. Characters of scripts that are written without spaces (Han,
-//! Hiragana, Thai, Lao, Khmer, Myanmar) are words by themselves, with their marks; a run of Katakana is one word.
+//! The rules are Unicode's default word boundaries (UAX #29), applied to normalized characters. A word is the text between
+//! two boundaries if it contains a letter or a digit. In scripts that are written without spaces (Han, Hiragana, Thai,
+//! Lao, Khmer, Myanmar), each character with its marks is a word; a run of Katakana is one word.
 
 use super::chars::Class;
 use super::normalize::Folded;
 use super::{Span, TokenRange};
 
-/// Words as they are found: their text back to back, where each lies in it, and where it stood in the source.
+/// Collects words: their concatenated text, their ranges in it, and their positions in the source.
 #[derive(Default)]
 pub(super) struct WordSink {
     pub(super) bytes: Vec<u8>,
     pub(super) words: Vec<TokenRange>,
     pub(super) spans: Vec<Span>,
-    open: Option<Open>,
+    current: Option<CurrentWord>,
 }
 
-/// A word that may go on.
-struct Open {
+/// A word that later characters may extend.
+struct CurrentWord {
     start: u32,
-    /// Behind the last character that surely belongs to it.
+    /// End of the characters that are known to belong to the word.
     end: u32,
     span: Span,
     last: Class,
-    /// A character behind `end` that belongs to it if the next one does.
-    middle: Option<Class>,
+    /// Class of a joining character after `end`. It belongs to the word only if the next character does.
+    joiner: Option<Class>,
     alphanumeric: bool,
 }
 
 impl WordSink {
-    /// Takes the next character.
+    /// Adds the next character.
     pub(super) fn push(&mut self, folded: Folded) {
         match folded.entry.class() {
             Class::Drop => {}
@@ -45,10 +45,10 @@ impl WordSink {
             | Class::MidBoth
             | Class::SingleQuote
             | Class::DoubleQuote) => {
-                self.wait(folded, class);
+                self.push_joiner(folded, class);
             }
             class => {
-                if self.open.as_ref().is_some_and(|open| open.goes_on_with(class)) {
+                if self.current.as_ref().is_some_and(|word| word.continues_with(class)) {
                     self.append(folded, class);
                 } else {
                     self.close();
@@ -58,68 +58,68 @@ impl WordSink {
         }
     }
 
-    /// Ends the word at hand, if there is one.
+    /// Ends the current word, if any.
     pub(super) fn close(&mut self) {
-        if let Some(open) = self.open.take()
-            && open.alphanumeric
+        if let Some(word) = self.current.take()
+            && word.alphanumeric
         {
-            self.words.push(TokenRange { start: open.start, end: open.end });
-            self.spans.push(open.span);
+            self.words.push(TokenRange { start: word.start, end: word.end });
+            self.spans.push(word.span);
         }
     }
 
     fn begin(&mut self, folded: Folded) {
         let start = self.bytes.len() as u32;
         let end = self.write(folded.c);
-        self.open = Some(Open {
+        self.current = Some(CurrentWord {
             start,
             end,
             span: folded.span,
             last: folded.entry.class(),
-            middle: None,
+            joiner: None,
             alphanumeric: folded.entry.is_alphanumeric(),
         });
     }
 
     fn append(&mut self, folded: Folded, class: Class) {
         let end = self.write(folded.c);
-        if let Some(open) = &mut self.open {
-            open.end = end;
-            open.span.end = folded.span.end;
-            open.last = class;
-            open.middle = None;
-            open.alphanumeric |= folded.entry.is_alphanumeric();
+        if let Some(word) = &mut self.current {
+            word.end = end;
+            word.span.end = folded.span.end;
+            word.last = class;
+            word.joiner = None;
+            word.alphanumeric |= folded.entry.is_alphanumeric();
         }
     }
 
-    /// A mark belongs to what stands before it (rule WB4). By itself it is no letter.
+    /// Adds a combining mark to the current word (rule WB4). A mark without a word is ignored.
     fn extend(&mut self, folded: Folded) {
         let before = self.bytes.len() as u32;
-        if self.open.is_none() {
+        if self.current.is_none() {
             return;
         }
         let end = self.write(folded.c);
-        if let Some(open) = &mut self.open
-            && open.end == before
+        if let Some(word) = &mut self.current
+            && word.end == before
         {
-            open.end = end;
-            open.span.end = folded.span.end;
+            word.end = end;
+            word.span.end = folded.span.end;
         }
     }
 
-    /// A character that joins two letters or two digits waits for the second.
-    fn wait(&mut self, folded: Folded, class: Class) {
-        if !self.open.as_ref().is_some_and(|open| open.may_wait_at(class)) {
+    /// Adds a character that joins two letters or two digits. It belongs to the word only if the second one follows.
+    fn push_joiner(&mut self, folded: Folded, class: Class) {
+        if !self.current.as_ref().is_some_and(|word| word.may_be_joined_by(class)) {
             self.close();
             return;
         }
         let end = self.write(folded.c);
-        if let Some(open) = &mut self.open {
-            open.middle = Some(class);
-            // A Hebrew letter keeps its apostrophe (rule WB7a).
-            if open.last == Class::Hebrew && class == Class::SingleQuote {
-                open.end = end;
-                open.span.end = folded.span.end;
+        if let Some(word) = &mut self.current {
+            word.joiner = Some(class);
+            // An apostrophe after a Hebrew letter belongs to the word in any case (rule WB7a).
+            if word.last == Class::Hebrew && class == Class::SingleQuote {
+                word.end = end;
+                word.span.end = folded.span.end;
             }
         }
     }
@@ -134,26 +134,26 @@ impl WordSink {
     }
 }
 
-impl Open {
-    fn goes_on_with(&self, next: Class) -> bool {
+impl CurrentWord {
+    fn continues_with(&self, next: Class) -> bool {
         let is_letter = |class| matches!(class, Class::Letter | Class::Hebrew);
         let last = self.last;
-        match self.middle {
-            // WB7c, WB7 and WB11.
+        match self.joiner {
+            // Rules WB7c, WB7 and WB11.
             Some(Class::DoubleQuote) => last == Class::Hebrew && next == Class::Hebrew,
             Some(Class::MidLetter) => is_letter(last) && is_letter(next),
             Some(Class::MidNumber) => last == Class::Numeric && next == Class::Numeric,
             Some(_) => is_letter(last) && is_letter(next) || last == Class::Numeric && next == Class::Numeric,
-            // WB13a and WB13b, WB13, then WB5 and WB8 to WB10.
+            // Rules WB13a and WB13b, then WB13, then WB5 and WB8 to WB10.
             None if last == Class::Connector || next == Class::Connector => last != Class::Single,
             None if last == Class::Katakana || next == Class::Katakana => last == next,
             None => last != Class::Single,
         }
     }
 
-    fn may_wait_at(&self, middle: Class) -> bool {
-        self.middle.is_none()
-            && match middle {
+    fn may_be_joined_by(&self, joiner: Class) -> bool {
+        self.joiner.is_none()
+            && match joiner {
                 Class::DoubleQuote => self.last == Class::Hebrew,
                 Class::MidLetter => matches!(self.last, Class::Letter | Class::Hebrew),
                 Class::MidNumber => self.last == Class::Numeric,

@@ -6,8 +6,8 @@ use crate::exit::Failure;
 use crate::output::html::{Example, LargeCluster, Removed, Report, page};
 use crate::output::messages::say;
 use crate::output::table::removals;
-use sameish::{Content, Facts, Timestamp, facts_agreement};
-use sameish_batch::{Analyzer, Row, State};
+use sameish::{Analyzer, Content, Facts, Timestamp, facts_agreement};
+use sameish_batch::{Row, State};
 use std::collections::{BTreeMap, HashMap};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -144,7 +144,7 @@ impl DedupResult<'_> {
         let a_content = Content::Text(self.corpus.text(a)?);
         let b_content = Content::Text(self.corpus.text(b)?);
         let comparison = analyzer.compare(&a_content, &b_content, PASSAGE);
-        let facts = facts_agreement(&Facts::of(&a_content), &Facts::of(&b_content), None);
+        let facts = facts_agreement(&Facts::of(&a_content), &Facts::of(&b_content));
         Ok(Example {
             a: self.corpus.signed.ids.get(a).to_owned(),
             b: self.corpus.signed.ids.get(b).to_owned(),

@@ -2,7 +2,8 @@
 
 use super::DedupResult;
 use crate::output::messages::{counted, grouped};
-use sameish_batch::{Analyzer, ClusterCounts, Counts};
+use sameish::Analyzer;
+use sameish_batch::{ClusterCounts, Counts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -12,7 +12,7 @@ use crate::args::Size;
 use crate::exit::{Exit, Failure};
 use crate::output::audit::{Answer, Example, Report};
 use crate::run_log::{Log, finish, plain_log};
-use sameish::{DocId, Engine, Prepared, Scratch, Status, Templates, TextKey, WordFrequencies};
+use sameish::{Analyzer, DocId, Prepared, Scratch, Status, Templates, TextKey};
 use sameish::{facts_agreement, is_template};
 use sameish_batch::input::{InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules};
 use sameish_batch::ordered_pool::{in_order, with_scratch};
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let why = "`--exact` reads its documents twice, which standard input can not be; name files";
         return Err(Failure::usage(why).into());
     }
-    let engine = args.matching.engine(&args.engine, |config| args.templates.set(config))?;
+    let engine = args.matching.analyzer(&args.engine, |config| args.templates.set(config))?;
     let config = engine.config();
     let index = Index::new(config)?;
     let truth = oracle(config)?;
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let survey = Survey::new(draw, sources.clone(), reading.clone(), threads, &mut log)?;
     let prediction = match side {
-        None => Prediction::Engine(index),
+        None => Prediction::Analyzer(index),
         Some(side) => Prediction::File(File::new(side, ids, &survey.drawn)),
     };
     let examples = usize::from(args.examples);
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// What the threads share.
 struct Audit {
-    truth: Engine,
+    truth: Analyzer,
     prediction: Prediction,
     survey: Survey,
     rules: RecordRules,
@@ -77,7 +77,7 @@ const BYTES_PER_RECORD: usize = 128;
 
 impl Audit {
     fn new(
-        truth: Engine,
+        truth: Analyzer,
         prediction: Prediction,
         survey: Survey,
         rules: RecordRules,
@@ -149,7 +149,7 @@ impl Audit {
 
     fn compare(&self, doc: &Doc, shared: &mut Shared, tally: &mut Tally) {
         shared.clear();
-        self.features.count(doc.prepared.features.as_slice(), shared);
+        self.features.count(doc.prepared.features.shingles.as_slice(), shared);
         let equal = doc.prepared.key.and_then(|key| self.by_key.get(&key));
         equal.into_iter().flatten().for_each(|&at| shared.touch(at));
         let joined = match &self.prediction {
@@ -159,11 +159,11 @@ impl Audit {
                 joined.iter().for_each(|&at| shared.touch(at));
                 joined
             }
-            Prediction::Engine(index) if index.looks_at_prints() => {
+            Prediction::Analyzer(index) if index.looks_at_prints() => {
                 (0..self.survey.drawn.len() as u32).for_each(|at| shared.touch(at));
                 &[]
             }
-            Prediction::Engine(_) => &[],
+            Prediction::Analyzer(_) => &[],
         };
         // Two drawn documents meet twice, and count once.
         let end = self.by_record.get(&doc.number).copied().unwrap_or(u32::MAX);
@@ -176,13 +176,13 @@ impl Audit {
         let (a, b) = (&self.survey.drawn[at as usize].prepared, &doc.prepared);
         let equal = a.key.is_some() && a.key == b.key;
         let short = [a, b].iter().any(|doc| doc.sketches.status == Status::TooShort);
-        let all = a.features.len() + b.features.len() - shared as usize;
+        let all = a.features.shingles.len() + b.features.shingles.len() - shared as usize;
         let similarity = if equal { 1.0 } else { f64::from(shared) / all.max(1) as f64 };
         // Texts that are too short for the settings are the same where they are equal, and not else.
         let right = equal || (!short && similarity >= self.truth.config().matching.threshold);
         let (predicted, expected) = match &self.prediction {
             Prediction::File(_) => (joined.binary_search(&at).is_ok(), None),
-            Prediction::Engine(index) => {
+            Prediction::Analyzer(index) => {
                 let candidate = !equal && index.is_candidate(a, b);
                 // Of both, where both were drawn.
                 let drawn = 1 + u64::from(self.by_record.contains_key(&doc.number));
@@ -220,10 +220,9 @@ impl Audit {
 
     /// Whether a file leaves the two apart because they are of one form with other facts.
     fn is_form(&self, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
-        let frequencies: Option<&WordFrequencies> = self.survey.frequencies.as_ref();
-        frequencies.is_some()
+        self.survey.facts
             && similarity < 1.0
-            && is_template(similarity, facts_agreement(&a.facts, &b.facts, frequencies))
+            && is_template(similarity, facts_agreement(&a.features.facts, &b.features.facts))
     }
 
     fn answer(&self, tally: &Tally) -> Answer {
@@ -236,7 +235,9 @@ impl Audit {
         let mut answer = Answer::new(self.survey.documents, self.survey.drawn.len() as u64, config);
         answer.count(tally);
         match &self.prediction {
-            Prediction::Engine(index) => answer.of_engine(tally, |similarity| index.probability(similarity)),
+            Prediction::Analyzer(index) => {
+                answer.of_engine(tally, |similarity| index.probability(similarity))
+            }
             Prediction::File(file) => answer.of_file(file, tally),
         }
         answer.worst_missed = tally.missed.iter().map(example).collect();
@@ -263,7 +264,7 @@ struct Features {
 
 impl Features {
     fn of(drawn: &[Drawn]) -> Features {
-        let features = |doc: &'_ Drawn| doc.prepared.features.as_slice().to_vec();
+        let features = |doc: &'_ Drawn| doc.prepared.features.shingles.as_slice().to_vec();
         let of_one = |(at, doc)| features(doc).into_iter().map(move |feature| (mixed(feature), at));
         let mut entries: Vec<(u64, u32)> = (0..).zip(drawn).flat_map(of_one).collect();
         entries.sort_unstable();

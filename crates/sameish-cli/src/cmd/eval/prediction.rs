@@ -3,13 +3,13 @@
 use super::survey::Drawn;
 use super::{Ids, Side};
 use crate::exit::Failure;
-use sameish::{Bands, Config, DocId, Engine, Fingerprint, Judge, Prepared, Status};
+use sameish::{Analyzer, Bands, Config, DocId, Fingerprint, Judge, Prepared, Status};
 use sameish_batch::input::judgments::Judgments;
 use std::collections::HashMap;
 
 /// What is audited.
 pub(super) enum Prediction {
-    Engine(Index),
+    Analyzer(Index),
     File(File),
 }
 
@@ -125,8 +125,8 @@ impl File {
 }
 
 /// The engine whose features are the truth: it makes the same sketches and always has features.
-pub(super) fn oracle(config: &Config) -> Result<Engine, Failure> {
+pub(super) fn oracle(config: &Config) -> Result<Analyzer, Failure> {
     let mut config = config.clone();
     config.matching.verify = true;
-    Engine::new(config).map_err(|error| Failure::usage(error.to_string()))
+    Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
 }

@@ -5,9 +5,7 @@
 
 use crate::args::OnDupId;
 use crate::run_log::Log;
-use sameish::{
-    Content, DocId, Engine, Facts, Prepared, Scratch, TextKey, TokenHash, WordFrequencies, hash_token,
-};
+use sameish::{Analyzer, Content, DocId, Prepared, Scratch, TextKey, TokenHash, hash_token};
 use sameish_batch::input::{
     InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
 };
@@ -20,11 +18,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What to draw.
 pub(super) struct Draw {
-    pub(super) engine: Engine,
+    pub(super) engine: Analyzer,
     pub(super) size: usize,
     pub(super) seed: u64,
     pub(super) on_dup_id: OnDupId,
-    /// Whether word frequencies are counted, to tell forms from copies.
+    /// Whether templates are told from copies.
     pub(super) facts: bool,
 }
 
@@ -35,7 +33,7 @@ pub(super) struct Survey {
     /// Numbers of the records that do not count because their ids came again.
     pub(super) passed_over: HashSet<u64>,
     pub(super) documents: u64,
-    pub(super) frequencies: Option<WordFrequencies>,
+    pub(super) facts: bool,
 }
 
 /// A document that is compared with all others.
@@ -56,7 +54,6 @@ struct Ready {
     replaced: bool,
     /// Of those that may be drawn.
     prepared: Option<Prepared>,
-    facts: Option<Facts>,
 }
 
 struct Surveyed {
@@ -67,9 +64,6 @@ struct Surveyed {
 
 /// About how much a document takes until it is counted.
 const BYTES_PER_RECORD: usize = 512;
-/// Every document below this number counts towards word frequencies, and one in [`SAMPLED`] of the others.
-const ALL_COUNTED: u64 = 4096;
-const SAMPLED: u64 = 16;
 
 impl Survey {
     /// Reads all inputs once.
@@ -81,7 +75,7 @@ impl Survey {
         log: &mut Log,
     ) -> anyhow::Result<Survey> {
         let (rules, on_dup_id, size) = (reading.rules, draw.on_dup_id, draw.size);
-        let frequencies = draw.facts.then(WordFrequencies::default);
+        let facts = draw.facts;
         let maker = Arc::new(Maker { draw, rules, bound: AtomicU64::new(u64::MAX) });
         let worker = maker.clone();
         let work = move |batch: RecordBatch| with_scratch(|scratch| worker.work(batch, scratch));
@@ -92,7 +86,6 @@ impl Survey {
             known: HashMap::new(),
             drawn: BTreeMap::new(),
             passed_over: HashSet::new(),
-            frequencies,
             log,
         };
         in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| {
@@ -101,7 +94,7 @@ impl Survey {
         let documents = end.known.len() as u64;
         let mut drawn: Vec<Drawn> = end.drawn.into_values().collect();
         drawn.sort_by_key(|doc| doc.record);
-        Ok(Survey { drawn, passed_over: end.passed_over, documents, frequencies: end.frequencies })
+        Ok(Survey { drawn, passed_over: end.passed_over, documents, facts })
     }
 }
 
@@ -123,15 +116,12 @@ impl Maker {
                     let (id, content) = (taken.document.id, taken.document.content);
                     let place = self.place(&id);
                     let may_be_drawn = place <= self.bound.load(Ordering::Relaxed);
-                    let number = batch.first + record as u64;
-                    let counted = self.draw.facts && (number < ALL_COUNTED || number.is_multiple_of(SAMPLED));
                     ready.push(Ready {
                         record,
                         place,
                         key: TextKey::verbatim(&content),
                         replaced: taken.replaced,
                         prepared: may_be_drawn.then(|| self.draw.engine.prepare(&content, scratch)),
-                        facts: counted.then(|| Facts::of(&content)),
                         id,
                     });
                 }
@@ -161,7 +151,6 @@ struct End<'a> {
     /// By place, then number.
     drawn: BTreeMap<(u64, u64), Drawn>,
     passed_over: HashSet<u64>,
-    frequencies: Option<WordFrequencies>,
     log: &'a mut Log,
 }
 
@@ -199,9 +188,6 @@ impl End<'_> {
             }
             self.known.insert(id, (ready.key, number));
             counts.replaced += u64::from(ready.replaced);
-            if let (Some(frequencies), Some(facts)) = (&mut self.frequencies, &ready.facts) {
-                frequencies.add(facts);
-            }
             self.draw(number, ready);
         }
         rejects.sort_by_key(|reject| reject.place);

@@ -77,7 +77,7 @@ fn fill(collection: &Collection, args: &AddArgs) -> anyhow::Result<Exit> {
     let AddArgs { input, on_dup_id, run, .. } = args;
     let inputs = input.find()?;
     let mut read = input.reading(run.quiet);
-    read.rules.lossy |= collection.engine().config().text.lossy;
+    read.rules.lossy |= collection.analyzer().config().text.lossy;
     let rules = read.rules;
     let output = run.output.as_ref().map(|_| run.create_output(&inputs)).transpose()?;
     let mut inserter = Inserter {
@@ -174,10 +174,10 @@ impl<'a> From<&'a Inserted> for Line<'a> {
     fn from(inserted: &'a Inserted) -> Line<'a> {
         let duplicate = |found: &'a Match| Duplicate {
             id: &found.id,
-            similarity_score: found.similarity,
-            match_type: found.kind.name(),
-            verified: found.verified,
-            template: found.template,
+            similarity_score: found.verdict.similarity,
+            match_type: found.verdict.kind.name(),
+            verified: found.verdict.verified,
+            template: found.verdict.template,
         };
         let status = match (inserted.outcome, inserted.status) {
             (Outcome::Created, Status::TooShort) => Status::TooShort.name(),

@@ -46,7 +46,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
     let collection = directory.collection(&catalog)?;
     let inputs = input.find()?;
     let mut read = input.reading(run.quiet);
-    read.rules.lossy |= collection.engine().config().text.lossy;
+    read.rules.lossy |= collection.analyzer().config().text.lossy;
     let rules = read.rules;
     let output = run.create_output(&inputs)?;
     let mut writer = Writer { output, log: run.log(&inputs)?, with_matches: 0, closed: false };
@@ -86,10 +86,10 @@ impl<'a> From<&'a Similar> for SimilarLine<'a> {
             id: &similar.found.id,
             title: similar.title.as_deref(),
             host: similar.source.as_deref(),
-            similarity_score: similar.found.similarity,
-            match_type: similar.found.kind.name(),
-            verified: similar.found.verified,
-            template: similar.found.template,
+            similarity_score: similar.found.verdict.similarity,
+            match_type: similar.found.verdict.kind.name(),
+            verified: similar.found.verdict.verified,
+            template: similar.found.verdict.template,
         }
     }
 }

@@ -327,7 +327,7 @@ impl LevelBands {
         };
         let shared =
             |(at, bands): (usize, &Bands)| u128::from(bands.share(rows_x.rows(), rows_y.rows())) << at;
-        let score = x.features.jaccard(&y.features);
+        let score = x.features.shingles.jaccard(&y.features.shingles);
         let worth = score >= LEAST_LEVEL;
         let found =
             if worth { self.cuts.iter().enumerate().map(shared).fold(0, |all, bit| all | bit) } else { 0 };

@@ -5,7 +5,7 @@
 
 use crate::args::OnDupId;
 use crate::run_log::Log;
-use sameish::{DocId, Engine, Prepared, Scratch, Status, TextKey, TokenHash, hash_token};
+use sameish::{Analyzer, DocId, Prepared, Scratch, Status, TextKey, TokenHash, hash_token};
 use sameish_batch::input::{
     InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
 };
@@ -64,7 +64,7 @@ struct Loaded {
 
 /// Reads all inputs and keeps the sample.
 pub(super) fn read(
-    engine: &Engine,
+    engine: &Analyzer,
     sources: Vec<InputResult>,
     mut reading: ReadOptions,
     threads: usize,
@@ -95,7 +95,7 @@ const BYTES_PER_RECORD: usize = 4096;
 
 /// What the threads share.
 struct Maker {
-    engine: Engine,
+    engine: Analyzer,
     rules: RecordRules,
     /// Documents behind it are not in the sample. It only falls, so whoever sees an old value only works in vain.
     bound: AtomicU64,

@@ -1,22 +1,23 @@
-//! Who is near by fingerprint, where most texts have a signature too?
+//! The fingerprint index of an engine whose documents may also have MinHash signatures.
 
 use super::{DocNumber, HammingIndex, Hit};
 use crate::config::Config;
 use crate::error::Result;
 use crate::sketch::Fingerprint;
 
-/// In how many bits fingerprints may differ where bands look for the same pair.
+/// Radius in bits for pairs of documents that both have a signature, which the band index finds too.
 ///
-/// Fingerprints of words crowd: common words decide most of their bits. Among 320,000 articles of the bench, 14 strangers lie
-/// within 3 bits of one and 210 within 5, ever more as a corpus grows, while 4 and 5 bits add two to five matches in a
-/// thousand that bands do not find (docs/algorithms.md). A radius of 3 is also what Manku, Jain and Das Sarma (2007) settle on.
+/// Fingerprints of unrelated texts are not uniformly distributed, because common words determine most of their bits. In the
+/// benchmark corpus of 320,000 articles, an article has on average 14 unrelated articles within 3 bits and 210 within 5,
+/// and these numbers grow with the corpus. Distances of 4 and 5 bits add only 2 to 5 matches per 1,000 that bands do not
+/// find (docs/algorithms.md). Manku, Jain and Das Sarma (2007) also choose a radius of 3.
 pub const SIGNED_RADIUS: u32 = 3;
 
-/// Fingerprints of an engine, in two indexes: of texts that have a signature beside it, and of those that have none.
+/// Two Hamming indexes: one for documents that also have a MinHash signature, one for documents that do not.
 ///
-/// Where matches are verified, fingerprints only have to name candidates. Two texts with signatures share a band if they
-/// match, but for a few; those are looked for within [`SIGNED_RADIUS`] bits. Whoever has no signature is found by its
-/// fingerprint alone, and within all of the radius of the settings.
+/// If matches are verified, fingerprints only provide candidates. Two matching documents with signatures almost always
+/// share a band, so their fingerprints are searched only within [`SIGNED_RADIUS`] bits, for the few pairs that share none. A
+/// document without a signature can only be found by its fingerprint, so it is searched within the configured radius.
 ///
 /// # Examples
 /// ```
@@ -27,7 +28,7 @@ pub const SIGNED_RADIUS: u32 = 3;
 /// prints.insert(Fingerprint::from_u64(0xAB01), DocNumber(2), false);
 /// let mut hits = Vec::new();
 /// let query = Fingerprint::from_u64(0xAB0F);
-/// prints.find(query, true, &mut hits); // 4 bits from the first, 3 from the second
+/// prints.find(query, true, &mut hits); // distance 4 to document 1, distance 3 to document 2
 /// assert_eq!(hits.iter().map(|hit| hit.doc.0).collect::<Vec<_>>(), [2]);
 /// prints.find(query, false, &mut hits);
 /// assert_eq!(hits.iter().map(|hit| hit.doc.0).collect::<Vec<_>>(), [2, 1]);
@@ -36,31 +37,34 @@ pub const SIGNED_RADIUS: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct PrintIndex {
     unsigned: HammingIndex,
-    /// Where signatures make no difference all are in the other.
+    /// `None` if signatures do not affect the radius; then `unsigned` has all fingerprints.
     signed: Option<HammingIndex>,
 }
 
 impl PrintIndex {
-    /// An index for about so many fingerprints; nothing for settings that make none.
+    /// Creates an index for about `expected` fingerprints. Returns `None` if the configuration produces no fingerprints.
     pub fn new(config: &Config, expected: usize) -> Result<Option<PrintIndex>> {
         let Some(simhash) = &config.simhash else { return Ok(None) };
         let index = match simhash.blocks {
             Some(blocks) => HammingIndex::with_blocks_and_radius(blocks, simhash.radius),
             None => HammingIndex::with_capacity(simhash.radius, expected),
         }?;
-        let apart = config.matching.verify && config.minhash.is_some();
-        Ok(Some(PrintIndex { signed: apart.then(|| index.clone()), unsigned: index }))
+        let is_split = config.matching.verify && config.minhash.is_some();
+        Ok(Some(PrintIndex { signed: is_split.then(|| index.clone()), unsigned: index }))
     }
 
-    /// Adds a document, and tells whether it was new. A fingerprint of zero stands for no words and must not come.
+    /// Adds a document; `signed` says whether it has a signature. Returns `true` if it is new.
+    ///
+    /// Fingerprint zero means that the text has no words, so the caller must not insert it.
     pub fn insert(&mut self, print: Fingerprint, doc: DocNumber, signed: bool) -> bool {
         self.index(signed).insert(print, doc)
     }
 
-    /// Adds many documents at once, which is faster than one by one. Into an empty index this chooses the tables for as
-    /// many as there are, so all of them should come together.
+    /// Adds many documents, faster than one by one. On an empty index, this chooses the tables for the number of documents
+    /// given, so the first call should contain all of them.
     pub fn insert_all(&mut self, prints: impl Iterator<Item = (Fingerprint, DocNumber, bool)>) {
-        let (mut signed, mut unsigned) = (Vec::new(), Vec::new());
+        let mut signed = Vec::new();
+        let mut unsigned = Vec::new();
         for (print, doc, is_signed) in prints {
             if is_signed && self.signed.is_some() { &mut signed } else { &mut unsigned }.push((print, doc));
         }
@@ -68,12 +72,13 @@ impl PrintIndex {
         self.signed.iter_mut().for_each(|index| _ = index.insert_all(&signed));
     }
 
-    /// Removes a document, and tells whether it was there.
+    /// Removes a document, given its fingerprint and whether it has a signature. Returns `true` if the index contained it.
     pub fn remove(&mut self, print: Fingerprint, doc: DocNumber, signed: bool) -> bool {
         self.index(signed).remove(print, doc)
     }
 
-    /// Replaces `hits` by the candidates of a text with or without a signature, the nearest first, then by number.
+    /// Replaces `hits` with the candidates for a query, by ascending distance, then by ascending number. `signed` says whether
+    /// the query has a signature.
     pub fn find(&self, print: Fingerprint, signed: bool, hits: &mut Vec<Hit>) {
         self.unsigned.find_all(print, hits);
         let Some(index) = &self.signed else { return };

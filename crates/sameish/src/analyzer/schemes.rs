@@ -1,7 +1,8 @@
-//! What determines a sketch?
+//! Scheme identifiers: which settings determine the bytes of a sketch?
 //!
-//! The descriptions are written out and spelled as a config file spells them, so that renaming a type can not change the
-//! id of what is stored; `tests/golden.rs` holds the ids of the presets.
+//! A scheme is the hash of a textual description of those settings. The description spells them as a configuration file
+//! does, so renaming a Rust type cannot change the identifier of stored sketches. `tests/golden.rs` pins the identifiers
+//! of the presets.
 
 use crate::TokenHash;
 use crate::config::{Config, SdrConfig, Weighting};
@@ -11,14 +12,14 @@ use crate::sketch::SchemeId;
 use crate::text::{self, StopWords};
 use serde::Serialize;
 
-/// The scheme of each lane's sketches.
+/// The scheme of the sketches of each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schemes {
-    /// Of fingerprints.
+    /// The scheme of fingerprints.
     pub simhash: Option<SchemeId>,
-    /// Of signatures.
+    /// The scheme of signatures.
     pub minhash: Option<SchemeId>,
-    /// Of sparse codes.
+    /// The scheme of sparse codes.
     pub sdr: Option<SchemeId>,
 }
 
@@ -41,7 +42,7 @@ impl Schemes {
                 format!("simhash 1, {text}, {}, {hash}, {weighting} {rarity:016x}", simhash.shingle);
             Ok(SchemeId::of(&description))
         };
-        // Fewer rows are a prefix of more, but two lengths do not compare: the number is part of the scheme.
+        // Signatures of different lengths do not compare, so the number of rows is part of the scheme.
         let minhash = |minhash: &crate::MinHashConfig| {
             let (shingle, counting, rows) = (minhash.shingle, spelled(&minhash.counting)?, minhash.rows);
             Ok(SchemeId::of(&format!("minhash 1, {text}, {shingle}, {counting}, {rows} rows")))
@@ -54,11 +55,11 @@ impl Schemes {
     }
 }
 
-/// A choice as it is spelled in a config file.
+/// Returns the name of an enum variant in a configuration file.
 fn spelled<T: Serialize>(choice: &T) -> Result<String> {
     match toml::Value::try_from(choice) {
         Ok(toml::Value::String(name)) => Ok(name),
-        other => Err(Error::ConfigSyntax { message: format!("not the name of a choice: {other:?}") }),
+        other => Err(Error::ConfigSyntax { message: format!("not the name of a variant: {other:?}") }),
     }
 }
 

@@ -1,8 +1,8 @@
-//! The sketches that every door must give: see testdata/doors.
+//! Sketch vectors that every interface must reproduce: see `testdata/doors/README.md`.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use sameish::{Content, Engine, Fingerprint, Preset, Scratch, Sdr, Signature, Status};
+use sameish::{Analyzer, Content, Fingerprint, Preset, Scratch, Sdr, Signature, Status};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -13,18 +13,18 @@ fn records(name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_library_gives_the_sketches_of_the_vectors() {
+fn library_reproduces_the_sketch_vectors() {
     let texts = records("texts.jsonl");
     let mut scratch = Scratch::default();
     for preset in Preset::ALL {
-        let engine = Engine::new(preset.config()).unwrap();
+        let analyzer = Analyzer::new(preset.config()).unwrap();
         let expected = records(&format!("{preset}.jsonl"));
         assert_eq!(expected.len(), texts.len());
         for (text, expected) in texts.iter().zip(&expected) {
             let content = Content::Text(text["text"].as_str().unwrap().to_owned());
-            let sketches = engine.sketch(&content, &mut scratch);
+            let sketches = analyzer.sketch(&content, &mut scratch);
             let status = if sketches.status == Status::Ok { "ok" } else { "too_short" };
-            let mut given = json!({ "id": text["id"], "status": status });
+            let mut found = json!({ "id": text["id"], "status": status });
             let hex = |signature: &Signature| {
                 let bytes = signature.rows().iter().flat_map(|row| row.to_le_bytes());
                 bytes.map(|byte| format!("{byte:02x}")).collect::<String>()
@@ -33,9 +33,9 @@ fn the_library_gives_the_sketches_of_the_vectors() {
             let minhash = sketches.minhash.as_ref().map(|signature| json!(hex(signature)));
             let sdr = sketches.sdr.as_ref().map(|sdr: &Sdr| json!(sdr.active()));
             for (name, value) in [("simhash", simhash), ("minhash", minhash), ("sdr", sdr)] {
-                given.as_object_mut().unwrap().extend(value.map(|value| (name.to_owned(), value)));
+                found.as_object_mut().unwrap().extend(value.map(|value| (name.to_owned(), value)));
             }
-            assert_eq!(&given, expected, "{preset}");
+            assert_eq!(&found, expected, "{preset}");
         }
     }
 }

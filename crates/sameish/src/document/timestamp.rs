@@ -1,67 +1,28 @@
-//! What comes in?
-//!
-//! A [`Document`] is an id and a content, plus what else is known of it. The content is a text or, for callers who
-//! split text themselves, a list of tokens.
+//! Publication dates.
 
 use crate::error::{Error, Result};
 use jiff::civil::Time;
 use jiff::fmt::{rfc2822, temporal};
 use jiff::tz::Offset;
-use serde::{Deserialize, Serialize};
 
-/// The id that the outside gave a document. Its JSON type is kept: `7` and `"7"` are two documents.
-///
-/// Integers are exact over the whole range of `i64` and `u64`, so ids beyond 2^53 survive.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum DocId {
-    /// A non-negative integer.
-    Number(u64),
-    /// A negative integer.
-    Negative(i64),
-    /// Any text.
-    Text(String),
-}
-
-impl std::fmt::Display for DocId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            DocId::Number(n) => n.fmt(f),
-            DocId::Negative(n) => n.fmt(f),
-            DocId::Text(s) => s.fmt(f),
-        }
-    }
-}
-
-impl From<&str> for DocId {
-    fn from(id: &str) -> Self {
-        DocId::Text(id.to_owned())
-    }
-}
-
-impl From<u64> for DocId {
-    fn from(id: u64) -> Self {
-        DocId::Number(id)
-    }
-}
-
-/// A moment, to the nanosecond, in the years -9999 to 9999. Later ones are greater.
+/// A point in time with nanosecond precision, in the years -9999 to 9999. Later timestamps are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(jiff::Timestamp);
 
 impl Timestamp {
-    /// Reads a date as articles and feeds write it; white space around it does not count.
+    /// Parses a date in one of the formats that articles and feeds use. Surrounding whitespace is ignored.
     ///
-    /// | form | example |
+    /// | format | example |
     /// |---|---|
     /// | RFC 3339, ISO 8601 | `2024-01-01T12:00:00Z`, `2024-01-01 12:00:00.25+05:30`, `20240101T120000Z` |
-    /// | without an offset: UTC | `2024-01-01T12:00:00` |
-    /// | a plain date: midnight UTC | `2024-01-01` |
-    /// | RFC 2822, a wrong weekday forgiven | `Mon, 01 Jan 2024 12:00:00 GMT` |
-    /// | Unix time | 10 digits are seconds, 13 milliseconds: `1704110400`, `1704110400000` |
+    /// | without an offset (UTC) | `2024-01-01T12:00:00` |
+    /// | date only (midnight UTC) | `2024-01-01`, `20240101` |
+    /// | RFC 2822 (the day of the week is not checked) | `Mon, 01 Jan 2024 12:00:00 GMT` |
+    /// | Unix time in seconds (10 digits) or milliseconds (13 digits) | `1704110400`, `1704110400000` |
     ///
-    /// Other lengths of Unix time are refused, because 8 digits are a date. Of a time with both an offset and the name
-    /// of a zone the offset counts; the name alone is refused, because what it means changes with the zone database.
+    /// Digits of other lengths are not accepted as Unix time, because 8 digits are a date. If a time has both an offset and
+    /// the name of a time zone, the offset is used. A time zone name without an offset is rejected, because its meaning
+    /// depends on the version of the time zone database.
     ///
     /// ```
     /// use sameish::Timestamp;
@@ -74,40 +35,40 @@ impl Timestamp {
     /// ```
     pub fn parse(text: &str) -> Result<Timestamp> {
         let trimmed = text.trim();
-        let found =
+        let parsed =
             if !trimmed.is_empty() && trimmed.bytes().all(|byte| byte.is_ascii_digit()) && trimmed.len() != 8
             {
                 from_unix(trimmed)
             } else {
                 from_iso(trimmed).or_else(|| from_feed(trimmed))
             };
-        found.map(Timestamp).ok_or_else(|| Error::field("published_at", quoted(text), DATE_FORMS))
+        parsed.map(Timestamp).ok_or_else(|| Error::field("published_at", quoted(text), DATE_FORMATS))
     }
 
-    /// The moment so many milliseconds after 1970 began, if it is in those years.
+    /// Creates a timestamp from milliseconds since 1970-01-01 UTC. Returns `None` if it is out of range.
     pub fn from_milliseconds(milliseconds: i64) -> Option<Timestamp> {
         jiff::Timestamp::from_millisecond(milliseconds).ok().map(Timestamp)
     }
 
-    /// Milliseconds since 1970, rounded towards it.
+    /// Returns milliseconds since 1970-01-01 UTC, rounded towards zero.
     pub fn as_milliseconds(self) -> i64 {
         self.0.as_millisecond()
     }
 }
 
-/// As RFC 3339 in UTC.
+/// Formats the timestamp as RFC 3339 in UTC.
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
 }
 
-const DATE_FORMS: &str = "a date such as 2024-01-31, 2024-01-31T12:00:00Z or Wed, 31 Jan 2024 12:00:00 GMT";
-/// Most characters of a bad date that a message shows.
-const SHOWN: usize = 60;
+const DATE_FORMATS: &str = "a date such as 2024-01-31, 2024-01-31T12:00:00Z or Wed, 31 Jan 2024 12:00:00 GMT";
+/// Maximum number of characters of an invalid date in an error message.
+const MAX_QUOTED: usize = 60;
 
 fn quoted(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{:?} and more", &text[..end]),
         None => format!("{text:?}"),
     }
@@ -137,83 +98,16 @@ fn from_feed(text: &str) -> Option<jiff::Timestamp> {
     rfc2822::DateTimeParser::new().relaxed_weekday(true).parse_timestamp(text).ok()
 }
 
-/// What is compared: a text, or tokens that the caller made. A single word may have up to 4 GiB, a text any length.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Text, which the engine normalizes and splits.
-    Text(String),
-    /// Tokens, taken as they are: neither normalized nor split.
-    Tokens(Vec<String>),
-}
-
-/// Content that somebody else holds: a text in a column of Arrow, say, is compared where it lies.
-///
-/// ```
-/// use sameish::{Engine, Preset, Scratch};
-///
-/// let engine = Engine::new(Preset::Wire.config())?;
-/// let column = "Breaking news: Major earthquake hits city";
-/// assert_eq!(engine.sketch(column, &mut Scratch::default()).simhash.unwrap().to_hex(), "f10893b1083a30a2");
-/// # Ok::<(), sameish::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContentRef<'a> {
-    /// Text, which the engine normalizes and splits.
-    Text(&'a str),
-    /// Tokens, taken as they are.
-    Tokens(&'a [String]),
-}
-
-impl<'a> From<&'a Content> for ContentRef<'a> {
-    fn from(content: &'a Content) -> Self {
-        match content {
-            Content::Text(text) => ContentRef::Text(text),
-            Content::Tokens(tokens) => ContentRef::Tokens(tokens),
-        }
-    }
-}
-
-impl<'a> From<&'a str> for ContentRef<'a> {
-    fn from(text: &'a str) -> Self {
-        ContentRef::Text(text)
-    }
-}
-
-/// A text with its id and what else is known of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    /// The outside's name for it.
-    pub id: DocId,
-    /// What is compared.
-    pub content: Content,
-    /// Headline, shown beside matches; compared only where there is no text.
-    pub title: Option<String>,
-    /// Where it came from, often a host name.
-    pub source: Option<String>,
-    /// When it came out, as it was written.
-    pub published_at: Option<String>,
-    /// Its address. Never fetched.
-    pub url: Option<String>,
-}
-
-impl Document {
-    /// A text with an id, and nothing else known of it.
-    pub fn new(id: impl Into<DocId>, text: impl Into<String>) -> Document {
-        let content = Content::Text(text.into());
-        Document { id: id.into(), content, title: None, source: None, published_at: None, url: None }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn utc(text: &str) -> String {
-        Timestamp::parse(text).map_or_else(|e| e.to_string(), |moment| moment.to_string())
+        Timestamp::parse(text).map_or_else(|e| e.to_string(), |timestamp| timestamp.to_string())
     }
 
     #[test]
-    fn dates_are_read_as_articles_and_feeds_write_them() {
+    fn parses_dates_of_articles_and_feeds() {
         for (text, expected) in [
             ("2024-01-01", "2024-01-01T00:00:00Z"),
             ("20240101", "2024-01-01T00:00:00Z"),
@@ -237,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_refused_by_name() {
+    fn rejects_invalid_dates_and_quotes_them() {
         let long = "x".repeat(100_000);
         for text in [
             "",
@@ -270,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn later_is_greater_whatever_the_offset() {
+    fn later_timestamps_are_greater_regardless_of_offset() {
         let [a, b, c] = ["2024-01-01T00:00:00+05:00", "2024-01-01T00:00:00Z", "2023-12-31T23:59:59-01:00"]
             .map(|text| Timestamp::parse(text).unwrap());
         assert!(a < b && b < c);

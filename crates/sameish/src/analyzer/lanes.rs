@@ -1,19 +1,19 @@
-//! How does a document go through the sketchers?
+//! Sketches a document with every lane in one pass over its tokens.
 
-use super::{Engine, Schemes, TokenBatch};
+use super::{Analyzer, Schemes, TokenBatch};
 use crate::config::{Counting, MinHashConfig, SimHashConfig, TokenHash, Weighting};
 use crate::features::{self, DocumentFrequencies, Shingler};
 use crate::sketch::{MinHasher, RowMinima, Votes};
 use crate::text::TokenRange;
 
-/// The lanes of an engine at work on one document.
+/// The state of every lane while one document is processed.
 pub(super) struct Lanes {
     pub(super) schemes: Schemes,
     pub(super) words: usize,
     kept: Vec<TokenRange>,
     pub(super) simhash: Option<SimHashLane>,
     pub(super) minhash: Option<MinHashLane>,
-    /// The features that matches are verified on, where they are asked for.
+    /// The features that matches are verified on, if requested.
     pub(super) features: Option<Vec<u64>>,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct SimHashLane {
     shingler: Shingler,
     weighting: Weighting,
     pub(super) votes: Votes,
-    /// All features, where each may vote only once.
+    /// All features, if each votes only once.
     seen: Vec<u64>,
 }
 
@@ -29,23 +29,23 @@ pub(super) struct MinHashLane {
     shingler: Shingler,
     counting: Counting,
     pub(super) minima: RowMinima,
-    /// All features, where repeats count.
+    /// All features, if repeated features count.
     seen: Vec<u64>,
 }
 
 impl Lanes {
-    pub(super) fn new(engine: &Engine) -> Lanes {
+    pub(super) fn new(analyzer: &Analyzer) -> Lanes {
         Lanes {
-            schemes: engine.schemes,
+            schemes: analyzer.schemes(),
             words: 0,
             kept: Vec::new(),
-            simhash: engine.config.simhash.as_ref().map(SimHashLane::new),
-            minhash: engine
-                .config
+            simhash: analyzer.config().simhash.as_ref().map(SimHashLane::new),
+            minhash: analyzer
+                .config()
                 .minhash
                 .as_ref()
-                .zip(engine.min_hasher)
-                .map(|(c, m)| MinHashLane::new(c, m)),
+                .zip(analyzer.parts.min_hasher)
+                .map(|(config, hasher)| MinHashLane::new(config, hasher)),
             features: None,
         }
     }
@@ -65,13 +65,19 @@ impl Lanes {
         }
     }
 
-    pub(super) fn push(&mut self, engine: &Engine, batch: TokenBatch<'_>) {
-        let tokens = engine.without_stop_words(batch, &mut self.kept);
+    pub(super) fn push(&mut self, analyzer: &Analyzer, batch: TokenBatch<'_>) {
+        let tokens = analyzer.without_stop_words(batch, &mut self.kept);
         self.words += tokens.len();
         if let Some(lane) = &mut self.simhash {
             let features = lane.shingler.push_tokens(batch.bytes, tokens);
             keep(&mut self.features, features, self.minhash.is_none());
-            vote(lane.weighting, features, &mut lane.votes, &mut lane.seen, engine.frequencies.as_ref());
+            vote(
+                lane.weighting,
+                features,
+                &mut lane.votes,
+                &mut lane.seen,
+                analyzer.parts.frequencies.as_ref(),
+            );
         }
         if let Some(lane) = &mut self.minhash {
             let features = lane.shingler.push_tokens(batch.bytes, tokens);
@@ -80,11 +86,17 @@ impl Lanes {
         }
     }
 
-    pub(super) fn finish(&mut self, engine: &Engine) {
+    pub(super) fn finish(&mut self, analyzer: &Analyzer) {
         if let Some(lane) = &mut self.simhash {
             let features = lane.shingler.finish();
             keep(&mut self.features, features, self.minhash.is_none());
-            vote(lane.weighting, features, &mut lane.votes, &mut lane.seen, engine.frequencies.as_ref());
+            vote(
+                lane.weighting,
+                features,
+                &mut lane.votes,
+                &mut lane.seen,
+                analyzer.parts.frequencies.as_ref(),
+            );
             lane.seen.sort_unstable();
             lane.seen.dedup();
             lane.votes.add_all(&lane.seen);
@@ -97,10 +109,8 @@ impl Lanes {
             lane.minima.lower(&lane.seen);
         }
     }
-}
 
-impl Lanes {
-    /// Whether the document has given any lane a feature; where there is no lane, none is missed.
+    /// Returns `true` if any lane received a feature, or if there is no lane.
     pub(super) fn have_features(&self) -> bool {
         let shinglers = self.simhash.iter().map(|lane| &lane.shingler);
         let mut shinglers = shinglers.chain(self.minhash.iter().map(|lane| &lane.shingler)).peekable();
@@ -130,14 +140,14 @@ impl MinHashLane {
     }
 }
 
-/// Keeps features of the lane that matches are verified on.
+/// Keeps the features of the lane that matches are verified on.
 fn keep(kept: &mut Option<Vec<u64>>, features: &[u64], verified: bool) {
     if let (Some(kept), true) = (kept, verified) {
         kept.extend_from_slice(features);
     }
 }
 
-/// Lets features vote as they weigh, or keeps them until all are known.
+/// Adds weighted votes, or collects the features if duplicates must be removed first.
 fn vote(
     weighting: Weighting,
     features: &[u64],
@@ -154,7 +164,7 @@ fn vote(
     }
 }
 
-/// Takes features into the minima, or keeps them until all are known.
+/// Updates the minima, or collects the features if occurrences must be numbered first.
 fn lower(counting: Counting, features: &[u64], minima: &mut RowMinima, seen: &mut Vec<u64>) {
     match counting {
         Counting::Set => minima.lower(features),

@@ -1,60 +1,63 @@
-//! What can be said of two documents side by side?
+//! Comparison of two documents with every measure.
 
-use super::{Engine, Scratch, Sketches, Status};
+use super::{Analyzer, Scratch, Sketches, Status};
 use crate::config::{TokenHash, Tokenizer};
 use crate::document::ContentRef;
 use crate::features::{FeatureSet, TextKey, hash_token};
-use crate::matching::{Evidence, Located, MatchType, Passage, Signs};
+use crate::matching::{Evidence, Located, MatchType, Measures, Passage};
 use crate::sketch::{Fingerprint, SimHasher};
 use crate::text::{Span, TextScratch, for_each_batch};
 
-/// Everything that can be said of two texts side by side.
+/// The result of comparing two documents with every measure.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Comparison {
-    /// Exact Jaccard similarity of the preset's shingles.
+    /// The exact Jaccard similarity of the shingles.
     pub similarity: f64,
-    /// The share of the smaller side's shingles that the other has.
+    /// The larger of `containment_a` and `containment_b`.
     pub containment: f64,
-    /// The share of the first text's shingles that the second has.
+    /// The fraction of the first text's shingles that the second text contains.
     pub containment_a: f64,
-    /// The share of the second text's shingles that the first has.
+    /// The fraction of the second text's shingles that the first text contains.
     pub containment_b: f64,
-    /// In how many bits the fingerprints differ; of all words where the preset has no fingerprints.
+    /// The Hamming distance of the fingerprints. Without a SimHash lane, fingerprints are computed from all words.
     pub simhash_distance: u32,
-    /// What the signatures estimate, where the preset makes them of both.
+    /// The similarity estimated from the signatures, if both texts have one.
     pub minhash_similarity: Option<f64>,
-    /// What the two are to each other.
+    /// The kind of match, or `different`.
     pub match_type: MatchType,
-    /// Whether either text is too short for the preset.
+    /// Whether either text has too few words for the configuration.
     pub too_short: bool,
-    /// Words of the first text.
+    /// The number of words in the first text.
     pub words_a: usize,
-    /// Words of the second text.
+    /// The number of words in the second text.
     pub words_b: usize,
-    /// Passages that both have, at least as long as was asked.
+    /// The maximal shared passages of at least the requested length.
     pub passages: Vec<Passage>,
-    /// The share of the first text's words that stand in a shared passage.
+    /// The fraction of the first text's words that are in a shared passage.
     pub coverage_a: f64,
-    /// The share of the second text's words that stand in a shared passage.
+    /// The fraction of the second text's words that are in a shared passage.
     pub coverage_b: f64,
 }
 
 impl Comparison {
-    /// The passages with places in other units than bytes, for languages that cut strings elsewhere. `units` tells how
-    /// many a piece of text has: `|piece| piece.chars().count()`, say. Takes one pass through each text. Where tokens were
-    /// compared, places are counted in tokens, as a list of them is cut.
+    /// Returns the passages with offsets in units other than bytes.
+    ///
+    /// Languages whose strings are not UTF-8 count offsets in code points or UTF-16 units. `units` returns the number of
+    /// units in a slice of the text, for example `|slice| slice.chars().count()`. The conversion takes one pass over each
+    /// text. For documents given as tokens, offsets count tokens.
     ///
     /// ```
-    /// use sameish::{Content, Engine, Preset};
+    /// use sameish::{Analyzer, Content, Preset};
     ///
-    /// let engine = Engine::new(Preset::Copies.config())?;
+    /// let analyzer = Analyzer::new(Preset::Copies.config())?;
     /// let (a, b) = ("Größe über alles hier im Land", "über alles hier im Land");
-    /// let passages = engine.compare(a, b, 5).passages_in(a, b, |piece| piece.chars().count());
+    /// let passages = analyzer.compare(a, b, 5).passages_in(a, b, |slice| slice.chars().count());
     /// assert_eq!((passages[0].a_start, passages[0].a_end), (6, 29));
     ///
     /// let tokens = |text: &str| Content::Tokens(text.split(' ').map(str::to_owned).collect());
     /// let (a, b) = (tokens("Größe über alles hier im Land"), tokens("über alles hier im Land"));
-    /// let passages = engine.compare(&a, &b, 5).passages_in(&a, &b, |piece| piece.chars().count());
+    /// let passages = analyzer.compare(&a, &b, 5).passages_in(&a, &b, |slice| slice.chars().count());
     /// assert_eq!((passages[0].a_start, passages[0].a_end), (1, 6));
     /// # Ok::<(), sameish::Error>(())
     /// ```
@@ -64,8 +67,8 @@ impl Comparison {
         b: impl Into<ContentRef<'a>>,
         units: impl Fn(&str) -> usize,
     ) -> Vec<Passage> {
-        let in_a = Places::new(a.into(), self.passages.iter().flat_map(|p| [p.a_start, p.a_end]), &units);
-        let in_b = Places::new(b.into(), self.passages.iter().flat_map(|p| [p.b_start, p.b_end]), &units);
+        let in_a = Offsets::new(a.into(), self.passages.iter().flat_map(|p| [p.a_start, p.a_end]), &units);
+        let in_b = Offsets::new(b.into(), self.passages.iter().flat_map(|p| [p.b_start, p.b_end]), &units);
         let counted = self.passages.iter().map(|p| Passage {
             a_start: in_a.of_byte(p.a_start),
             a_end: in_a.of_byte(p.a_end),
@@ -77,34 +80,34 @@ impl Comparison {
     }
 }
 
-/// Places of a text in bytes and in another counting, ascending.
-struct Places(Vec<(usize, usize)>);
+/// Pairs of a byte offset and the corresponding offset in another unit, ascending.
+struct Offsets(Vec<(usize, usize)>);
 
-impl Places {
+impl Offsets {
     fn new(
         content: ContentRef<'_>,
         bytes: impl Iterator<Item = usize>,
         units: impl Fn(&str) -> usize,
-    ) -> Places {
+    ) -> Offsets {
         let mut bytes: Vec<usize> = bytes.collect();
         bytes.sort_unstable();
         bytes.dedup();
         let text = match content {
             ContentRef::Text(text) => text,
-            ContentRef::Tokens(tokens) => return Places::of_tokens(tokens, bytes),
+            ContentRef::Tokens(tokens) => return Offsets::of_tokens(tokens, bytes),
         };
         let (mut from, mut count) = (0, 0);
         let counted = bytes.into_iter().map(|byte| {
-            // Passages begin and end with words, so with characters.
+            // Passages begin and end at word boundaries, so the range is on character boundaries.
             count += text.get(from..byte).map_or(byte - from, &units);
             from = byte;
             (byte, count)
         });
-        Places(counted.collect())
+        Offsets(counted.collect())
     }
 
-    /// Tokens stand with a space between them. A passage ends where its last token does, before the space.
-    fn of_tokens(tokens: &[String], bytes: Vec<usize>) -> Places {
+    /// Converts offsets into the tokens joined by one space. A passage ends before the space that follows its last token.
+    fn of_tokens(tokens: &[String], bytes: Vec<usize>) -> Offsets {
         let (mut begins, mut next) = (0, 0);
         let counted = bytes.into_iter().map(|byte| {
             while let Some(token) = tokens.get(next).filter(|_| begins < byte) {
@@ -113,7 +116,7 @@ impl Places {
             }
             (byte, next)
         });
-        Places(counted.collect())
+        Offsets(counted.collect())
     }
 
     fn of_byte(&self, byte: usize) -> usize {
@@ -121,24 +124,25 @@ impl Places {
     }
 }
 
-/// What is known of one of the two.
+/// One of the two compared documents.
 struct Side {
     sketches: Sketches,
-    features: FeatureSet,
+    shingles: FeatureSet,
     words: Located,
-    /// Nothing for a text without words, which has no fingerprint worth the name and is near to nothing.
-    print: Option<Fingerprint>,
+    /// `None` for a text without words: its fingerprint of zero is close to nothing.
+    fingerprint: Option<Fingerprint>,
 }
 
-impl Engine {
-    /// Everything that can be said of two documents. Shared passages have at least `min_tokens` words.
+impl Analyzer {
+    /// Compares two documents with every measure. Shared passages have at least `min_tokens` words.
     ///
     /// ```
-    /// use sameish::{Content, Engine, Preset};
+    /// use sameish::{Analyzer, Preset};
     ///
-    /// let engine = Engine::new(Preset::Articles.config())?;
-    /// let [a, b] = ["dog", "cat"].map(|last| Content::Text(format!("The quick brown fox jumps over the lazy {last}")));
-    /// let comparison = engine.compare(&a, &b, 5);
+    /// let analyzer = Analyzer::new(Preset::Articles.config())?;
+    /// let a = "The quick brown fox jumps over the lazy dog";
+    /// let b = "The quick brown fox jumps over the lazy cat";
+    /// let comparison = analyzer.compare(a, b, 5);
     /// assert_eq!(comparison.similarity, 0.75);
     /// assert_eq!(comparison.simhash_distance, 9);
     /// assert_eq!(comparison.passages[0].a_end, "The quick brown fox jumps over the lazy".len());
@@ -150,33 +154,34 @@ impl Engine {
         b: impl Into<ContentRef<'a>>,
         min_tokens: usize,
     ) -> Comparison {
-        let (a, b) = (a.into(), b.into());
+        let a = a.into();
+        let b = b.into();
         let mut scratch = Scratch::default();
         let [x, y] = [a, b].map(|content| self.side(content, &mut scratch));
         let evidence = Evidence::find(&x.words, &y.words, min_tokens);
-        let similarity = x.features.jaccard(&y.features);
-        let [containment_a, containment_b] =
-            [x.features.containment_in(&y.features), y.features.containment_in(&x.features)];
-        let signs = Signs {
+        let similarity = x.shingles.jaccard(&y.shingles);
+        let containment_a = x.shingles.containment_in(&y.shingles);
+        let containment_b = y.shingles.containment_in(&x.shingles);
+        let measures = Measures {
             equal: equal_text(a, b),
             jaccard: similarity,
             containment: containment_a.max(containment_b),
-            distance: x.print.zip(y.print).map(|(a, b)| a.distance(b)),
-            threshold: self.config.matching.threshold,
-            verified: self.config.matching.verify || self.config.simhash.is_none(),
+            distance: x.fingerprint.zip(y.fingerprint).map(|(a, b)| a.distance(b)),
+            threshold: self.config().matching.threshold,
+            verified: self.config().matching.verify || self.config().simhash.is_none(),
         };
         Comparison {
             similarity,
             containment: containment_a.max(containment_b),
             containment_a,
             containment_b,
-            simhash_distance: x.print.unwrap_or_default().distance(y.print.unwrap_or_default()),
+            simhash_distance: x.fingerprint.unwrap_or_default().distance(y.fingerprint.unwrap_or_default()),
             minhash_similarity: x
                 .sketches
                 .minhash
                 .zip(y.sketches.minhash)
                 .and_then(|(a, b)| a.estimate(&b).ok()),
-            match_type: MatchType::judge(signs),
+            match_type: MatchType::judge(measures),
             too_short: [x.sketches.status, y.sketches.status].contains(&Status::TooShort),
             words_a: x.sketches.words,
             words_b: y.sketches.words,
@@ -189,20 +194,20 @@ impl Engine {
     fn side(&self, content: ContentRef<'_>, scratch: &mut Scratch) -> Side {
         let sketches = self.sketch(content, scratch);
         let words = locate(content, &mut scratch.text);
-        let print = match sketches.simhash {
-            Some(print) => (!print.is_zero()).then_some(print),
+        let fingerprint = match sketches.simhash {
+            Some(fingerprint) => (!fingerprint.is_zero()).then_some(fingerprint),
             None => (!words.hashes.is_empty()).then(|| SimHasher.sketch(&words.hashes)),
         };
-        Side { sketches, features: self.features(content, scratch), words, print }
+        Side { sketches, shingles: self.shingles(content, scratch), words, fingerprint }
     }
 }
 
-/// Whether two documents are the same text. Blank ones are equal to nothing.
+/// Returns `true` if two documents have the same normalized text. Blank texts are equal to nothing.
 fn equal_text(a: ContentRef<'_>, b: ContentRef<'_>) -> bool {
     TextKey::of(a).is_some_and(|key| TextKey::of(b) == Some(key))
 }
 
-/// The words of a document and where they stand; given tokens stand as if joined by one blank.
+/// Returns the words of a document with their offsets. Given tokens are treated as joined by one space.
 fn locate(content: ContentRef<'_>, scratch: &mut TextScratch) -> Located {
     let mut located = Located::default();
     match content {

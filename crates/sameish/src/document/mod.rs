@@ -1,0 +1,78 @@
+//! Documents: the input of the engine.
+//!
+//! A [`Document`] has an id, a content and optional metadata. The content is a text or, for callers with their own
+//! tokenizer, a list of tokens. `id.rs` has the rules for ids, `timestamp.rs` the formats of dates.
+
+mod id;
+mod timestamp;
+
+pub use id::{DocId, InvalidId};
+pub use timestamp::Timestamp;
+
+/// The content of a document: a text, or tokens from the caller's own tokenizer. A word can have up to 4 GiB; the length of
+/// a text is not limited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A text, which the engine normalizes and splits into tokens.
+    Text(String),
+    /// Tokens, which are used without normalization.
+    Tokens(Vec<String>),
+}
+
+/// Borrowed content, for texts in memory that the caller owns, such as an Arrow column.
+///
+/// ```
+/// use sameish::{Analyzer, Preset, Scratch};
+///
+/// let analyzer = Analyzer::new(Preset::Wire.config())?;
+/// let column = "Breaking news: Major earthquake hits city";
+/// assert_eq!(analyzer.sketch(column, &mut Scratch::default()).simhash.unwrap().to_hex(), "f10893b1083a30a2");
+/// # Ok::<(), sameish::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentRef<'a> {
+    /// A text, which the engine normalizes and splits into tokens.
+    Text(&'a str),
+    /// Tokens, which are used without normalization.
+    Tokens(&'a [String]),
+}
+
+impl<'a> From<&'a Content> for ContentRef<'a> {
+    fn from(content: &'a Content) -> Self {
+        match content {
+            Content::Text(text) => ContentRef::Text(text),
+            Content::Tokens(tokens) => ContentRef::Tokens(tokens),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for ContentRef<'a> {
+    fn from(text: &'a str) -> Self {
+        ContentRef::Text(text)
+    }
+}
+
+/// A text with its id and metadata.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Id, assigned by the caller.
+    pub id: DocId,
+    /// Text or tokens that are compared.
+    pub content: Content,
+    /// Headline, shown with matches. Interfaces compare it only if the document has no text.
+    pub title: Option<String>,
+    /// Origin of the document, often a host name.
+    pub source: Option<String>,
+    /// Publication date as given by the caller. [`Timestamp::parse`] lists the formats.
+    pub published_at: Option<String>,
+    /// Web address of the document. It is never fetched.
+    pub url: Option<String>,
+}
+
+impl Document {
+    /// Creates a document from an id and a text, without metadata.
+    pub fn new(id: impl Into<DocId>, text: impl Into<String>) -> Document {
+        let content = Content::Text(text.into());
+        Document { id: id.into(), content, title: None, source: None, published_at: None, url: None }
+    }
+}

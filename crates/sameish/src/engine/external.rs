@@ -1,0 +1,161 @@
+//! Engines whose texts are stored elsewhere: insertion by sketches, bulk load and digest.
+
+use super::Engine;
+use super::collection::{Collection, Doc, QueryView};
+use super::lookup::Rows;
+use super::storage::{External, Storage};
+use super::text::Docs;
+use crate::analyzer::{Prepared, Sketches, TextFeatures};
+use crate::document::{DocId, Timestamp};
+use crate::error::Result;
+use crate::features::TextKey;
+use crate::index::DocNumber;
+use crate::sketch::{Fingerprint, Sdr, Signature};
+use xxhash_rust::xxh3::Xxh3;
+
+/// A document whose text is stored elsewhere.
+#[derive(Clone, Debug)]
+pub struct SketchedDocument {
+    /// The id.
+    pub id: DocId,
+    /// The number by which the text is stored. It must be unique, and greater than those of earlier documents.
+    pub number: u64,
+    /// The publication date.
+    pub published: Option<Timestamp>,
+    /// The sketches.
+    pub sketches: Sketches,
+    /// The key of the normalized text.
+    pub key: Option<TextKey>,
+}
+
+impl SketchedDocument {
+    fn into_parts(self) -> (Doc, Prepared) {
+        let SketchedDocument { id, number, published, sketches, key } = self;
+        let doc = Doc { id, number, published, text: 0 };
+        (doc, Prepared { sketches, features: TextFeatures::default(), key })
+    }
+}
+
+impl Engine<External> {
+    /// Inserts a document whose text is stored elsewhere. Replaces the document with the same id, if any.
+    ///
+    /// An external engine forms no online clusters; the store that holds the texts does.
+    pub fn insert_sketched(&mut self, document: SketchedDocument) -> Result<()> {
+        self.remove(&document.id);
+        let (doc, prepared) = document.into_parts();
+        self.collection.store(doc, prepared).map(|_| ())
+    }
+
+    /// Starts loading many documents into an empty engine, which is much faster than inserting them one by one. Searches
+    /// find nothing until [`finish`](BulkLoad::finish).
+    pub fn bulk_load(&mut self) -> BulkLoad<'_> {
+        BulkLoad { collection: &mut self.collection, rows: Vec::new(), fingerprints: Vec::new() }
+    }
+}
+
+impl<S: Storage> Engine<S> {
+    /// Returns a hash of all documents, their text keys and sketches. Two engines with the same configuration and the same
+    /// digest give the same answers.
+    pub fn digest(&self) -> u64 {
+        let mut docs: Vec<&Doc> = self.collection.docs.iter().map(|(_, doc)| doc).collect();
+        docs.sort_unstable_by_key(|doc| doc.number);
+        let mut digest = Digest::default();
+        for doc in docs {
+            digest.update(&doc.id, doc.number, doc.published, &self.collection.view_of(doc.text));
+        }
+        digest.finish()
+    }
+}
+
+/// Computes an engine's [`digest`](Engine::digest) from its documents, without the engine.
+#[derive(Default)]
+pub struct Digest(Xxh3);
+
+impl Digest {
+    /// Adds the document with the next greater number.
+    pub fn add(&mut self, document: &SketchedDocument) {
+        let SketchedDocument { id, number, published, sketches, key } = document;
+        let view = QueryView { key: *key, ..QueryView::of_sketches(sketches) };
+        self.update(id, *number, *published, &view);
+    }
+
+    fn update(&mut self, id: &DocId, number: u64, published: Option<Timestamp>, view: &QueryView<'_>) {
+        let hasher = &mut self.0;
+        hasher.update(&number.to_le_bytes());
+        hasher.update(&published.map_or(i64::MIN, Timestamp::as_milliseconds).to_le_bytes());
+        match id {
+            DocId::Number(id) => hasher.update(&id.to_le_bytes()),
+            DocId::Negative(id) => hasher.update(&id.to_le_bytes()),
+            DocId::Text(id) => hasher.update(id.as_bytes()),
+        }
+        hasher.update(&[view.status as u8]);
+        hasher.update(&view.key.map_or(0, TextKey::as_u128).to_le_bytes());
+        hasher.update(&view.simhash.map_or(0, Fingerprint::as_u64).to_le_bytes());
+        view.signature.into_iter().flatten().for_each(|row| hasher.update(&row.to_le_bytes()));
+        view.sdr.into_iter().flat_map(Sdr::active).for_each(|bit| hasher.update(&bit.to_le_bytes()));
+    }
+
+    /// Returns the digest.
+    pub fn finish(self) -> u64 {
+        self.0.digest()
+    }
+}
+
+/// A bulk load in progress; see [`Engine::bulk_load`].
+pub struct BulkLoad<'a> {
+    collection: &'a mut Collection<External>,
+    /// Sketches that wait to be indexed, of texts with consecutive slots.
+    rows: Vec<Rows>,
+    fingerprints: Vec<(Fingerprint, DocNumber)>,
+}
+
+/// The number of texts that wait before they are indexed together. Each has a signature of half a kilobyte.
+const WAITING_TEXTS: usize = 1 << 16;
+
+impl BulkLoad<'_> {
+    /// Adds a document. Ids and numbers must not repeat.
+    pub fn add(&mut self, document: SketchedDocument) -> Result<()> {
+        let (mut doc, prepared) = document.into_parts();
+        let slot = self.collection.docs.next();
+        let signature = |text| {
+            waiting_signature(&self.rows, text).or_else(|| self.collection.lookup.signature(DocNumber(text)))
+        };
+        match self.collection.same_text(&QueryView::of(&prepared), signature) {
+            Some(text) => {
+                self.collection.texts[text].docs.insert(doc.number, slot);
+                doc.text = text;
+            }
+            None => doc.text = self.add_text(prepared, Docs::One { number: doc.number, doc: slot }),
+        }
+        self.collection.add_doc(doc);
+        if self.rows.len() >= WAITING_TEXTS { self.flush() } else { Ok(()) }
+    }
+
+    fn add_text(&mut self, mut prepared: Prepared, docs: Docs) -> u32 {
+        let text = self.collection.texts.next();
+        let fingerprint = QueryView::of(&prepared).sketches().fingerprint();
+        self.fingerprints.extend(fingerprint.map(|fingerprint| (fingerprint, DocNumber(text))));
+        let signature = prepared.sketches.minhash.take();
+        let sdr = prepared.sketches.sdr.clone();
+        self.rows.push(Rows { text, signature, sdr });
+        self.collection.add_text(prepared, docs)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.collection.lookup.insert_rows(&self.rows)?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Builds the indexes.
+    pub fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        self.collection.lookup.insert_fingerprints(&self.fingerprints);
+        Ok(())
+    }
+}
+
+fn waiting_signature(rows: &[Rows], text: u32) -> Option<&[u32]> {
+    let at = text.checked_sub(rows.first()?.text)?;
+    rows.get(at as usize)?.signature.as_ref().map(Signature::rows)
+}

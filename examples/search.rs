@@ -1,0 +1,39 @@
+//! Inserts documents and asks for each new one whether a near-duplicate is already stored.
+//!
+//! Run with `cargo run -p sameish --example search`.
+#![allow(clippy::print_stdout)]
+
+use sameish::{Document, Engine, Preset, Scratch, SearchOptions};
+
+fn main() -> sameish::Result<()> {
+    let mut engine = Engine::new(Preset::Copies.config())?;
+    let mut scratch = Scratch::default();
+    for (id, text) in ARTICLES {
+        let found = engine.search(text, SearchOptions::default(), &mut scratch)?;
+        match found.matches.first() {
+            Some(best) => println!(
+                "{id}: {} match of `{}`, similarity {:.2}",
+                best.verdict.kind, best.id, best.verdict.similarity
+            ),
+            None => println!("{id}: new"),
+        }
+        engine.insert(&Document::new(id, text), &mut scratch)?;
+    }
+    assert!(engine.remove(&"bridge".into()));
+    Ok(())
+}
+
+const ARTICLES: [(&str, &str); 3] = [
+    (
+        "bridge",
+        "The council voted on Monday to close the old bridge over the river for repairs until next spring.",
+    ),
+    (
+        "storm",
+        "A storm brought down power lines along the coast and left two thousand homes without electricity.",
+    ),
+    (
+        "bridge-2",
+        "The council voted on Monday to close the old bridge over the river for repairs until next autumn.",
+    ),
+];
