@@ -30,7 +30,7 @@
 //! let documents = [Document::new("a", text), Document::new("b", format!("{text} now")), Document::new("c", "Rain")];
 //! let options = Options::new(Analyzer::new(Preset::Copies.config())?);
 //! let mut log = RunLog::new((), OnBad::Reject, None);
-//! let source = Source::Documents(&documents[..]);
+//! let source = Source::Documents(&documents);
 //!
 //! let signed = sign(Task::Dedup, &source, &options, None, &mut log)?;
 //! let corpus = index(signed, &source, &options)?;

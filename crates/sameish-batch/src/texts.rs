@@ -29,17 +29,17 @@ pub trait DocumentSource: Sync {
     }
 }
 
-impl DocumentSource for [Document] {
+impl<T: AsRef<[Document]> + Sync> DocumentSource for T {
     fn len(&self) -> usize {
-        <[Document]>::len(self)
+        self.as_ref().len()
     }
 
     fn document(&self, position: usize) -> Document {
-        self[position].clone()
+        self.as_ref()[position].clone()
     }
 
     fn content(&self, position: usize) -> Content {
-        self[position].content.clone()
+        self.as_ref()[position].content.clone()
     }
 }
 

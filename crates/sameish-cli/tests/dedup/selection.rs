@@ -1,11 +1,11 @@
-//! What stays?
+//! Selection of the documents to keep.
 
 use crate::common::Dir;
 use crate::{corpus, jsonl, lines, near, news, summary, text};
 use serde_json::{Value, json};
 
 #[test]
-fn short_and_blank_texts_stay_and_equal_short_ones_are_one() {
+fn keeps_short_and_blank_texts_and_removes_equal_short_ones() {
     let dir = Dir::new();
     let texts = ["Short", " short", "Other", "", "", " ", "short"];
     dir.write("a.jsonl", corpus(texts.map(str::to_owned)));
@@ -15,7 +15,7 @@ fn short_and_blank_texts_stay_and_equal_short_ones_are_one() {
 }
 
 #[test]
-fn the_rule_says_which_of_a_cluster_stays() {
+fn keep_rule_selects_the_document() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     let kept = |rule: &str| dir.run(["dedup", "a.jsonl", "--keep", rule]).ends_with(0).ids();
@@ -40,7 +40,7 @@ fn the_rule_says_which_of_a_cluster_stays() {
 }
 
 #[test]
-fn one_of_each_source_may_stay() {
+fn keeps_one_document_per_source() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     assert_eq!(dir.run(["dedup", "a.jsonl", "--per-source"]).ends_with(0).ids(), "1,2,\"1\",5");
@@ -49,7 +49,7 @@ fn one_of_each_source_may_stay() {
 }
 
 #[test]
-fn what_an_existing_corpus_has_goes() {
+fn removes_documents_of_an_existing_corpus() {
     let dir = Dir::new();
     dir.write("old.jsonl", jsonl(&[json!({"id": 1, "text": near()}), json!({"id": 2, "text": "SHORT"})]));
     dir.write("new.jsonl", news());
@@ -63,7 +63,7 @@ fn what_an_existing_corpus_has_goes() {
         lines(&dir.read("gone")).iter().map(|line| (line["id"].clone(), line["kept"].clone())).collect();
     let to_one = |id: i32| (json!(id), json!(1));
     assert_eq!(gone, [to_one(1), to_one(2), to_one(4), (json!(5), json!(2))]);
-    // All there already; the limit is not asked twice.
+    // All documents exist already, so the limit is exceeded.
     let run = dir.run(["dedup", "new.jsonl", "--against", "new.jsonl"]).ends_with(5);
     assert_eq!(run.stdout, "");
     let run = dir.run(["dedup", "new.jsonl", "--against", "new.jsonl", "--max-removed", "1"]).ends_with(0);
@@ -75,7 +75,7 @@ fn what_an_existing_corpus_has_goes() {
 }
 
 #[test]
-fn forms_with_other_facts_stay_unless_they_are_merged() {
+fn keeps_templates_unless_merged() {
     let dir = Dir::new();
     let form = |bank: &str, rate: &str, place: &str| {
         format!(
