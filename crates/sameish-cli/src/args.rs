@@ -1,30 +1,31 @@
-//! The flags that commands share.
+//! Arguments shared by several commands.
 
 use crate::exit::Failure;
-use crate::input::Reading;
-use crate::input::batch::Rules;
-use crate::input::find::{Found, find, known_suffix};
-use crate::input::format::{Fields, Kind};
-use crate::on_dup_id::OnDupId;
 use crate::output::escape::escaped_name;
+use crate::output::messages::say;
+use crate::run_log::byte_counter;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sameish::{Config, Engine, Preset, Shingle, Templates, TokenHash};
+use sameish::{Analyzer, Config, Preset, Shingle, Templates, TokenHash};
+use sameish_batch::Options;
+use sameish_batch::input::{
+    FieldNames, FileFormat, InputResult, ReadOptions, RecordRules, find, known_suffix,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Which engine.
+/// Selects the configuration.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
-    /// Settings for a kind of text [default: copies]
+    /// Preset of the configuration [default: copies]
     #[arg(long, value_name = "NAME", value_parser = presets())]
     preset: Option<Preset>,
-    /// A TOML file whose keys change the preset, and which may name it
+    /// TOML file with settings that override the preset; it may name the preset
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What is compared: `words:3` for three words in a row, `chars:5` for five characters, `windows:3` for rolling windows,
-    /// `letters` for words and their letters
+    /// Shingles to compare: `words:3` for three words in a row, `chars:5` for five characters, `windows:3` for rolling
+    /// windows of three words, `letters` for words and their letters
     #[arg(long, value_name = "SHINGLE")]
     shingle: Option<Shingle>,
 }
@@ -34,17 +35,17 @@ fn presets() -> impl TypedValueParser<Value = Preset> {
 }
 
 impl EngineArgs {
-    /// Whether anything was said.
+    /// Returns `true` if an argument is set.
     pub(crate) fn is_set(&self) -> bool {
         self.preset.is_some() || self.config.is_some() || self.shingle.is_some()
     }
 
-    /// Makes the engine, or says which setting is wrong.
-    pub(crate) fn engine(&self) -> Result<Engine, Failure> {
+    /// Creates the analyzer.
+    pub(crate) fn analyzer(&self) -> Result<Analyzer, Failure> {
         checked(self.config()?)
     }
 
-    /// The preset that is meant, by its flag or by the file, and the settings.
+    /// Returns the preset, from the flag or the file, and the configuration.
     pub(crate) fn settings(&self) -> Result<(Preset, Config), Failure> {
         let config = self.config()?;
         let named = match &self.config {
@@ -74,42 +75,60 @@ impl EngineArgs {
     }
 }
 
-fn checked(config: Config) -> Result<Engine, Failure> {
-    Engine::new(config).map_err(|error| Failure::usage(error.to_string()))
+fn checked(config: Config) -> Result<Analyzer, Failure> {
+    Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Which documents match.
+/// Selects which documents match.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Matching")]
 pub(crate) struct MatchArgs {
-    /// Least similarity of a match, from 0 to 1 [default: the preset's]
+    /// Minimum similarity of a match, from 0 to 1 [default: that of the preset]
     #[arg(long, value_name = "SIMILARITY")]
     threshold: Option<f64>,
-    /// Share of the pairs at the threshold that must be found [default: the preset's]
+    /// Fraction of the pairs at the threshold that must be found [default: that of the preset]
     #[arg(long, value_name = "SHARE")]
     recall: Option<f64>,
-    /// Most bits in which matching fingerprints differ, for presets that make them [default: the preset's]
+    /// Maximum number of bits in which matching fingerprints differ [default: that of the preset]
     #[arg(long, value_name = "BITS")]
     radius: Option<u32>,
-    /// Which record counts when an id comes again with another text
+    /// Which record to use if an id occurs again with a different text
     #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
     pub(crate) on_dup_id: OnDupId,
 }
 
-/// Whether forms are copies.
+/// Duplicate ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OnDupId {
+    /// The first one; reject the others
+    Reject,
+    /// The last one
+    Last,
+}
+
+impl From<OnDupId> for sameish_batch::OnDupId {
+    fn from(on_dup_id: OnDupId) -> sameish_batch::OnDupId {
+        match on_dup_id {
+            OnDupId::Reject => sameish_batch::OnDupId::Reject,
+            OnDupId::Last => sameish_batch::OnDupId::Last,
+        }
+    }
+}
+
+/// Selects whether templates are merged.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Matching")]
 pub(crate) struct TemplateArgs {
-    /// What becomes of texts of one form with other facts: other names, other numbers [default: the preset's, keep]
+    /// What to do with templates: the same wording with different names or numbers [default: that of the preset, keep]
     #[arg(long, value_enum)]
     templates: Option<TemplatesArg>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum TemplatesArg {
-    /// They are not copies of each other, and stay apart
+    /// Do not treat them as duplicates
     Keep,
-    /// They are copies like any others
+    /// Treat them as duplicates
     Merge,
 }
 
@@ -123,188 +142,232 @@ impl TemplateArgs {
     }
 }
 
-/// How much memory, and where temporary files go.
+/// Memory limit and temporary files.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Memory and files")]
 pub(crate) struct MemoryArgs {
-    /// Most memory to use [default: no limit]
+    /// Memory limit, at least 64M [default: none]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_memory: Option<Size>,
-    /// Folder for temporary files [default: the system's]
-    #[arg(long, value_name = "FOLDER")]
+    /// Directory for temporary files [default: that of the system]
+    #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,
 }
 
 impl MemoryArgs {
-    /// A folder that is not there is told before the work, not after it.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
-        match self.temp_dir.as_deref().filter(|folder| !folder.is_dir()) {
-            None => Ok(()),
-            Some(folder) => {
-                let name = escaped_name(folder.as_os_str());
-                Err(Failure::usage(format!("`--temp-dir` {name}: not a folder; make it first")))
-            }
+    /// Returns the options of a run. Fails if the memory limit is too small or the temporary directory does not exist.
+    pub(crate) fn options(
+        &self,
+        config: Config,
+        threads: usize,
+        on_dup_id: OnDupId,
+    ) -> Result<Options, Failure> {
+        if let Some(directory) = self.temp_dir.as_deref().filter(|directory| !directory.is_dir()) {
+            let name = escaped_name(directory.as_os_str());
+            return Err(Failure::usage(format!("`--temp-dir` {name}: not a directory; create it first")));
         }
+        let options = Options {
+            threads,
+            memory_limit: self.max_memory.map(Size::whole),
+            temp_dir: self.temp_dir.clone(),
+            on_dup_id: on_dup_id.into(),
+            ..Options::new(Analyzer::new(config).map_err(sameish_batch::Error::from)?)
+        };
+        options.check()?;
+        Ok(options)
     }
 }
 
 impl MatchArgs {
-    /// Whether anything was said about what matches.
+    /// Returns `true` if threshold, recall or radius is set.
     pub(crate) fn is_set(&self) -> bool {
         self.threshold.or(self.recall).is_some() || self.radius.is_some()
     }
 
-    /// Makes the engine with these settings on top.
-    pub(crate) fn engine(
+    /// Creates an analyzer with these settings.
+    pub(crate) fn analyzer(
         &self,
         engine: &EngineArgs,
         adjust: impl FnOnce(&mut Config),
-    ) -> Result<Engine, Failure> {
+    ) -> Result<Analyzer, Failure> {
+        checked(self.config(engine, adjust)?)
+    }
+
+    /// Returns the configuration with these settings.
+    pub(crate) fn config(
+        &self,
+        engine: &EngineArgs,
+        adjust: impl FnOnce(&mut Config),
+    ) -> Result<Config, Failure> {
         let mut config = engine.config()?;
         let set = |value: &mut f64, given: Option<f64>| *value = given.unwrap_or(*value);
         set(&mut config.matching.threshold, self.threshold);
         set(&mut config.matching.recall, self.recall);
         if let (Some(minhash), true) = (&mut config.minhash, self.threshold.or(self.recall).is_some()) {
-            // Bands of a preset are for its own threshold; what was asked for decides now.
+            // The bands of a preset belong to its own threshold.
             minhash.bands = None;
         }
         if let Some(radius) = self.radius {
             let Some(simhash) = &mut config.simhash else {
                 return Err(Failure::usage(
-                    "`--radius` does nothing here: the settings make no fingerprints",
+                    "`--radius` has no effect: the configuration has no fingerprints",
                 ));
             };
             simhash.radius = radius;
-            // Blocks of a preset are for its own radius.
+            // The blocks of a preset belong to its own radius.
             simhash.blocks = None;
         }
         adjust(&mut config);
-        checked(config)
+        Ok(config)
     }
 }
 
 impl EngineArgs {
-    /// A flag and a file that name two presets are a mistake that nobody should have to find.
+    /// Fails if the flag and the file name different presets.
     fn check_preset(&self, config: &str) -> Result<(), String> {
         let named = Config::preset_named_in(config).map_err(|error| error.to_string())?;
         match (self.preset, named) {
             (Some(flag), Some(file)) if flag.name() != file => {
-                Err(format!("`preset` is {file}: must be {flag}, as `--preset` says, or absent"))
+                Err(format!("`preset` is {file}: must be {flag}, as in `--preset`, or absent"))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// The shingle belongs to the MinHash lane; to the SimHash lane where there is no other.
+/// Sets the shingle of the MinHash signature, or of the SimHash fingerprint if there is no signature.
 fn set_shingle(config: &mut Config, shingle: Shingle) -> Result<(), Failure> {
     match (&mut config.minhash, &mut config.simhash) {
         (Some(minhash), _) => minhash.shingle = shingle,
         (None, Some(simhash)) => {
             simhash.shingle = shingle;
-            // FNV-1a is there to equal the seeds' fingerprints of single words; it mixes too poorly for others.
+            // FNV-1a reproduces published fingerprints of single words, but mixes too poorly for other shingles.
             if shingle != Shingle::Words(1) {
                 simhash.hash = TokenHash::Xxh3;
             }
         }
         (None, None) => {
-            return Err(Failure::usage("`--shingle` does nothing here: the settings make no shingles"));
+            return Err(Failure::usage("`--shingle` has no effect: the configuration has no shingles"));
         }
     }
     Ok(())
 }
 
-/// Which documents.
+/// Selects the inputs.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files, folders, patterns, or `-` for standard input
+    /// Files, directories, glob patterns, or `-` for standard input
     #[arg(required = true, value_name = "IN", help_heading = None)]
     inputs: Vec<OsString>,
     #[command(flatten)]
     documents: DocumentArgs,
-    /// Longest line or record
+    /// Maximum length of a line or record
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     max_line: Size,
 }
 
-/// How documents are read.
+/// How documents are read from files.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct DocumentArgs {
-    /// Format of all inputs, whatever their suffixes say
+    /// Format of all inputs [default: from the suffix, else the content]
     #[arg(long, value_enum, conflicts_with = "whole_files")]
-    format: Option<Kind>,
-    /// Take each file as one document; its id is the path
+    format: Option<FormatArg>,
+    /// Read each file as one document; its id is the path
     #[arg(long)]
     whole_files: bool,
-    /// Field that holds the id
+    /// Field of the id
     #[arg(long, value_name = "NAME", default_value = "id")]
     pub(crate) id_field: String,
-    /// Field that holds the text
+    /// Field of the text
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
-    /// Field that holds the title, which stands in where there is no text
+    /// Field of the title, which is used if there is no text
     #[arg(long, value_name = "NAME", default_value = "title")]
     title_field: String,
-    /// Field that holds the source [default: source, else host]
+    /// Field of the source [default: source, else host]
     #[arg(long, value_name = "NAME")]
     source_field: Option<String>,
-    /// Field that holds the date
+    /// Field of the date
     #[arg(long, value_name = "NAME", default_value = "published_at")]
     date_field: String,
     #[command(flatten)]
     text: TextArgs,
 }
 
-/// How text is taken, be it a record or a whole file.
+/// How text is decoded, in a record or in a whole file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TextArgs {
-    /// Replace bytes that are not UTF-8 instead of refusing the text
+    /// Replace bytes that are not UTF-8 instead of rejecting the text
     #[arg(long)]
     lossy: bool,
-    /// Longest text of one document
+    /// Maximum length of the text of a document
     #[arg(long, value_name = "SIZE", default_value = "16M")]
     max_document: Size,
-    /// Most bytes that one compressed input may unpack to [default: 200 times its size, above 64M]
+    /// Maximum expanded size of a compressed input [default: 200 times its size, above 64M]
     #[arg(long, value_name = "SIZE")]
     max_expanded: Option<Size>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FormatArg {
+    /// One JSON object per line
+    Jsonl,
+    /// Comma-separated values with a header
+    Csv,
+    /// Tab-separated values with a header
+    Tsv,
+    /// Parquet, one document per row
+    Parquet,
+    /// Plain text, one document per line
+    Text,
+}
+
+impl From<FormatArg> for FileFormat {
+    fn from(format: FormatArg) -> FileFormat {
+        match format {
+            FormatArg::Jsonl => FileFormat::Jsonl,
+            FormatArg::Csv => FileFormat::Csv,
+            FormatArg::Tsv => FileFormat::Tsv,
+            FormatArg::Parquet => FileFormat::Parquet,
+            FormatArg::Text => FileFormat::Text,
+        }
+    }
+}
+
 impl InputArgs {
-    /// The inputs that are meant, in order.
-    pub(crate) fn find(&self) -> Result<Vec<Found>, Failure> {
+    /// Returns the inputs in order.
+    pub(crate) fn find(&self) -> Result<Vec<InputResult>, Failure> {
         self.documents.find(&self.inputs)
     }
 
-    /// More inputs of the same kinds.
-    pub(crate) fn find_also(&self, inputs: &[OsString]) -> Result<Vec<Found>, Failure> {
+    /// Returns the files of an existing corpus.
+    pub(crate) fn find_against(&self, inputs: &[OsString]) -> Result<Vec<InputResult>, Failure> {
         if inputs.iter().any(|input| input == "-") {
             return Err(Failure::usage("`--against` takes files; standard input is for the documents"));
         }
         self.documents.find(inputs)
     }
 
-    pub(crate) fn reading(&self, quiet: bool) -> Reading {
+    /// Returns how the inputs are read.
+    pub(crate) fn reading(&self, quiet: bool) -> ReadOptions {
         self.documents.reading(self.max_line, quiet)
     }
 }
 
 impl DocumentArgs {
-    pub(crate) fn find(&self, inputs: &[OsString]) -> Result<Vec<Found>, Failure> {
-        find(inputs, |path| known_suffix(path, self.whole_files))
+    /// Returns the inputs that arguments stand for.
+    pub(crate) fn find(&self, inputs: &[OsString]) -> Result<Vec<InputResult>, Failure> {
+        Ok(find(inputs, |path| known_suffix(path, self.whole_files))?)
     }
 
-    pub(crate) fn max_expanded(&self) -> Option<u64> {
-        self.text.max_expanded.map(Size::whole)
-    }
-
-    pub(crate) fn reading(&self, max_line: Size, quiet: bool) -> Reading {
+    pub(crate) fn reading(&self, max_line: Size, quiet: bool) -> ReadOptions {
         let source = match &self.source_field {
             Some(name) => vec![name.clone()],
-            None => vec!["source".into(), "host".into()],
+            None => FieldNames::default().source,
         };
-        let fields = Fields {
+        let fields = FieldNames {
             id: self.id_field.clone(),
             text: self.text_field.clone(),
             title: self.title_field.clone(),
@@ -312,22 +375,33 @@ impl DocumentArgs {
             date: self.date_field.clone(),
         };
         let plain = self.text.reading();
-        let rules = Rules { max_line: max_line.bytes(), ..plain.rules };
-        Reading { format: self.format, whole_files: self.whole_files, fields, rules, quiet, ..plain }
+        ReadOptions {
+            format: self.format.map(FileFormat::from),
+            whole_files: self.whole_files,
+            fields,
+            rules: RecordRules { max_line: max_line.bytes(), ..plain.rules },
+            on_guessed_text: if quiet { None } else { Some(report_guessed_text) },
+            ..plain
+        }
     }
 }
 
+fn report_guessed_text(input: &str) {
+    say(format_args!(
+        "note: {input}: read as plain text, one document per line; pass `--format` if it is not"
+    ));
+}
+
 impl TextArgs {
-    /// How a file that is one text is read.
-    pub(crate) fn reading(&self) -> Reading {
+    /// Returns how a file that is one text is read.
+    pub(crate) fn reading(&self) -> ReadOptions {
         let max_document = self.max_document.bytes();
-        Reading {
-            format: None,
+        ReadOptions {
             whole_files: true,
-            fields: Fields::default(),
-            rules: Rules { lossy: self.lossy, max_line: max_document, max_document },
+            rules: RecordRules { lossy: self.lossy, max_line: max_document, max_document },
             max_expanded: self.max_expanded.map(|size| size.0),
-            quiet: true,
+            counter: byte_counter(),
+            ..ReadOptions::default()
         }
     }
 }
@@ -339,14 +413,15 @@ pub(crate) struct Size(u64);
 impl Size {
     const MIN: u64 = 1 << 10;
     const MAX: u64 = 1 << 50;
-    /// The longest record, unless told otherwise.
+    /// Default maximum length of a record.
     pub(crate) const RECORD: Size = Size(64 << 20);
 
+    /// Returns the number of bytes.
     pub(crate) fn whole(self) -> u64 {
         self.0
     }
 
-    /// For what is held in memory.
+    /// Returns the number of bytes of something in memory.
     pub(crate) fn bytes(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
@@ -374,10 +449,10 @@ impl FromStr for Size {
     }
 }
 
-/// How many threads: all cores unless told otherwise.
+/// Number of threads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ThreadArgs {
-    /// Threads to work with, 1 to 1024 [default: all cores]
+    /// Number of threads, 1 to 1024 [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
@@ -394,7 +469,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_with_their_units() {
+    fn parses_sizes_with_units() {
         let size = |text: &str| text.parse::<Size>().map(|size| size.0);
         assert_eq!(size("4096"), Ok(4096));
         assert_eq!(size("64M"), Ok(64 << 20));

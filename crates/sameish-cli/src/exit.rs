@@ -1,39 +1,39 @@
-//! What does the caller's script learn?
+//! Exit codes, and the errors that lead to them.
 //!
-//! One of seven numbers (DESIGN.md section 5). A command that meets several problems reports the most serious.
+//! A command that meets several problems reports the most serious one.
 
 use crate::output::messages::say;
-use serde::{Deserialize, Serialize};
+use sameish_batch::{Completion, Error, ErrorKind};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Exit code of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All is well.
+    /// Success.
     Clean = 0,
-    /// Our own fault.
+    /// Internal error.
     Fault = 1,
-    /// The command line makes no sense.
+    /// Invalid command line or settings.
     Usage = 2,
-    /// Done, but some records were rejected.
+    /// Finished, but some records were rejected.
     Rejected = 3,
     /// An input could not be read, or not to its end.
     Unreadable = 4,
-    /// A limit was hit: expansion, size, disk.
+    /// A limit was reached: memory, disk space, expansion.
     Limit = 5,
-    /// The output could not be written.
+    /// An output could not be written.
     Output = 6,
 }
 
 impl Exit {
-    /// The more serious of the two.
+    /// Returns the more serious of two codes.
     pub(crate) fn or_worse(self, other: Exit) -> Exit {
-        if other.gravity() > self.gravity() { other } else { self }
+        if other.severity() > self.severity() { other } else { self }
     }
 
-    fn gravity(self) -> u8 {
+    fn severity(self) -> u8 {
         match self {
             Exit::Clean => 0,
             Exit::Rejected => 1,
@@ -52,7 +52,32 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command ended before its work was done, and with which number.
+impl From<Completion> for Exit {
+    fn from(completion: Completion) -> Exit {
+        match completion {
+            Completion::Complete => Exit::Clean,
+            Completion::Rejected => Exit::Rejected,
+            Completion::Unreadable => Exit::Unreadable,
+            Completion::Limit => Exit::Limit,
+        }
+    }
+}
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Exit {
+        match kind {
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::Rejected => Exit::Rejected,
+            ErrorKind::Unreadable => Exit::Unreadable,
+            ErrorKind::Limit => Exit::Limit,
+            ErrorKind::Output => Exit::Output,
+            // No command cancels its run: a signal ends the process.
+            ErrorKind::Canceled => Exit::Fault,
+        }
+    }
+}
+
+/// Error that ends a command, with its exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -69,6 +94,26 @@ impl Failure {
     }
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let hint = match &error {
+            Error::MemoryLimit { .. } => "; raise `--max-memory`",
+            Error::Threads { .. } => "; pass a smaller `--threads`",
+            Error::RunInProgress { .. } => "; pass another `--temp-dir`",
+            Error::Temporary(_) => "; free some space, or pass another directory with `--temp-dir`",
+            Error::OutputExists { .. } | Error::OutputCreated { .. } => "; pass `--force` to replace it",
+            _ => "",
+        };
+        let message = match &error {
+            Error::MemoryLimitTooSmall { least_mib } => {
+                format!("`--max-memory` must be at least {least_mib}M")
+            }
+            error => format!("{error}{hint}"),
+        };
+        Failure::new(error.kind().into(), message)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -77,19 +122,31 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Runs a command, prints why it failed if it did, and turns a panic into a request for a report.
+/// Runs a command and prints its error. A panic becomes an internal error with a request for a report.
 pub(crate) fn fenced(command: impl FnOnce() -> anyhow::Result<Exit>) -> Exit {
     match catch_unwind(AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
+            let error = with_exit_code(error);
             say(format_args!("error: {error:#}"));
             error.downcast_ref::<Failure>().map_or(Exit::Fault, |failure| failure.exit)
         }
         Err(_) => {
-            say(format_args!("error: a fault in sameish {}, not in your data", env!("CARGO_PKG_VERSION")));
+            say(format_args!(
+                "error: internal error in sameish {}, not caused by your data",
+                env!("CARGO_PKG_VERSION")
+            ));
             say(format_args!("Please report it with the command and the lines above."));
             Exit::Fault
         }
+    }
+}
+
+/// Converts an error of the batch library, unless a command already did.
+fn with_exit_code(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<Error>() {
+        Ok(error) => Failure::from(error).into(),
+        Err(error) => error,
     }
 }
 
@@ -98,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_serious_problem_wins() {
+    fn reports_the_most_serious_problem() {
         let order = [Exit::Clean, Exit::Rejected, Exit::Unreadable, Exit::Limit, Exit::Output, Exit::Fault];
         for (i, &mild) in order.iter().enumerate() {
             for &grave in &order[i..] {
@@ -109,14 +166,15 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_our_fault() {
+    fn panic_is_an_internal_error() {
         assert_eq!(fenced(|| panic!("on purpose")), Exit::Fault);
     }
 
     #[test]
-    fn a_failure_keeps_its_number_under_context() {
+    fn failure_keeps_its_exit_code_under_context() {
         let failing =
             || Err(anyhow::Error::new(Failure::new(Exit::Limit, "too much")).context("while reading"));
         assert_eq!(fenced(failing), Exit::Limit);
+        assert_eq!(fenced(|| Err(Error::TooManyDocuments.into())), Exit::Limit);
     }
 }

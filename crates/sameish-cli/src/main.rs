@@ -1,25 +1,22 @@
-//! How do people ask?
+//! The command line of sameish: arguments, progress and printing.
 //!
-//! The command line of sameish. A command is a file in [`cmd`]; documents come through [`input`], answers leave
-//! through [`output`], and [`pipeline`] stands between them.
+//! Each command is a file in [`cmd`]. Reading, comparing and writing are in the library `sameish-batch`.
 
 #![forbid(unsafe_code)]
 
 mod args;
-mod batch;
 mod cmd;
 mod exit;
-mod input;
-mod intake;
-mod on_dup_id;
 mod output;
-mod pipeline;
+mod run_args;
+mod run_log;
+mod signals;
 
 use clap::{Parser, Subcommand};
 use exit::{Exit, Failure, fenced};
 use std::process::ExitCode;
 
-/// Finds texts that are nearly the same, says how sure it is, and shows why.
+/// Find near-duplicate texts, with verified similarities and evidence
 #[derive(Debug, Parser)]
 #[command(name = "sameish", version, propagate_version = true, after_help = AFTER_HELP, max_term_width = 80)]
 struct Cli {
@@ -38,9 +35,9 @@ Examples:
   sameish serve --demo
   sameish index build news/ articles.jsonl --preset articles
 
-`sameish COMMAND --help` says more, with examples.
-Exit codes: 0 clean, 1 our fault, 2 wrong usage, 3 some records rejected,
-4 an input unreadable, 5 a limit hit, 6 output failed, 130 interrupted.";
+See `sameish COMMAND --help` for options and examples.
+Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
+4 unreadable input, 5 limit reached, 6 output failed, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -61,15 +58,15 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // The service has an end of its own.
+    // The service handles signals itself.
     if !matches!(cli.command, Command::Serve(_)) {
-        output::leftovers::watch();
+        signals::watch();
     }
     fenced(|| run(cli)).into()
 }
 
 fn run(cli: Cli) -> anyhow::Result<Exit> {
-    choose_simd()?;
+    force_simd_level()?;
     match cli.command {
         Command::Compare(args) => cmd::compare::run(args),
         Command::Dedup(args) => cmd::dedup::run(*args),
@@ -87,10 +84,10 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     }
 }
 
-/// `SAMEISH_SIMD` forces a level of vector instructions, for tests and measurements.
-fn choose_simd() -> anyhow::Result<()> {
+/// Applies `SAMEISH_SIMD`, which forces a level of vector instructions for tests and measurements.
+fn force_simd_level() -> anyhow::Result<()> {
     let Some(level) = std::env::var_os("SAMEISH_SIMD") else { return Ok(()) };
-    let wrong = |why: String| Failure::usage(format!("variable `SAMEISH_SIMD`: {why}"));
-    let level = level.to_str().ok_or_else(|| wrong("not text".into()))?;
+    let wrong = |why: String| Failure::usage(format!("environment variable `SAMEISH_SIMD`: {why}"));
+    let level = level.to_str().ok_or_else(|| wrong("not UTF-8".into()))?;
     Ok(sameish::simd::force(level).map_err(|error| wrong(error.to_string()))?)
 }

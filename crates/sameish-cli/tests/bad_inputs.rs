@@ -1,20 +1,20 @@
-//! What every bad input gets: bad files, bytes, lines and records.
+//! Invalid inputs: files, bytes, lines and records.
 //!
-//! Each class of bad input has a number, and each number a test of the whole binary:
+//! Each class of invalid input has a number and a test of the binary:
 //!
 //! | inputs | tested |
 //! |---|---|
-//! | C1-C8 missing, folders, permissions, links, odd names | here |
-//! | C9-C11 empty, blank, only a mark | `inputs.rs` (`nothing_in_gives_nothing_out`), `dedup.rs` (`empty_inputs_...`), `parquet.rs` |
-//! | C12-C16 line ends, byte-order mark | `inputs.rs` (`line_ends_and_marks_...`) |
+//! | C1-C8 missing files, directories, permissions, links, unusual names | here |
+//! | C9-C11 empty, blank, only a byte-order mark | `inputs.rs` (`empty_input_gives_empty_output`), `dedup.rs` (`empty_inputs_...`), `parquet.rs` |
+//! | C12-C16 line ends, byte-order mark | `inputs.rs` (`accepts_all_line_ends_...`) |
 //! | C17-C22 UTF-16, not UTF-8, zeros, controls | here |
 //! | C23-C28 long lines, quotes, ragged rows, headers | here |
-//! | C29-C36 broken JSON, wrong fields | here |
-//! | C37, C41, C42 ids absent, of two types, beyond 2^53 | `inputs.rs` (`ids_keep_their_type_...`), `parquet.rs` |
-//! | C38, C39 ids that come again | `groups.rs` (`repeated_ids_...`), `dedup.rs` (`ids_that_come_again`), `audit.rs` |
+//! | C29-C36 invalid JSON, invalid fields | here |
+//! | C37, C41, C42 ids absent, of two types, beyond 2^53 | `inputs.rs` (`keeps_the_type_of_ids_...`), `parquet.rs` |
+//! | C38, C39 duplicate ids | `groups.rs` (`rejects_duplicate_ids_...`), `dedup` (`rejects_or_replaces_duplicate_ids`), `audit.rs` |
 //! | C40 long ids | here |
-//! | C43-C48, C50 broken, nested or endless compression, archives | here |
-//! | C49 wrong suffix | `inputs.rs` (`wrong_suffixes_...`) |
+//! | C43-C48, C50 damaged or nested compression, decompression bombs, archives | here |
+//! | C49 wrong suffix | `inputs.rs` (`detects_compression_...`) |
 //! | C51-C56 Parquet | `parquet.rs` |
 //! | C57, C61 full disk, signals | `ends.rs` |
 //! | C58-C60 output exists, is an input, closed pipe | `outputs.rs`, `dedup.rs` |
@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 const GOOD: &str = "{\"id\":\"good\",\"text\":\"words that are good\"}\n";
 
-/// A run over the bad input and then a good one, whose record must come through.
+/// Runs over an invalid and a valid input, whose record must be in the output.
 fn with_good(dir: &Dir, bad: &str, code: i32, says: &[&str]) -> common::Run {
     dir.write("good.jsonl", GOOD);
     let run = dir.run(["fingerprint", "--", bad, "good.jsonl"]).ends_with(code).says(says);
@@ -39,7 +39,7 @@ fn with_good(dir: &Dir, bad: &str, code: i32, says: &[&str]) -> common::Run {
     run
 }
 
-/// A JSONL file with one bad line among good ones.
+/// Writes a JSONL file with one invalid line among valid ones.
 fn bad_line(line: impl AsRef<[u8]>, says: &[&str]) {
     let dir = Dir::new();
     let content = [b"{\"id\":1,\"text\":\"x\"}\n", line.as_ref(), b"\n{\"id\":3,\"text\":\"x\"}\n"].concat();
@@ -53,7 +53,7 @@ fn bad_line(line: impl AsRef<[u8]>, says: &[&str]) {
 }
 
 #[test]
-fn c1_to_c5_inputs_that_can_not_be_had() {
+fn c1_to_c5_reports_inputs_that_cannot_be_opened() {
     let dir = Dir::new();
     with_good(&dir, "nowhere.jsonl", 4, &["error: nowhere.jsonl: no such file"]);
     std::fs::create_dir(dir.path("folder")).unwrap();
@@ -65,19 +65,19 @@ fn c1_to_c5_inputs_that_can_not_be_had() {
 }
 
 #[test]
-fn c3_no_permission() {
+fn c3_reports_missing_permission() {
     use std::os::unix::fs::PermissionsExt;
     let dir = Dir::new();
     let path = dir.write("secret.jsonl", GOOD);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
-    // Some users may read everything.
+    // The superuser can read everything.
     if std::fs::File::open(&path).is_err() {
         with_good(&dir, "secret.jsonl", 4, &["error: secret.jsonl: not allowed to read it"]);
     }
 }
 
 #[test]
-fn c6_to_c8_odd_names_are_legal() {
+fn c6_to_c8_accepts_unusual_names() {
     use std::os::unix::ffi::OsStrExt;
     let dir = Dir::new();
     let names: [&[u8]; 4] = [b"new\nline.jsonl", b"\x1b[31mred.jsonl", b"-dash.jsonl", b"latin\xe9.jsonl"];
@@ -93,7 +93,7 @@ fn c6_to_c8_odd_names_are_legal() {
 }
 
 #[test]
-fn c17_utf16_is_named() {
+fn c17_reports_utf16() {
     let dir = Dir::new();
     let utf16 = |mark: bool| {
         let text = if mark { format!("\u{feff}{GOOD}") } else { GOOD.to_owned() };
@@ -106,11 +106,11 @@ fn c17_utf16_is_named() {
 }
 
 #[test]
-fn c18_c19_bytes_that_are_not_utf8() {
+fn c18_c19_rejects_bytes_that_are_not_utf8() {
     bad_line(b"{\"id\":2,\"text\":\"caf\xe9\"}", &["byte 39: byte 0xe9 is not UTF-8", "--lossy"]);
     bad_line(b"{\"id\":2,\"text\":\"\xc0\xaf\"}", &["byte 0xc0 is not UTF-8"]);
     bad_line(b"{\"id\":2,\"text\":\"\xed\xa0\x80\"}", &["byte 0xed is not UTF-8"]);
-    // In a field that nobody asked for, too.
+    // Also in a field that is not read.
     bad_line(b"{\"id\":2,\"text\":\"x\",\"y\":\"\xff\"}", &["byte 0xff is not UTF-8"]);
 }
 
@@ -127,7 +127,7 @@ fn lossy_replaces_and_counts() {
 }
 
 #[test]
-fn c20_c22_zeros_controls_and_directions_are_text() {
+fn c20_c22_accepts_zeros_control_characters_and_direction_marks() {
     let dir = Dir::new();
     dir.write("a.jsonl", "{\"text\":\"some \\u0000 words \\u0007 and \\u202e more\"}\n");
     dir.write("b.txt", "some \0 words \u{7} and \u{202e} more\n");
@@ -135,7 +135,7 @@ fn c20_c22_zeros_controls_and_directions_are_text() {
 }
 
 #[test]
-fn c21_zeros_alone_are_binary() {
+fn c21_refuses_binary_files() {
     let dir = Dir::new();
     for (name, bytes) in
         [("a.jsonl", vec![0; 10_000]), ("b.txt.gz", gzip(&[0; 10_000])), ("c.csv", vec![0; 5])]
@@ -146,7 +146,7 @@ fn c21_zeros_alone_are_binary() {
 }
 
 #[test]
-fn c23_a_line_beyond_the_cap_is_passed_over() {
+fn c23_skips_a_line_above_the_limit() {
     let dir = Dir::new();
     for ending in ["\n", "\r\n", "\r"] {
         let long = "x".repeat(3_000_000);
@@ -157,7 +157,7 @@ fn c23_a_line_beyond_the_cap_is_passed_over() {
             format!("rejected: a.jsonl, line 2, byte {}: longer than 1048576 bytes", 19 + ending.len());
         assert_eq!(run.says(&[&place, "2 documents", "1 rejected"]).ids(), "1,3");
     }
-    // One that fits into what is read at once is treated alike.
+    // A line that fits into one read is treated the same way.
     dir.write(
         "b.jsonl",
         format!("{{\"id\":1,\"text\":\"{}\"}}\n{{\"id\":2,\"text\":\"x\"}}\n", "y".repeat(5000)),
@@ -165,9 +165,9 @@ fn c23_a_line_beyond_the_cap_is_passed_over() {
     assert_eq!(dir.run(["fingerprint", "b.jsonl", "--max-line", "4K"]).ends_with(3).ids(), "2");
 }
 
-/// Goal G12.
+/// Reads 2 GiB without a line end in bounded memory.
 #[test]
-fn c23_two_gigabytes_in_one_line_stay_within_256_megabytes() {
+fn c23_reads_a_line_of_two_gigabytes_within_256_megabytes() {
     let dir = Dir::new();
     let mut command = dir.command(["fingerprint", "-", "--format", "jsonl", "-o", "out.jsonl", "--json"]);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -189,7 +189,7 @@ fn c23_two_gigabytes_in_one_line_stay_within_256_megabytes() {
 }
 
 #[test]
-fn c24_c25_c26_rows_that_are_no_rows() {
+fn c24_c25_c26_rejects_invalid_rows() {
     let dir = Dir::new();
     let commas = ",".repeat(3_000_000);
     dir.write("a.csv", format!("id,text\n1,a\n{commas}\n2,b\n"));
@@ -213,7 +213,7 @@ fn c24_c25_c26_rows_that_are_no_rows() {
 }
 
 #[test]
-fn c27_c28_headers_that_do_not_fit() {
+fn c27_c28_refuses_invalid_headers() {
     let dir = Dir::new();
     let cases = [
         ("a.csv", "1,some words\n2,more\n", "no column `text` or `title` among `1`, `some words`;"),
@@ -229,7 +229,7 @@ fn c27_c28_headers_that_do_not_fit() {
 }
 
 #[test]
-fn c29_to_c36_records_that_are_not_taken() {
+fn c29_to_c36_rejects_invalid_records() {
     bad_line(r#"{"id":2,"text":"x",}"#, &["byte 39: broken JSON: "]);
     bad_line(r#"{"id":2,"text":"x"#, &["broken JSON: EOF while parsing a string"]);
     let deep = format!("{{\"text\":\"x\",\"n\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
@@ -252,7 +252,7 @@ fn c29_to_c36_records_that_are_not_taken() {
 }
 
 #[test]
-fn c34_a_json_list_is_no_jsonl() {
+fn c34_refuses_a_json_array() {
     let dir = Dir::new();
     for content in ["[{\"id\":1,\"text\":\"x\"}]", "\u{feff}\n [\n{\"id\":1,\"text\":\"x\"}\n]\n"] {
         dir.write("a.json", content);
@@ -261,7 +261,7 @@ fn c34_a_json_list_is_no_jsonl() {
 }
 
 #[test]
-fn c40_ids_that_are_too_long_or_not_printable() {
+fn c40_rejects_ids_that_are_too_long_or_not_printable() {
     bad_line(format!("{{\"id\":\"{}\",\"text\":\"x\"}}", "i".repeat(10_240)), &["the id has 10240 bytes"]);
     bad_line(format!("{{\"id\":\"{}\",\"text\":\"x\"}}", "i".repeat(513)), &["the id has 513 bytes"]);
     bad_line(r#"{"id":"a\nb","text":"x"}"#, &["the id holds control characters"]);
@@ -272,7 +272,7 @@ fn c40_ids_that_are_too_long_or_not_printable() {
 }
 
 #[test]
-fn documents_have_a_limit() {
+fn limits_the_size_of_documents() {
     let dir = Dir::new();
     dir.write("a.jsonl", format!("{{\"text\":\"{}\"}}\n{{\"text\":\"x\"}}\n", "y ".repeat(1000)));
     let run = dir.run(["fingerprint", "a.jsonl", "--max-document", "1K"]).ends_with(3);
@@ -286,7 +286,7 @@ fn documents_have_a_limit() {
 }
 
 #[test]
-fn c43_c44_broken_compression_keeps_what_came_before() {
+fn c43_c44_uses_records_before_damaged_compression() {
     let dir = Dir::new();
     let (content, count) = (records(20_000), 20_000);
     let cases = [("a.jsonl.gz", gzip(content.as_bytes())), ("a.jsonl.zst", zstd(content.as_bytes()))];
@@ -311,7 +311,7 @@ fn c43_c44_broken_compression_keeps_what_came_before() {
 }
 
 #[test]
-fn c45_one_layer_is_opened() {
+fn c45_refuses_nested_compression() {
     let dir = Dir::new();
     dir.write("a.jsonl.gz", gzip(&gzip(GOOD.as_bytes())));
     with_good(&dir, "a.jsonl.gz", 4, &["error: a.jsonl.gz: gzip inside gzip"]);
@@ -320,7 +320,7 @@ fn c45_one_layer_is_opened() {
 }
 
 #[test]
-fn c46_c47_bombs_are_stopped() {
+fn c46_c47_stops_decompression_bombs() {
     let dir = Dir::new();
     let spaces = gzip(&vec![b' '; 1 << 20]);
     let bombs = [
@@ -338,7 +338,7 @@ fn c46_c47_bombs_are_stopped() {
 }
 
 #[test]
-fn what_may_be_unpacked_can_be_set() {
+fn max_expanded_sets_the_limit() {
     let dir = Dir::new();
     let record = format!("{{\"text\":\"{}\"}}\n", "the same words again and again ".repeat(130));
     let content = record.repeat(20_000);
@@ -364,16 +364,16 @@ fn what_may_be_unpacked_can_be_set() {
 }
 
 #[test]
-fn c48_a_window_above_128_mebibytes() {
+fn c48_refuses_a_window_above_128_mebibytes() {
     let dir = Dir::new();
-    // Magic, a frame without content size, a window of 2 GiB, and one raw block of 5 bytes.
+    // Magic number, a frame without content size, a window of 2 GiB, and one raw block of 5 bytes.
     let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, (5 << 3) | 1, 0, 0], &b"hello"[..]].concat();
     dir.write("a.txt.zst", frame);
     with_good(&dir, "a.txt.zst", 5, &["error: a.txt.zst, byte 0: its Zstandard window is above 128 MiB"]);
 }
 
 #[test]
-fn c50_archives_are_not_opened() {
+fn c50_refuses_archives() {
     let dir = Dir::new();
     let mut tar = vec![b'a'; 512];
     tar[257..262].copy_from_slice(b"ustar");
@@ -389,7 +389,7 @@ fn c50_archives_are_not_opened() {
 }
 
 #[test]
-fn the_most_serious_code_is_given() {
+fn returns_the_most_serious_code() {
     let dir = Dir::new();
     dir.write("rejected.jsonl", "broken\n");
     dir.write("bomb.jsonl.gz", gzip(&vec![0; 100 << 20]));
@@ -399,7 +399,7 @@ fn the_most_serious_code_is_given() {
 }
 
 #[test]
-fn c62_settings_out_of_range_are_usage() {
+fn c62_settings_out_of_range_are_usage_errors() {
     let dir = Dir::new();
     dir.write("a.jsonl", GOOD);
     dir.write("nan.toml", "[matching]\nthreshold = nan\n");

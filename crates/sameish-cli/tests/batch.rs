@@ -1,5 +1,5 @@
-//! The batch answers as the engine does that holds all documents: for every preset and linkage, whatever the memory, the
-//! threads and the form of the input.
+//! `pairs` and `cluster` give the results of an engine with all documents in memory: for every preset and linkage, whatever the
+//! memory limit, the number of threads and the format of the input.
 
 #![allow(clippy::unwrap_used)]
 
@@ -26,8 +26,8 @@ impl Random {
     }
 }
 
-/// Texts of few families, so that many are near: copies with other words, forms with other names and numbers, equal texts in
-/// another case or another form of Unicode; some too short, some without words.
+/// Texts of a few families, so that many are similar: near-duplicates, templates, texts that are equal after normalization;
+/// some are too short, some have no words.
 fn text(random: &mut Random) -> String {
     let family = random.below(9);
     let words = [3, 8, 60, 60, 90, 120, 12, 0, 40][family];
@@ -79,7 +79,7 @@ fn jsonl(documents: &[Document]) -> String {
     documents.iter().map(line).collect()
 }
 
-/// An engine that has them all. An id that comes again with the same text is not new.
+/// Returns an engine with all documents. A repeated id with the same text is ignored.
 fn engine(config: Config, documents: &[Document]) -> Engine {
     let (mut engine, mut scratch) = (Engine::new(config).unwrap(), Scratch::default());
     for document in documents {
@@ -90,7 +90,7 @@ fn engine(config: Config, documents: &[Document]) -> Engine {
     engine
 }
 
-/// The lines that `pairs` must write.
+/// Returns the expected lines of `pairs`.
 fn pairs(engine: &Engine) -> Vec<String> {
     let mut pairs = Vec::new();
     engine.pairs(|pair| {
@@ -98,13 +98,13 @@ fn pairs(engine: &Engine) -> Vec<String> {
             r#"{{"a":{},"b":{},"similarity":{},"match_type":"{}","verified":{}"#,
             json!(pair.a),
             json!(pair.b),
-            json!(pair.similarity),
-            pair.kind.name(),
-            pair.verified
+            json!(pair.verdict.similarity),
+            pair.verdict.kind.name(),
+            pair.verdict.verified
         );
-        if let Some(facts) = pair.facts {
+        if let Some(facts) = pair.verdict.facts {
             let facts = json!((facts * 1e6).round() / 1e6);
-            line += &format!(r#","facts":{facts},"template":{}"#, pair.template);
+            line += &format!(r#","facts":{facts},"template":{}"#, pair.verdict.template);
         }
         pairs.push(line + "}");
         ControlFlow::Continue(())
@@ -112,7 +112,7 @@ fn pairs(engine: &Engine) -> Vec<String> {
     pairs
 }
 
-/// The lines that `cluster` must write.
+/// Returns the expected lines of `cluster`.
 fn clusters(groups: Groups) -> Vec<String> {
     let line = |(number, group): (usize, sameish::Group)| {
         let (name, mean) = match group.spread {
@@ -125,7 +125,7 @@ fn clusters(groups: Groups) -> Vec<String> {
     (1..).zip(groups.groups).map(line).collect()
 }
 
-/// Says where two lists part.
+/// Compares line by line, to report the first difference.
 fn assert_lines(found: &str, expected: &[String], what: &str) {
     let found: Vec<&str> = found.lines().collect();
     for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -139,7 +139,7 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn pairs_and_clusters_are_those_of_an_engine_that_holds_everything() {
+fn pairs_and_clusters_equal_those_of_an_engine() {
     let dir = Dir::new();
     for (seed, count) in [(1, 12), (2, 60), (3, 400)] {
         let documents = documents(seed, count);
@@ -157,7 +157,7 @@ fn pairs_and_clusters_are_those_of_an_engine_that_holds_everything() {
                 assert_lines(&found.stdout, &expected, &format!("{name} clusters of {preset}, {count}"));
             }
         }
-        // The texts are such that something is asked of every rule.
+        // The texts exercise every rule.
         let forms = pairs(&engine(Preset::Articles.config(), &documents));
         assert!(count < 100 || forms.iter().any(|pair| pair.contains("\"template\":true")));
         assert!(count < 100 || forms.iter().any(|pair| pair.contains("\"verified\":false")));
@@ -165,7 +165,7 @@ fn pairs_and_clusters_are_those_of_an_engine_that_holds_everything() {
 }
 
 #[test]
-fn unverified_signatures_and_merged_templates_answer_as_the_engine_does() {
+fn unverified_signatures_and_merged_templates_equal_those_of_an_engine() {
     let dir = Dir::new();
     let documents = documents(7, 200);
     dir.write("a.jsonl", jsonl(&documents));
@@ -185,9 +185,9 @@ fn unverified_signatures_and_merged_templates_answer_as_the_engine_does() {
 }
 
 #[test]
-fn neither_memory_nor_threads_nor_the_form_of_the_input_change_an_answer() {
+fn result_does_not_depend_on_memory_threads_or_input_format() {
     let dir = Dir::new();
-    // Long enough that not all texts fit on the desk of the smallest memory.
+    // Long enough that not all texts fit into the cache of the smallest memory limit.
     let mut documents = documents(5, 300);
     for document in &mut documents {
         let Content::Text(text) = &mut document.content else { unreachable!() };
@@ -213,10 +213,10 @@ fn neither_memory_nor_threads_nor_the_form_of_the_input_change_an_answer() {
 }
 
 #[test]
-fn an_id_that_comes_again_takes_the_place_of_the_first() {
+fn later_record_replaces_an_earlier_one_with_its_id() {
     let dir = Dir::new();
     let mut documents = documents(11, 120);
-    // The last of an id counts, where it stands.
+    // The last record with an id is used, at its own position.
     let again: Vec<Document> = (0..20)
         .map(|i| Document { id: documents[3 * i].id.clone(), ..documents[3 * i + 1].clone() })
         .collect();
@@ -235,7 +235,7 @@ fn an_id_that_comes_again_takes_the_place_of_the_first() {
 }
 
 #[test]
-fn limits_are_told_before_they_are_passed() {
+fn checks_limits_before_the_run() {
     let dir = Dir::new();
     dir.write("a.jsonl", "{\"id\":1,\"text\":\"a\"}\n");
     for command in ["pairs", "cluster"] {
@@ -251,7 +251,7 @@ fn limits_are_told_before_they_are_passed() {
 }
 
 #[test]
-fn equal_documents_are_told_pair_by_pair_and_held_once() {
+fn expands_pairs_of_equal_documents() {
     let dir = Dir::new();
     let same: String =
         (0..700).map(|i| format!("{{\"id\":{i},\"text\":\"one two three four five\"}}\n")).collect();
@@ -293,7 +293,7 @@ fn dedup_keeps_the_centers_of_the_clusters_for_every_preset() {
 }
 
 #[test]
-fn dedup_by_fingerprints_says_so_and_drops_what_an_existing_corpus_has() {
+fn dedup_by_fingerprints_reports_unverified_and_uses_an_existing_corpus() {
     let dir = Dir::new();
     let text =
         "The city council voted on Monday evening to close the old stone bridge for repairs until spring "

@@ -1,4 +1,4 @@
-//! Every example of docs/cli.md is run, and gives what the page says.
+//! Runs every example of docs/cli.md and compares the output.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use common::Dir;
 use std::path::Path;
 use std::process::Command;
 
-/// A command and the lines that follow it.
+/// A command and its expected output.
 struct Example {
     command: String,
     expected: Vec<String>,
@@ -31,7 +31,7 @@ fn examples(page: &str) -> Vec<Example> {
     examples
 }
 
-/// Runs in a shell that finds our binary first. Standard error follows standard output.
+/// Runs a shell command with the binary first in PATH. Returns standard output, then standard error.
 fn run(dir: &Path, command: &str) -> Vec<String> {
     let programs = Path::new(env!("CARGO_BIN_EXE_sameish")).parent().unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
@@ -47,7 +47,7 @@ fn run(dir: &Path, command: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Whether a line is as the page has it, where `…` stands for anything.
+/// Returns `true` if a line matches the expected one, in which `…` matches any text.
 fn fits(line: &str, expected: &str) -> bool {
     let parts: Vec<&str> = expected.split('…').collect();
     let Some(mut rest) = line.strip_prefix(parts[0]) else { return false };
@@ -71,7 +71,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn the_page_says_what_happens() {
+fn examples_of_the_page_are_correct() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = std::fs::read_to_string(root.join("docs/cli.md")).unwrap();
     let dir = Dir::new();
@@ -80,7 +80,7 @@ fn the_page_says_what_happens() {
     assert!(examples.len() >= 10);
     for Example { command, mut expected } in examples {
         let mut lines = run(&dir.path("."), &command);
-        // An exit code is printed to standard output, so it comes before the words.
+        // An exit code is printed to standard output, which precedes standard error.
         lines.sort_by_key(|line| line.starts_with("exit code"));
         expected.sort_by_key(|line| line.starts_with("exit code"));
         let same =

@@ -1,4 +1,4 @@
-//! How runs end that can not go on: a full disk, a signal, inputs that change, inputs that do not fit together.
+//! Runs that fail: full disk, signals, changing inputs, incompatible inputs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Runs a shell command in the folder; `$SAMEISH` is the binary.
+/// Runs a shell command in the directory; `$SAMEISH` is the binary.
 fn shell(dir: &Dir, command: &str) -> Run {
     let mut shell = Command::new("bash");
     shell.args(["-c", command]).current_dir(dir.path(".")).env("SAMEISH", env!("CARGO_BIN_EXE_sameish"));
@@ -20,7 +20,7 @@ fn fifo(dir: &Dir, name: &str) {
     assert!(Command::new("mkfifo").arg(dir.path(name)).status().unwrap().success());
 }
 
-/// Waits until something is so; the run must not end before.
+/// Waits for a condition while the run continues.
 fn wait_for(child: &mut Child, mut so: impl FnMut() -> bool) {
     while !so() {
         assert!(child.try_wait().unwrap().is_none(), "ended too soon");
@@ -32,7 +32,7 @@ fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
-// C57: no room.
+// C57: disk full.
 
 const COMMANDS: [&str; 5] = [
     "fingerprint a.jsonl -o OUT",
@@ -42,18 +42,18 @@ const COMMANDS: [&str; 5] = [
     "dedup a.jsonl -o OUT.gz",
 ];
 
-/// Records of which all are pairs: 40 of their 52 words are the same.
+/// Records that all match each other: 40 of their 52 words are equal.
 fn alike(count: usize) -> String {
     let common: String = (0..40).map(|n| format!("common{n} ")).collect();
     records(count).replace("\"text\":\"", &format!("\"text\":\"{common}"))
 }
 
 #[test]
-fn c57_a_file_that_may_not_grow_is_a_limit_and_nothing_stays() {
+fn c57_file_size_limit_leaves_no_output() {
     let dir = Dir::new();
     dir.write("a.jsonl", alike(400));
     for command in COMMANDS {
-        // 16 kB at most for a file, and no signal when that is reached: the write fails instead.
+        // Files are limited to 16 kB, and writes fail instead of raising a signal.
         let command = command.replace("OUT", "out");
         let run = shell(&dir, &format!("trap '' XFSZ; ulimit -f 16; exec $SAMEISH {command}")).ends_with(5);
         assert!(run.stderr.contains("no room to write"), "{command}: {}", run.stderr);
@@ -71,11 +71,11 @@ fn c57_a_file_that_may_not_grow_is_a_limit_and_nothing_stays() {
 }
 
 #[test]
-fn c57_a_full_disk_is_a_limit_and_nothing_stays() {
+fn c57_full_disk_leaves_no_output() {
     let dir = Dir::new();
     dir.write("a.jsonl", alike(1500));
     std::fs::create_dir(dir.path("small")).unwrap();
-    // A file system of 64 kB in a name space of its own, for whoever may make one.
+    // A file system of 64 kB in a mount namespace, if the user may create one.
     let mounted = |command: &str| {
         let command = format!(
             "mount -t tmpfs -o size=64k none small || exit 99; $SAMEISH {command}; code=$?; ls -A small; exit $code"
@@ -97,7 +97,7 @@ fn c57_a_full_disk_is_a_limit_and_nothing_stays() {
 // C61: signals.
 
 #[test]
-fn c61_signals_end_a_run_and_take_its_temporary_files_along() {
+fn c61_signals_remove_temporary_files() {
     for (name, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let dir = Dir::new();
         std::fs::create_dir(dir.path("tmp")).unwrap();
@@ -120,13 +120,13 @@ fn c61_signals_end_a_run_and_take_its_temporary_files_along() {
 }
 
 #[test]
-fn c61_a_signal_while_records_are_written_leaves_no_output() {
+fn c61_signal_while_writing_leaves_no_output() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(2000));
     fifo(&dir, "b.jsonl");
-    // A folder: the first output is whole, and waits for the second.
+    // A directory: the first output is complete and waits for the second.
     let mut child = dir.command(["dedup", "a.jsonl", "-o", "out/", "--removed", "b.jsonl"]).spawn().unwrap();
-    // The list of what went waits for a reader; by then the records have their names.
+    // The list of removed documents waits for a reader; the records are already published.
     wait_for(&mut child, || dir.exists("out/a.jsonl"));
     signal(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -134,7 +134,7 @@ fn c61_a_signal_while_records_are_written_leaves_no_output() {
 }
 
 #[test]
-fn a_signal_that_is_ignored_stays_ignored() {
+fn ignored_signal_stays_ignored() {
     let dir = Dir::new();
     fifo(&dir, "pipe");
     let command = "trap '' HUP; exec $SAMEISH fingerprint pipe -o out";
@@ -150,10 +150,10 @@ fn a_signal_that_is_ignored_stays_ignored() {
     assert_eq!(dir.read("out").lines().count(), 3);
 }
 
-// Inputs that change between the two readings of `dedup`.
+// Inputs that change between the two passes of `dedup`.
 
-/// Starts `dedup` over a file with so many bad lines at its end that the list of rejects, a pipe that nobody empties, holds it
-/// up in the middle of the first reading; then changes the file, and lets it go on.
+/// Starts `dedup` over a file with many invalid lines at its end, so that it blocks in the first pass on the list of rejects,
+/// which is a full pipe; then changes the file and lets `dedup` continue.
 fn changed_meanwhile(dir: &Dir, args: &[&str], change: impl FnOnce(&Dir)) -> Run {
     let bad: String = (0..2000).map(|n| format!("bad line {n} {}\n", "x".repeat(100))).collect();
     dir.write("a.jsonl", records(2000) + &bad);
@@ -162,7 +162,7 @@ fn changed_meanwhile(dir: &Dir, args: &[&str], change: impl FnOnce(&Dir)) -> Run
     let child = dir.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut rejects = std::fs::File::open(dir.path("rejects")).unwrap();
     rejects.read_exact(&mut [0; 1]).unwrap();
-    // Times of files move on in steps of some milliseconds.
+    // Modification times have a resolution of some milliseconds.
     std::thread::sleep(Duration::from_millis(50));
     change(dir);
     std::io::copy(&mut rejects, &mut std::io::sink()).unwrap();
@@ -171,7 +171,7 @@ fn changed_meanwhile(dir: &Dir, args: &[&str], change: impl FnOnce(&Dir)) -> Run
 }
 
 #[test]
-fn inputs_that_change_meanwhile_are_noticed() {
+fn detects_inputs_that_change() {
     type Change = fn(&Dir);
     let changes: [(&str, Change); 4] = [
         ("cut", |dir| {
@@ -203,16 +203,16 @@ fn inputs_that_change_meanwhile_are_noticed() {
             assert!(left.is_empty(), "{what}: {left:?}");
         }
     }
-    // Nothing changes, nothing is noticed.
+    // Without a change the run succeeds.
     let dir = Dir::new();
     changed_meanwhile(&dir, &["-o", "out"], |_| {}).ends_with(3);
     assert_eq!(dir.read("out"), records(2000));
 }
 
-// What `--keep` looks at.
+// The field of `--keep`.
 
 #[test]
-fn a_field_that_no_record_has_is_warned_of() {
+fn warns_of_a_missing_field() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(5));
     let run =
@@ -228,10 +228,10 @@ fn a_field_that_no_record_has_is_warned_of() {
     assert!(!plain.stderr.contains("--keep"), "{}", plain.stderr);
 }
 
-// What goes where.
+// Names of outputs.
 
 #[test]
-fn standard_input_in_a_folder_is_named_by_its_format() {
+fn names_standard_input_by_its_format() {
     let dir = Dir::new();
     let csv = "id,text\n1,some words that stay here\n";
     let cases: [(&str, &[&str], &[u8]); 5] = [
@@ -247,7 +247,7 @@ fn standard_input_in_a_folder_is_named_by_its_format() {
         dir.run_with_stdin([&["dedup", "-", "-o", &path], args].concat(), content).ends_with(0);
         assert_eq!(std::fs::read(out.path("out").join(name)).unwrap(), content, "{name}");
     }
-    // Packed as asked, and not over another input's output.
+    // With the requested compression, and not over the output of another input.
     let packed = dir
         .run_with_stdin(["dedup", "-", "-o", "out/", "--format", "csv", "--compress", "gz"], csv.as_bytes());
     packed.ends_with(0);
@@ -262,9 +262,9 @@ fn standard_input_in_a_folder_is_named_by_its_format() {
 }
 
 #[test]
-fn inputs_that_do_not_fit_together_are_refused_before_the_work() {
+fn refuses_incompatible_inputs_before_the_run() {
     let dir = Dir::new();
-    // Bad records would be named if they were read.
+    // Invalid records would be reported if they were read.
     dir.write("a.jsonl", "broken\n".to_owned() + &records(3));
     dir.write("b.csv", "id,text\n1,some words\n");
     dir.write("c.csv", "id,text,more\n1,some words,x\n");
@@ -288,6 +288,6 @@ fn inputs_that_do_not_fit_together_are_refused_before_the_work() {
     let run = dir.run_with_stdin(["dedup", "b.csv", "-", "-o", "out"], records(3).as_bytes()).ends_with(2);
     run.says(&["of one format"]);
     assert_eq!(dir.names(), ["a.jsonl", "b.csv", "c.csv", "d.tsv.gz"]);
-    // Nobody writes them in a dry run.
+    // A dry run does not write them.
     dir.run(["dedup", "a.jsonl", "b.csv", "--dry-run"]).ends_with(3);
 }

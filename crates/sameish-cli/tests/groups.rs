@@ -1,4 +1,4 @@
-//! `pairs` and `cluster`: what they list, in which order, and what bad input gets.
+//! `pairs` and `cluster`: output, order and errors.
 
 #![allow(clippy::unwrap_used)]
 
@@ -38,7 +38,7 @@ fn news(dir: &Dir) {
 }
 
 #[test]
-fn pairs_have_the_fields_of_the_contract_and_keep_the_type_of_ids() {
+fn pairs_have_all_fields_and_keep_the_type_of_ids() {
     let dir = Dir::new();
     news(&dir);
     let found =
@@ -54,7 +54,7 @@ fn pairs_have_the_fields_of_the_contract_and_keep_the_type_of_ids() {
 }
 
 #[test]
-fn wire_lists_exactly_the_pairs_within_the_radius_and_says_that_nothing_was_verified() {
+fn wire_lists_the_pairs_within_the_radius_as_unverified() {
     let dir = Dir::new();
     let text = |i: usize| format!("{} {}", BRIDGE.repeat(6), ["", "again", "tonight", "late", "soon"][i % 5]);
     let records: Vec<Value> = (0..40).map(|i| json!({"id": i, "text": text(i * 7 / 3)})).collect();
@@ -82,7 +82,7 @@ fn wire_lists_exactly_the_pairs_within_the_radius_and_says_that_nothing_was_veri
 }
 
 #[test]
-fn clusters_hold_every_document_once_and_say_how_close_they_are() {
+fn clusters_contain_every_document_once_with_mean_similarity() {
     let dir = Dir::new();
     news(&dir);
     let run = dir
@@ -103,7 +103,7 @@ fn clusters_hold_every_document_once_and_say_how_close_they_are() {
 }
 
 #[test]
-fn greedy_puts_the_newest_in_the_center_and_online_leaves_out_short_texts() {
+fn greedy_centers_the_newest_and_online_omits_short_texts() {
     let dir = Dir::new();
     news(&dir);
     let greedy = dir.run(["cluster", "--preset", "wire", "news.jsonl"]).ends_with(0);
@@ -117,7 +117,7 @@ fn greedy_puts_the_newest_in_the_center_and_online_leaves_out_short_texts() {
 }
 
 #[test]
-fn repeated_ids_and_bad_dates_are_rejected_by_line_and_nothing_vanishes() {
+fn rejects_duplicate_ids_and_invalid_dates() {
     let dir = Dir::new();
     write(
         &dir,
@@ -143,7 +143,7 @@ fn repeated_ids_and_bad_dates_are_rejected_by_line_and_nothing_vanishes() {
 }
 
 #[test]
-fn settings_out_of_range_are_wrong_usage_with_the_range() {
+fn settings_out_of_range_are_usage_errors() {
     let dir = Dir::new();
     news(&dir);
     for (flags, says) in [
@@ -163,7 +163,7 @@ fn settings_out_of_range_are_wrong_usage_with_the_range() {
 }
 
 #[test]
-fn answers_are_the_same_for_any_number_of_threads() {
+fn result_does_not_depend_on_threads() {
     let dir = Dir::new();
     let copies = records(3000).replace("\"id\":", "\"id\":90000");
     dir.write("a.jsonl", records(3000) + &copies);
@@ -176,7 +176,7 @@ fn answers_are_the_same_for_any_number_of_threads() {
 }
 
 #[test]
-fn empty_input_gives_empty_output_and_a_closed_pipe_is_success() {
+fn empty_input_gives_empty_output() {
     let dir = Dir::new();
     dir.write("empty.jsonl", "");
     for command in ["pairs", "cluster"] {
@@ -198,7 +198,7 @@ fn empty_input_gives_empty_output_and_a_closed_pipe_is_success() {
 }
 
 #[test]
-fn the_summary_for_machines_counts_what_was_done() {
+fn json_summary_has_counts() {
     let dir = Dir::new();
     news(&dir);
     let run = dir.run(["cluster", "news.jsonl", "--json", "-o", "c.jsonl"]).ends_with(0);
@@ -215,7 +215,7 @@ fn the_summary_for_machines_counts_what_was_done() {
 }
 
 #[test]
-fn bench_hamming_prints_the_table_of_seed_004() {
+fn bench_hamming_prints_a_table() {
     let dir = Dir::new();
     let run = dir.run(["bench", "hamming", "--random", "2000", "--blocks", "5", "--bits", "3"]).ends_with(0);
     for name in

@@ -1,4 +1,4 @@
-//! `index`, `restore` and `backfill`: folders that stay, and databases of others.
+//! `index`, `restore` and `backfill`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -39,7 +39,7 @@ fn built() -> Dir {
 }
 
 #[test]
-fn documents_stay_and_are_found() {
+fn stores_and_finds_documents() {
     let dir = built();
     let answers = lines(&dir.read("answers.jsonl"));
     let statuses: Vec<&str> = answers.iter().map(|line| line["status"].as_str().unwrap()).collect();
@@ -64,7 +64,7 @@ fn documents_stay_and_are_found() {
 }
 
 #[test]
-fn adding_again_changes_nothing_and_another_text_is_rejected() {
+fn accepts_repeated_documents_and_rejects_other_texts() {
     let dir = built();
     dir.run(["index", "add", "folder", "news.jsonl"]).ends_with(0).says(&["4 there before"]);
     write(
@@ -84,7 +84,7 @@ fn adding_again_changes_nothing_and_another_text_is_rejected() {
 }
 
 #[test]
-fn removal_knows_the_type_of_ids() {
+fn removes_ids_by_type() {
     let dir = built();
     dir.run(["index", "remove", "folder", "\"1\"", "seven"])
         .ends_with(3)
@@ -97,7 +97,7 @@ fn removal_knows_the_type_of_ids() {
 }
 
 #[test]
-fn snapshots_come_back() {
+fn restores_snapshots() {
     let dir = built();
     dir.run(["index", "snapshot", "folder", "copy"]).ends_with(0);
     dir.run(["restore", "copy", "again"]).ends_with(0);
@@ -107,7 +107,7 @@ fn snapshots_come_back() {
 }
 
 #[test]
-fn what_is_no_folder_of_ours_is_refused() {
+fn refuses_other_directories() {
     let dir = built();
     dir.run(["index", "stats", "absent"]).ends_with(4);
     dir.run(["index", "stats", "folder", "--collection", "absent"])

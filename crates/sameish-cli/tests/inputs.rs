@@ -1,4 +1,4 @@
-//! Formats, compressions, ways to name an input, and what records may hold.
+//! Input formats, compression, input arguments and fields.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ const CSV: &str = "id,text\n1,the first of two texts\n2,\"and the second one\"\n
 const TSV: &str = "id\ttext\n1\tthe first of two texts\n2\tand the second one\n";
 const TEXT: &str = "the first of two texts\nand the second one\n";
 
-/// The sketches alone, without ids.
+/// Returns the sketches without ids.
 fn sketches(output: &str) -> Vec<String> {
     let sketch = |line: &str| {
         let mut object: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -54,7 +54,7 @@ fn every_format_and_compression_gives_the_same_sketches() {
 }
 
 #[test]
-fn standard_input_is_looked_into() {
+fn detects_the_format_of_standard_input() {
     let dir = Dir::new();
     let expected = "1,2";
     for bytes in [JSONL.as_bytes().to_vec(), gzip(JSONL.as_bytes()), zstd(JSONL.as_bytes())] {
@@ -70,7 +70,7 @@ fn standard_input_is_looked_into() {
 }
 
 #[test]
-fn a_line_is_answered_before_the_next_is_written() {
+fn processes_a_line_before_the_next_one_arrives() {
     let dir = Dir::new();
     let mut command = dir.command(["fingerprint", "-", "--quiet"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -85,7 +85,7 @@ fn a_line_is_answered_before_the_next_is_written() {
 }
 
 #[test]
-fn the_format_flag_beats_the_suffix() {
+fn format_flag_takes_precedence_over_the_suffix() {
     let dir = Dir::new();
     dir.write("really.txt", JSONL);
     assert_eq!(dir.run(["fingerprint", "really.txt"]).ends_with(0).ids(), "0,1");
@@ -93,7 +93,7 @@ fn the_format_flag_beats_the_suffix() {
 }
 
 #[test]
-fn folders_are_searched_in_order_of_names() {
+fn searches_directories_in_order_of_names() {
     let dir = Dir::new();
     for (name, id) in
         [("b.jsonl", 3), ("a/z.jsonl.gz", 2), ("a/deep/x.ndjson", 1), ("c.csv", 0), (".hidden.jsonl", 9)]
@@ -113,14 +113,14 @@ fn folders_are_searched_in_order_of_names() {
 }
 
 #[test]
-fn patterns_work_without_a_shell() {
+fn expands_patterns_without_a_shell() {
     let dir = Dir::new();
     dir.write("x/2.jsonl", "{\"id\":2,\"text\":\"b\"}\n");
     dir.write("x/1.jsonl", "{\"id\":1,\"text\":\"a\"}\n");
     dir.write("x/y/3.jsonl", "{\"id\":3,\"text\":\"c\"}\n");
     assert_eq!(dir.run(["fingerprint", "x/*.jsonl"]).ends_with(0).ids(), "1,2");
     assert_eq!(dir.run(["fingerprint", "**/?.jsonl"]).ends_with(0).ids(), "1,2,3");
-    // A name that looks like a pattern is a name first.
+    // A file whose name looks like a pattern is a file.
     dir.write("x/[1].jsonl", "{\"id\":4,\"text\":\"d\"}\n");
     assert_eq!(dir.run(["fingerprint", "x/[1].jsonl"]).ends_with(0).ids(), "4");
     dir.run(["fingerprint", "x/*.csv"])
@@ -129,7 +129,7 @@ fn patterns_work_without_a_shell() {
 }
 
 #[test]
-fn whole_files_are_documents_named_by_their_paths() {
+fn reads_whole_files_with_paths_as_ids() {
     let dir = Dir::new();
     dir.write("letters/one.txt", "dear reader\n\nthis is one letter\n");
     dir.write("letters/two.txt.gz", gzip(b"dear reader\nthis is another"));
@@ -140,7 +140,7 @@ fn whole_files_are_documents_named_by_their_paths() {
 }
 
 #[test]
-fn ids_keep_their_type_and_missing_ones_are_numbered() {
+fn keeps_the_type_of_ids_and_numbers_missing_ones() {
     let dir = Dir::new();
     let lines = [
         r#"{"id":7,"text":"a"}"#,
@@ -155,12 +155,12 @@ fn ids_keep_their_type_and_missing_ones_are_numbered() {
     dir.write("a.jsonl", lines.join("\n"));
     dir.write("b.txt", "one\ntwo\n");
     let run = dir.run(["fingerprint", "a.jsonl", "b.txt"]).ends_with(3);
-    // Numbers count every record of the run, rejected ones too.
+    // Sequence numbers include rejected records.
     assert_eq!(run.ids(), "7,\"7\",2,4,-9007199254740993,18446744073709551615,\"é\\\"x\",8,9");
 }
 
 #[test]
-fn fields_can_be_renamed() {
+fn reads_renamed_fields() {
     let dir = Dir::new();
     dir.write("a.jsonl", "{\"url\":\"u1\",\"body\":\"some words in the body\",\"id\":5,\"text\":7}\n");
     let run = dir.run(["fingerprint", "a.jsonl", "--id-field", "url", "--text-field", "body"]).ends_with(0);
@@ -172,7 +172,7 @@ fn fields_can_be_renamed() {
 }
 
 #[test]
-fn tokens_stand_in_for_text_and_titles_for_both() {
+fn uses_tokens_without_text_and_titles_without_both() {
     let dir = Dir::new();
     let lines = [
         r#"{"text":"the cat sat on the mat"}"#,
@@ -186,7 +186,7 @@ fn tokens_stand_in_for_text_and_titles_for_both() {
 }
 
 #[test]
-fn line_ends_and_marks_of_all_kinds_are_taken() {
+fn accepts_all_line_ends_and_byte_order_marks() {
     let dir = Dir::new();
     let (a, b) = ("{\"id\":1,\"text\":\"some words here\"}", "{\"id\":2,\"text\":\"other words here\"}");
     let cases = [
@@ -201,7 +201,7 @@ fn line_ends_and_marks_of_all_kinds_are_taken() {
         dir.write("a.jsonl", &content);
         assert_eq!(dir.run(["fingerprint", "a.jsonl"]).ends_with(0).ids(), "1,2", "{content:?}");
     }
-    // No carriage return gets into the text.
+    // The text has no carriage return.
     dir.write("unix.txt", "some words here\nother words here\n");
     dir.write("dos.txt", "\u{feff}some words here\r\nother words here\r\n");
     let unix = dir.run(["fingerprint", "unix.txt", "--preset", "sdr"]).ends_with(0).stdout;
@@ -209,7 +209,7 @@ fn line_ends_and_marks_of_all_kinds_are_taken() {
 }
 
 #[test]
-fn nothing_in_gives_nothing_out() {
+fn empty_input_gives_empty_output() {
     let dir = Dir::new();
     for (name, content) in [
         ("empty.jsonl", ""),
@@ -229,7 +229,7 @@ fn nothing_in_gives_nothing_out() {
 }
 
 #[test]
-fn each_preset_gives_its_sketches() {
+fn each_preset_has_its_sketches() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(1));
     let keys = |args: &[&str]| {
@@ -247,7 +247,7 @@ fn each_preset_gives_its_sketches() {
 }
 
 #[test]
-fn settings_change_what_is_made() {
+fn configuration_changes_sketches() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(3));
     let out = |args: &[&str]| dir.run([&["fingerprint", "a.jsonl"], args].concat()).ends_with(0).stdout;
@@ -260,7 +260,7 @@ fn settings_change_what_is_made() {
 }
 
 #[test]
-fn many_members_and_frames_are_one_stream() {
+fn reads_all_members_and_frames() {
     let dir = Dir::new();
     let (one, two) = JSONL.split_at(20);
     dir.write("a.jsonl.gz", [gzip(one.as_bytes()), gzip(two.as_bytes())].concat());
@@ -271,7 +271,7 @@ fn many_members_and_frames_are_one_stream() {
 }
 
 #[test]
-fn wrong_suffixes_of_compression_do_not_matter() {
+fn detects_compression_despite_the_suffix() {
     let dir = Dir::new();
     dir.write("plain.jsonl.gz", JSONL);
     dir.write("gzip.jsonl.zst", gzip(JSONL.as_bytes()));

@@ -1,4 +1,4 @@
-//! Where answers go: order, files that appear when whole, pipes, summaries, exit codes.
+//! Outputs: order, atomic files, pipes, summaries and exit codes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 #[test]
-fn output_is_the_same_for_any_number_of_threads() {
+fn output_does_not_depend_on_threads() {
     let dir = Dir::new();
     let mut lines: Vec<String> = records(20_000).lines().map(str::to_owned).collect();
     for i in (0..lines.len()).step_by(777) {
@@ -47,14 +47,14 @@ fn fingerprint_command_reproduces_the_sketch_vectors() {
 }
 
 #[test]
-fn output_is_the_same_at_every_simd_level() {
+fn output_does_not_depend_on_the_simd_level() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(500));
     let expected = dir.run(["fingerprint", "a.jsonl"]).ends_with(0).stdout;
     for level in ["scalar", "avx2", "avx512"] {
         let run =
             Run::from(dir.command(["fingerprint", "a.jsonl"]).env("SAMEISH_SIMD", level).output().unwrap());
-        // A processor need not have all levels.
+        // A processor may not have all levels.
         if level == "scalar" || run.code == Some(0) {
             assert_eq!(run.ends_with(0).stdout, expected, "{level}");
         }
@@ -62,7 +62,7 @@ fn output_is_the_same_at_every_simd_level() {
 }
 
 #[test]
-fn many_short_records_take_little_memory() {
+fn many_short_records_need_little_memory() {
     let dir = Dir::new();
     dir.write("a.txt", "a b c\n".repeat(200_000));
     let mut command = dir.command(["fingerprint", "a.txt", "--quiet"]);
@@ -88,7 +88,7 @@ fn many_short_records_take_little_memory() {
 }
 
 #[test]
-fn a_named_output_equals_standard_output() {
+fn output_file_equals_standard_output() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(100));
     let stdout = dir.run(["fingerprint", "a.jsonl"]).ends_with(0).stdout;
@@ -98,7 +98,7 @@ fn a_named_output_equals_standard_output() {
 }
 
 #[test]
-fn c58_an_existing_output_is_kept_unless_forced() {
+fn c58_keeps_an_existing_output_without_force() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(1));
     dir.write("out.jsonl", "precious");
@@ -113,7 +113,7 @@ fn c58_an_existing_output_is_kept_unless_forced() {
 }
 
 #[test]
-fn c59_an_input_is_never_the_output() {
+fn c59_never_overwrites_an_input() {
     let dir = Dir::new();
     let content = records(3);
     let path = dir.write("a.jsonl", &content);
@@ -143,7 +143,7 @@ fn c59_an_input_is_never_the_output() {
 }
 
 #[test]
-fn c57_a_full_disk_is_a_limit() {
+fn c57_full_disk_is_a_limit() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(10));
     let full = File::options().write(true).open("/dev/full").unwrap();
@@ -153,7 +153,7 @@ fn c57_a_full_disk_is_a_limit() {
 }
 
 #[test]
-fn an_output_that_can_not_be_written_is_code_6() {
+fn unwritable_output_is_code_6() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(1));
     dir.run(["fingerprint", "a.jsonl", "-o", "no/such/folder/out"])
@@ -164,7 +164,7 @@ fn an_output_that_can_not_be_written_is_code_6() {
 }
 
 #[test]
-fn devices_are_written_to_and_not_replaced() {
+fn writes_to_devices_without_replacing_them() {
     use std::os::unix::fs::FileTypeExt;
     let dir = Dir::new();
     dir.write("a.jsonl", records(1));
@@ -173,7 +173,7 @@ fn devices_are_written_to_and_not_replaced() {
 }
 
 #[test]
-fn c60_a_closed_pipe_is_success() {
+fn c60_closed_pipe_is_success() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(100_000));
     let mut command = dir.command(["fingerprint", "a.jsonl"]);
@@ -185,7 +185,7 @@ fn c60_a_closed_pipe_is_success() {
 }
 
 #[test]
-fn bad_records_can_be_skipped_rejected_or_fatal() {
+fn skips_rejects_or_stops_at_invalid_records() {
     let dir = Dir::new();
     let lines: Vec<String> = records(10).lines().map(str::to_owned).collect();
     let content = [&lines[..4], &["broken".to_owned(), "{}".to_owned()], &lines[4..]].concat().join("\n");
@@ -203,7 +203,7 @@ fn bad_records_can_be_skipped_rejected_or_fatal() {
 }
 
 #[test]
-fn rejects_say_where_and_why() {
+fn rejects_have_position_and_reason() {
     let dir = Dir::new();
     dir.write("a.jsonl", "{\"text\":\"x\"}\n{\"text\":\"\x1b[31m\"}\n");
     dir.run(["fingerprint", "a.jsonl", "--rejects", "r.jsonl"]).ends_with(3);
@@ -219,7 +219,7 @@ fn rejects_say_where_and_why() {
 }
 
 #[test]
-fn many_rejects_are_counted_and_not_all_named() {
+fn reports_only_the_first_rejects() {
     let dir = Dir::new();
     dir.write("a.jsonl", "broken\n".repeat(1000));
     let run = dir
@@ -230,7 +230,7 @@ fn many_rejects_are_counted_and_not_all_named() {
 }
 
 #[test]
-fn the_summary_can_be_read_by_machines() {
+fn json_summary_has_all_counts() {
     let dir = Dir::new();
     dir.write("a.jsonl", format!("{}{{\"text\":\"\"}}\nbroken\n", records(3)));
     let run = dir.run(["fingerprint", "a.jsonl", "nowhere", "--json", "--quiet"]).ends_with(4);
@@ -247,7 +247,7 @@ fn the_summary_can_be_read_by_machines() {
 }
 
 #[test]
-fn too_short_is_an_answer() {
+fn too_short_is_a_status() {
     let dir = Dir::new();
     dir.write("a.jsonl", "{\"id\":1,\"text\":\"\"}\n");
     assert_eq!(
@@ -261,7 +261,7 @@ fn too_short_is_an_answer() {
 }
 
 #[test]
-fn help_and_version_are_given() {
+fn prints_help_and_version() {
     let dir = Dir::new();
     for args in [&["--help"][..], &["fingerprint", "--help"], &["compare", "--help"], &["eval", "--help"]] {
         let run = dir.run(args).ends_with(0);
@@ -276,7 +276,7 @@ fn help_and_version_are_given() {
 }
 
 #[test]
-fn one_file_in_two_spellings_is_noticed() {
+fn detects_the_same_file_under_two_names() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(3));
     let args = ["fingerprint", "a.jsonl", "-o", "./out", "--rejects", "out", "--force"];
@@ -286,14 +286,14 @@ fn one_file_in_two_spellings_is_noticed() {
 }
 
 #[test]
-fn the_shingle_flag_brings_its_hash_along() {
+fn shingle_flag_sets_its_hash() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(3));
     dir.run(["fingerprint", "a.jsonl", "--preset", "wire", "--shingle", "words:2"]).ends_with(0);
 }
 
 #[test]
-fn a_preset_for_any_bytes_takes_any_bytes() {
+fn web_preset_accepts_any_bytes() {
     let dir = Dir::new();
     dir.write("a.txt", b"caf\xE9 au lait with four more words\n");
     dir.run(["fingerprint", "a.txt"]).ends_with(3);
@@ -302,7 +302,7 @@ fn a_preset_for_any_bytes_takes_any_bytes() {
 }
 
 #[test]
-fn a_flag_and_a_file_must_not_name_two_presets() {
+fn refuses_two_different_presets() {
     let dir = Dir::new();
     dir.write("a.jsonl", records(3));
     dir.write("c.toml", "preset = \"articles\"\n");

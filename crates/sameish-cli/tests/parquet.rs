@@ -1,4 +1,4 @@
-//! Parquet as input: the same answers as JSONL, whatever the columns' types, and an orderly end for every broken file.
+//! Parquet inputs: the results of JSONL for all column types, and errors for damaged files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The values of one column, null where absent, or the levels and values of any.
+/// Values of one column, or levels and values of any type.
 enum Values {
     Texts(Vec<Option<Vec<u8>>>),
     Numbers(Vec<Option<i64>>),
@@ -31,7 +31,7 @@ fn plain() -> WriterPropertiesBuilder {
     WriterProperties::builder()
 }
 
-/// A file with all rows in one row group. Columns must be `optional`.
+/// Writes a file with all rows in one row group. Columns must be `optional`.
 fn file(schema: &str, columns: &[Values], properties: WriterPropertiesBuilder) -> Vec<u8> {
     let end = if schema.ends_with('}') { "" } else { ";" };
     let schema = Arc::new(parse_message_type(&format!("message rows {{ {schema}{end} }}")).unwrap());
@@ -79,14 +79,14 @@ fn samples() -> Vec<PathBuf> {
     files
 }
 
-/// The texts that make.py writes.
+/// Returns the texts that make.py writes.
 fn expected_jsonl() -> String {
     let text = |i: u64| serde_json::json!({"id": (1u64 << 63) + i, "text": format!("the text of row {i} says \"{}\"\nand no more", i * i)});
     (0..60).map(|i| format!("{}\n", text(i))).collect()
 }
 
 #[test]
-fn files_of_another_writer_give_what_their_jsonl_gives() {
+fn reads_files_of_another_writer() {
     let dir = Dir::new();
     dir.write("a.jsonl", expected_jsonl());
     let expected = dir.run(["fingerprint", "a.jsonl"]).ends_with(0).stdout;
@@ -98,7 +98,7 @@ fn files_of_another_writer_give_what_their_jsonl_gives() {
         let view =
             dir.run(["fingerprint".as_ref(), path.as_os_str(), "--text-field=view".as_ref()]).ends_with(0);
         assert_eq!(view.stdout, expected, "{}", path.display());
-        // Neither name nor place matters.
+        // Neither name nor directory matters.
         let bytes = std::fs::read(&path).unwrap();
         dir.write("disguised.jsonl", &bytes);
         assert_eq!(dir.run(["fingerprint", "disguised.jsonl"]).ends_with(0).stdout, expected);
@@ -107,7 +107,7 @@ fn files_of_another_writer_give_what_their_jsonl_gives() {
 }
 
 #[test]
-fn tokens_titles_and_nested_fields_are_read() {
+fn reads_tokens_titles_and_nested_fields() {
     let dir = Dir::new();
     let sample = samples().remove(0);
     let run = |args: &[&str]| {
@@ -126,7 +126,7 @@ fn tokens_titles_and_nested_fields_are_read() {
     );
     let expected = dir.run(["fingerprint", "t.jsonl", "--preset", "wire"]).ends_with(0).stdout;
     assert_eq!(run(&["--text-field", "nothing", "--title-field", "nothing"]), expected);
-    // Every fourth struct is null; the tokens stand in.
+    // Every fourth struct is null; the tokens are used.
     let nested = |i: usize| match i % 4 == 3 {
         false => serde_json::json!({"text": format!("h{}", i % 3)}),
         true => serde_json::json!({"tokens": tokens(i)}),
@@ -137,7 +137,7 @@ fn tokens_titles_and_nested_fields_are_read() {
 }
 
 #[test]
-fn ids_keep_their_type_and_every_digit() {
+fn keeps_type_and_digits_of_ids() {
     let dir = Dir::new();
     let three = || texts(&["one text here", "two texts here", "three texts here"]);
     let write = |schema: &str, ids: Values| {
@@ -162,7 +162,7 @@ fn ids_keep_their_type_and_every_digit() {
 }
 
 #[test]
-fn bad_rows_are_rejected_by_their_number() {
+fn rejects_rows_by_number() {
     let dir = Dir::new();
     let good = |text: &str| Some(text.as_bytes().to_vec());
     let rows = vec![
@@ -189,7 +189,7 @@ fn bad_rows_are_rejected_by_their_number() {
 }
 
 #[test]
-fn lists_with_nulls_are_no_tokens() {
+fn rejects_tokens_with_nulls() {
     let dir = Dir::new();
     let schema = "optional group tokens (LIST) { repeated group list { optional binary element (UTF8); } }";
     // ["a", "b"], null, [], ["c", null]
@@ -203,7 +203,7 @@ fn lists_with_nulls_are_no_tokens() {
 }
 
 #[test]
-fn c53_to_c55_wrong_columns_and_no_rows() {
+fn c53_to_c55_refuses_invalid_columns_and_accepts_no_rows() {
     let dir = Dir::new();
     let cases = [
         (
@@ -231,7 +231,7 @@ fn c53_to_c55_wrong_columns_and_no_rows() {
 }
 
 #[test]
-fn c51_c52_c54_files_that_are_none() {
+fn c51_c52_c54_refuses_files_that_are_not_parquet() {
     let dir = Dir::new();
     let good = std::fs::read(&samples()[0]).unwrap();
     let len = good.len();
@@ -262,9 +262,9 @@ fn c51_c52_c54_files_that_are_none() {
     dir.run(["fingerprint", "a.parquet", "--format", "parquet"]).ends_with(0);
 }
 
-/// C9 to C11: not a byte is no record; a blank line or a mark alone is no Parquet.
+/// C9 to C11: an empty file has no records; a blank line or a byte-order mark is not Parquet.
 #[test]
-fn c9_a_file_of_no_bytes_has_no_rows() {
+fn c9_accepts_an_empty_file() {
     let dir = Dir::new();
     dir.write("e.parquet", "");
     dir.run(["fingerprint", "e.parquet", "-o", "out"]).ends_with(0).says(&["0 documents"]);
@@ -281,9 +281,9 @@ fn c9_a_file_of_no_bytes_has_no_rows() {
     dir.run(["fingerprint", "none/none.parquet"]).ends_with(0).says(&["0 documents"]);
 }
 
-/// In miniature: a row group of 240 MB takes no more memory than what is under way at once.
+/// A row group of 240 MB needs no more memory than the records in flight.
 #[test]
-fn c56_a_large_row_group_is_streamed() {
+fn c56_streams_a_large_row_group() {
     let dir = Dir::new();
     let text = |row: usize| format!("row{row} ").repeat(4000 / format!("row{row} ").len());
     let rows = Values::Texts((0..60_000).map(|row| Some(text(row).into_bytes())).collect());
@@ -297,15 +297,15 @@ fn c56_a_large_row_group_is_streamed() {
     assert!(peak < 150_000_000, "{peak}");
 }
 
-/// The second row group of the unpacked sample is spoiled; the rows of the first are used, and the break is told once.
+/// The second row group of the uncompressed sample is damaged; the rows of the first are used and one error is reported.
 #[test]
-fn rows_before_a_break_are_used() {
+fn uses_rows_before_damage() {
     let dir = Dir::new();
     let sample = samples().into_iter().find(|path| path.ends_with("none.parquet")).unwrap();
     let mut bytes = std::fs::read(sample).unwrap();
     let needle = b"the text of row 25 says";
     let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
-    // The text's length, which stands before it.
+    // The length that precedes the text.
     bytes[at - 4..at].copy_from_slice(&[0xff; 4]);
     dir.write("a.parquet", bytes);
     dir.write("good.jsonl", "{\"id\":\"good\",\"text\":\"words that are good\"}\n");
@@ -316,9 +316,9 @@ fn rows_before_a_break_are_used() {
     assert!(run.ids().ends_with("9223372036854775832,\"good\""), "{}", run.ids());
 }
 
-/// One text of 64 kibibytes in a dictionary, named by 1,500 rows: 98 MB from a few hundred bytes.
+/// One text of 64 KiB in a dictionary, referenced by 1,500 rows: 98 MB from a few hundred bytes.
 #[test]
-fn bombs_are_stopped() {
+fn stops_decompression_bombs() {
     let dir = Dir::new();
     let text = vec![b'x'; 64 << 10];
     let rows = Values::Texts(vec![Some(text); 1500]);
@@ -332,7 +332,7 @@ fn bombs_are_stopped() {
         .says(&["above 200 to 1"]);
 }
 
-/// Runs with little memory to be had: an allocation of gigabytes would fail and end the program by a signal.
+/// Runs with limited address space, so that an allocation of gigabytes would abort the process.
 fn orderly(dir: &Dir, name: &str) -> Result<(), TestCaseError> {
     let program = env!("CARGO_BIN_EXE_sameish");
     let script = format!("ulimit -v 2000000; exec '{program}' fingerprint --preset wire --threads 1 {name}");
@@ -348,7 +348,7 @@ fn orderly(dir: &Dir, name: &str) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever happens to a file's bytes, the end is orderly.
+    /// A file with random damage never causes a crash.
     #[test]
     fn damaged_files_end_in_order(
         sample in 0usize..7,

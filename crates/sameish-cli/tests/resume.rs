@@ -1,4 +1,4 @@
-//! `dedup --resume`: what a run that was cut off left is used, and never wrongly.
+//! `dedup --resume`: continues interrupted runs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Documents of which every third is a near copy of another, one is too short and one is no JSON.
+/// Documents of which every third is a near-duplicate, one is too short and one is invalid JSON.
 fn corpus(documents: usize, name: &str) -> String {
     let text = |i: usize| -> String {
         (0..40).map(|word| format!("w{name}{} ", (i * 7919 + word * word * 31) % 5003)).collect()
@@ -26,7 +26,7 @@ fn corpus(documents: usize, name: &str) -> String {
     format!("{records}{{\"id\": \"{name}\", \"text\": \"Hm\"}}\nno json\n")
 }
 
-/// The files that stages left.
+/// Returns the files of saved steps.
 fn left(dir: &Dir) -> Vec<PathBuf> {
     let folders = fs::read_dir(dir.path("tmp")).unwrap().map(|entry| entry.unwrap().path());
     let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap());
@@ -39,7 +39,7 @@ fn names(files: &[PathBuf]) -> Vec<String> {
     files.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
 }
 
-/// Arguments over plain and packed input, with all lists.
+/// Arguments with plain and compressed inputs and all lists.
 const ARGS: [&str; 11] = [
     "dedup",
     "a.jsonl",
@@ -90,7 +90,7 @@ fn stages(run: &common::Run) -> Vec<String> {
 }
 
 #[test]
-fn a_run_goes_on_from_its_last_stage() {
+fn continues_after_the_last_completed_step() {
     let (dir, expected) = prepared();
     // The disk is full when records are written.
     run(&dir, &["-o", "/dev/full", "--temp-dir", "tmp"], 5);
@@ -102,7 +102,7 @@ fn a_run_goes_on_from_its_last_stage() {
 }
 
 #[test]
-fn a_stage_that_is_missing_or_damaged_is_done_again() {
+fn repeats_a_missing_or_damaged_step() {
     for (damaged, done) in
         [("group", vec!["pair", "verify", "write"]), ("sign", vec!["pair", "sign", "verify", "write"])]
     {
@@ -124,7 +124,7 @@ fn a_stage_that_is_missing_or_damaged_is_done_again() {
             same(&dir, &expected);
         }
     }
-    // Lists beside the stage's own file count too.
+    // The other files of the step are checked too.
     let (dir, expected) = prepared();
     run(&dir, &["-o", "/dev/full", "--temp-dir", "tmp"], 5);
     for path in left(&dir).into_iter().filter(|path| path.ends_with("tags") || path.ends_with("group")) {
@@ -136,27 +136,27 @@ fn a_stage_that_is_missing_or_damaged_is_done_again() {
 }
 
 #[test]
-fn another_input_or_setting_begins_anew() {
+fn starts_over_with_another_input_or_setting() {
     let (dir, _) = prepared();
     let cut_off = || run(&dir, &["-o", "/dev/full", "--temp-dir", "tmp"], 5);
     let all = ["pair", "sign", "verify", "write"];
     cut_off();
     let other = run(&dir, &["-o", "out", "--temp-dir", "tmp", "--resume", "--threshold", "0.9"], 3);
     assert_eq!(stages(&other), all);
-    // What another run left stays.
+    // The saved steps of another run are kept.
     assert_eq!(names(&left(&dir)).len(), 6);
     let text = dir.read("a.jsonl").replace("wa1", "u1");
     dir.write("a.jsonl", text);
     let other = run(&dir, &["-o", "out", "--temp-dir", "tmp", "--resume"], 3);
     assert_eq!(stages(&other), all);
-    // Without `--resume` a run does not look at what is there, and takes it away.
+    // Without `--resume` saved steps are ignored and removed.
     cut_off();
     let anew = run(&dir, &["-o", "out", "--temp-dir", "tmp"], 3);
     assert_eq!(stages(&anew), all);
 }
 
 #[test]
-fn killed_at_any_moment_it_ends_as_it_would_have() {
+fn gives_the_same_result_after_a_kill_at_any_time() {
     let (dir, expected) = prepared();
     for pause in [5, 20, 40, 60, 80, 120] {
         let mut child = dir
@@ -174,7 +174,7 @@ fn killed_at_any_moment_it_ends_as_it_would_have() {
 }
 
 #[test]
-fn what_can_not_be_read_twice_is_refused() {
+fn refuses_to_resume_pipes() {
     let dir = Dir::new();
     let run = dir.run_with_stdin(["dedup", "-", "--resume"], b"{\"id\": 1, \"text\": \"a\"}\n");
     run.ends_with(2).says(&["can be read once only", "save it to a file"]);

@@ -125,7 +125,7 @@ pub mod text;
 pub use analyzer::{Analyzer, Comparison, Prepared, Schemes, Scratch, Sketches, Status, TextFeatures};
 pub use cluster::{
     Article, ArticleGroup, Cluster, ClusterId, Contingency, MeasuredCluster, Mixed, OnlineClusters,
-    PairCounts, Score, Stars, components, greedy, greedy_stars, measured_stars, stars,
+    PairCounts, Score, Stars, components, greedy, greedy_stars, stars,
 };
 pub use config::{
     Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,

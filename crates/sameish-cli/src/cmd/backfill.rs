@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::messages::{Messages, counted, grouped, say};
-use sameish::{Engine, Preset};
+use sameish::{Analyzer, Preset};
 use sameish_store::{Backfill, Backfilled, Target, TextSource};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         None if config.simhash.is_some() => Target::Table,
         None => Target::Column,
     };
-    let engine = Engine::new(config).map_err(|error| Failure::usage(error.to_string()))?;
+    let engine = Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))?;
     if engine.config().minhash.is_none() && engine.config().simhash.is_none() {
         let known = [Preset::Articles, Preset::Headlines, Preset::Copies].map(Preset::name).join(", ");
         return Err(Failure::usage(format!("the settings make nothing to store; use one of {known}")).into());

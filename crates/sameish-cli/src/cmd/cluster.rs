@@ -1,24 +1,22 @@
-//! `sameish cluster`: documents that belong together.
+//! `sameish cluster`: clusters of near-duplicates.
 
 use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs, TemplateArgs};
-use crate::batch::corpus::{Corpus, CorpusPlan};
-use crate::batch::linkage::Clusters;
-use crate::batch::sign::Counted;
-use crate::batch::spread::Spreads;
 use crate::exit::{Exit, Failure};
-use crate::intake::{Counts, RunArgs};
 use crate::output::file::Output;
 use crate::output::messages::{counted, grouped};
-use crate::pipeline::pool;
-use sameish::{Config, Effort, Linkage, Templates};
+use crate::run_args::RunArgs;
+use crate::run_log::{CountsText as _, finish};
+use sameish::Linkage;
+use sameish_batch::{
+    ClusterCounts, Clusters, Counts, Files, IndexedCorpus, Source, Spreads, Task, index, sign,
+};
 use serde::Serialize;
 use std::io::Write as _;
-use std::sync::Arc;
 
-/// Put documents that belong together into clusters
+/// Group near-duplicates into clusters
 ///
-/// Writes a line of JSON for each cluster: its id, its center, its members with the center first, and how close the others
-/// are to the center on average: `mean_similarity`, or `average_distance` for presets that judge by fingerprints.
+/// Writes one line of JSON for each cluster: its id, center and members (center first), and the mean similarity of the other
+/// members to the center: `mean_similarity`, or `average_distance` in bits for presets that compare fingerprints only.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -30,10 +28,10 @@ pub(crate) struct Args {
     matching: MatchArgs,
     #[command(flatten)]
     templates: TemplateArgs,
-    /// How matches become clusters [default: the preset's]
+    /// How matches form clusters [default: that of the preset]
     #[arg(long, value_enum, help_heading = "Matching")]
     linkage: Option<LinkageArg>,
-    /// Leave out clusters with fewer members
+    /// Omit clusters with fewer members
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     min_size: u64,
     #[command(flatten)]
@@ -44,13 +42,13 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum LinkageArg {
-    /// The newest document takes all that match it, then the newest of the rest
+    /// Like `cohesive`, with the newest document first
     Greedy,
-    /// All that is connected by matches, however long the chain
+    /// Documents that are connected by matches, however long the chain
     Components,
-    /// Like greedy in the order of the input: every member matches its center
+    /// The first unassigned document becomes a center and takes every unassigned document that matches it
     Cohesive,
-    /// Each document joins the cluster of the one it is most like, of those before it
+    /// Each document joins the cluster of the most similar earlier document
     Online,
 }
 
@@ -73,73 +71,60 @@ Examples:
   sameish cluster --linkage components --threshold 0.7 pages.jsonl
 
 Every document is in exactly one cluster, alone if nothing matches it; only
-`online` leaves out texts that are too short. `greedy` takes the newest first:
-equal dates as they come, documents without a date last, and a date that can
-not be read rejects its record. The answer is the same for any number of
-threads.
+`online` omits texts that are too short. `greedy` processes the newest document
+first, documents with equal dates in input order and documents without a date
+last; a date that cannot be parsed rejects its record. The output does not
+depend on the number of threads. `cohesive` gives the clusters of `dedup`.
 
-Memory grows by some hundred bytes a document, whatever its length: texts are
-read once more where they lie. What can not be read twice goes to `--temp-dir`.
+Memory grows by about 300 bytes per document, whatever its length: texts are
+read a second time from their files. Inputs that cannot be read twice are copied
+to `--temp-dir`.
 
-Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input
-unreadable, 5 a limit hit, 6 output failed, 1 our fault.";
+Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
+input, 5 limit reached, 6 output failed, 1 internal error.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, matching, templates, linkage, min_size, memory, run } = args;
-    let engine = Arc::new(matching.engine(&engine, |config| {
+    let config = matching.config(&engine, |config| {
         config.matching.linkage = linkage.map_or(config.matching.linkage, Linkage::from);
         templates.set(config);
-    })?);
-    let sources = input.find()?;
-    let mut intake = run.intake(&sources)?;
-    let mut output = run.create_output(&sources)?;
-    let plan = CorpusPlan {
-        engine: engine.clone(),
-        memory,
-        threads: run.threads.count(),
-        on_dup_id: matching.on_dup_id,
-        facts: counted_for(engine.config()),
-        newest_first: engine.config().matching.linkage == Linkage::Greedy,
-    };
-    let corpus = plan.read(sources, input.reading(run.quiet), &mut intake)?;
-    let (pool, messages) = (pool(run.threads.count())?, &mut intake.messages);
-    let progress = |done| messages.share("comparing", done, corpus.docs.len());
-    let clusters = pool.install(|| Clusters::new(&corpus, progress))?;
-    if !pool.install(|| write_clusters(&corpus, &clusters, min_size, &mut output))? {
-        intake.messages.clear();
+    })?;
+    let options = memory.options(config, run.threads.count(), matching.on_dup_id)?;
+    let inputs = input.find()?;
+    let mut log = run.log(&inputs)?;
+    let mut output = run.create_output(&inputs)?;
+    let read = input.reading(run.quiet);
+    let source = Source::Files(Files { inputs: &inputs, against: &[], read: &read });
+    let signed = sign(Task::Cluster, &source, &options, None, &mut log)?;
+    let corpus = index(signed, &source, &options)?;
+    let clusters = corpus.clusters(&mut log)?;
+    if !write_clusters(&corpus, &clusters, min_size, &mut output)? {
+        log.monitor.clear();
         return Ok(Exit::Clean);
     }
     output.finish()?;
-    let (counts, exit) = intake.finish()?;
-    let summary = Summary::new(counts, &clusters, engine.expected_recall());
+    let (counts, exit) = finish(log)?;
+    let summary = Summary::new(counts, &clusters, options.analyzer.expected_recall());
     run.summarize(&summary, || summary.in_words())?;
     Ok(exit)
 }
 
-/// Of which documents words are counted: of none where facts decide nothing, or are counted as documents come.
-fn counted_for(config: &Config) -> Counted {
-    let matching = &config.matching;
-    match matching.verify && matching.templates == Templates::Keep && matching.linkage != Linkage::Online {
-        true => Counted::All,
-        false => Counted::None,
-    }
-}
-
-/// Members of clusters whose lines are written at once, as far as it does not take one alone.
+/// Target number of members whose clusters are written at once; a single cluster may exceed it.
 const PIECE: usize = 1 << 16;
 
-/// Gives `false` where nobody reads any more.
+/// Writes all clusters. Returns `false` if the reader of a pipe has closed it.
 fn write_clusters(
-    corpus: &Corpus,
+    corpus: &IndexedCorpus<'_>,
     clusters: &Clusters,
     min_size: u64,
     output: &mut Output,
 ) -> Result<bool, Failure> {
     let mut spreads = Spreads::new(corpus, clusters);
-    let mean = if spreads.distances { "average_distance" } else { "mean_similarity" };
+    let measure = if spreads.distances { "average_distance" } else { "mean_similarity" };
     let mut from = 0;
     while from < clusters.len() {
-        let (mut to, mut members) = (from, 0);
+        let mut to = from;
+        let mut members = 0;
         while to < clusters.len() && members < PIECE {
             members += clusters.members(to).len();
             to += 1;
@@ -147,9 +132,9 @@ fn write_clusters(
         let mut lines = Vec::new();
         for (cluster, spread) in (from..to).zip(spreads.of(from..to)?) {
             let members = clusters.members(cluster);
-            // Numbers are given before small clusters are left out, so that they stay what they are.
+            // Clusters are numbered before small ones are omitted, so that numbers do not depend on `--min-size`.
             if members.len() as u64 >= min_size {
-                push_cluster(&mut lines, corpus, cluster + 1, members, mean, spread);
+                push_cluster(&mut lines, corpus, cluster + 1, members, measure, spread);
             }
         }
         if !output.write(&lines)? {
@@ -162,35 +147,31 @@ fn write_clusters(
 
 fn push_cluster(
     lines: &mut Vec<u8>,
-    corpus: &Corpus,
+    corpus: &IndexedCorpus<'_>,
     number: usize,
     members: &[u32],
-    mean: &str,
+    measure: &str,
     spread: f64,
 ) {
+    let ids = &corpus.signed.ids;
     let mut write = |part: std::fmt::Arguments<'_>| {
-        lines.write_fmt(part).unwrap_or_else(|error| unreachable!("memory takes any text: {error}"));
+        lines.write_fmt(part).unwrap_or_else(|error| unreachable!("a buffer accepts any text: {error}"));
     };
-    write(format_args!(
-        "{{\"id\":\"cluster-{number}\",\"center\":{},\"members\":[",
-        corpus.ids.get(members[0])
-    ));
+    write(format_args!("{{\"id\":\"cluster-{number}\",\"center\":{},\"members\":[", ids.get(members[0])));
     for (at, &doc) in members.iter().enumerate() {
-        write(format_args!("{}{}", if at == 0 { "" } else { "," }, corpus.ids.get(doc)));
+        write(format_args!("{}{}", if at == 0 { "" } else { "," }, ids.get(doc)));
     }
-    write(format_args!("],\"{mean}\":{}}}\n", serde_json::json!(spread)));
+    write(format_args!("],\"{measure}\":{}}}\n", serde_json::json!(spread)));
 }
 
-/// What a run comes to.
+/// Summary of a run.
 #[derive(Serialize)]
 struct Summary {
     #[serde(flatten)]
     counts: Counts,
     clusters: u64,
     largest_cluster: u64,
-    /// Matches between clusters that were cut.
     chains_cut: u64,
-    /// Judged.
     candidates: u64,
     caps_hit: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,15 +180,15 @@ struct Summary {
 
 impl Summary {
     fn new(counts: Counts, clusters: &Clusters, expected_recall: Option<f64>) -> Summary {
-        let Effort { candidates, capped, .. } = clusters.effort;
+        let ClusterCounts { candidates, caps_hit, chains_cut, .. } = clusters.counts;
         let sizes = (0..clusters.len()).map(|cluster| clusters.members(cluster).len() as u64);
         Summary {
             counts,
             clusters: clusters.len() as u64,
             largest_cluster: sizes.max().unwrap_or(0),
-            chains_cut: clusters.cut,
+            chains_cut,
             candidates,
-            caps_hit: capped,
+            caps_hit,
             expected_recall,
         }
     }
@@ -217,10 +198,10 @@ impl Summary {
         let mut words =
             format!("{}: {clusters}, the largest of {}", self.counts.in_words(), self.largest_cluster);
         if self.chains_cut > 0 {
-            words += &format!(", {} cut", counted(self.chains_cut, "match between clusters"));
+            words += &format!(", {} matches between clusters cut", grouped(self.chains_cut));
         }
         if self.caps_hit > 0 {
-            words += &format!(", {} limits hit so that some may be missing", grouped(self.caps_hit));
+            words += &format!(", {} limits reached (matches may be missing)", grouped(self.caps_hit));
         }
         format!("{words}; {}", self.counts.effort())
     }

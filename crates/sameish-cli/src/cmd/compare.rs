@@ -2,14 +2,14 @@
 
 use crate::args::{EngineArgs, TextArgs, ThreadArgs};
 use crate::exit::{Exit, Failure};
-use crate::input::find::Source;
-use crate::input::read_whole;
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::report::{Report, Side};
 use anstream::AutoStream;
 use clap::ColorChoice;
 use sameish::Content;
+use sameish_batch::input::Input;
+use sameish_batch::input::read_whole;
 use sameish_server::CompareResponse;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ Exit codes: 0 success (whether or not the texts match), 1 internal error,
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     // These flags have no effect here, but every command accepts them.
     let Args { quiet: _, threads: _, .. } = &args;
-    let engine = args.engine.engine()?;
+    let engine = args.engine.analyzer()?;
     let [a, b] = sides(&args, engine.config().text.lossy)?;
     let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
     let mut answer = Vec::new();
@@ -106,11 +106,11 @@ fn given(name: &str, text: &str) -> Side {
 }
 
 fn read(file: &OsString, args: &Args, lossy: bool) -> Result<Side, Failure> {
-    let source = if file == "-" { Source::stdin() } else { Source::file(PathBuf::from(file)) };
+    let source = if file == "-" { Input::stdin() } else { Input::file(PathBuf::from(file)) };
     let mut reading = args.text.reading();
     reading.rules.lossy |= lossy;
     match read_whole(&source, &reading) {
         Ok(content) => Ok(Side { name: source.name.to_string(), content }),
-        Err(broken) => Err(Failure::new(broken.exit, broken.to_string())),
+        Err(error) => Err(sameish_batch::Error::from(error).into()),
     }
 }

@@ -1,46 +1,37 @@
-//! `sameish dedup`: one document per cluster.
+//! `sameish dedup`: keeps one document per cluster.
 
 mod against;
-mod outcome;
-mod plan;
+mod lists;
 mod report;
-mod resume;
 mod summary;
 
 use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs, TemplateArgs};
-use crate::batch::held::{Keep, Rank};
-use crate::batch::saved::AllInputs;
-use crate::batch::sign::{HELD_BYTES, Signed};
-use crate::batch::temporary;
-use crate::batch::write::{Target, Writing};
 use crate::exit::{Exit, Failure};
-use crate::input::find::{Found, Source};
-use crate::input::stamp::Stamps;
-use crate::intake::RunArgs;
 use crate::output::escape::escaped;
 use crate::output::file::{Output, same_place};
-use crate::output::leftovers;
 use crate::output::messages::{counted, grouped, say};
-use crate::output::packed::Packing;
+use crate::run_args::RunArgs;
+use crate::run_log::{Log, finish};
 use against::Against;
-use outcome::Outcome;
-use plan::Plan;
-use resume::Key;
+use sameish_batch::input::{FileStates, InputResult, ReadOptions, spool_pipes};
+use sameish_batch::output::OutputCompression;
+use sameish_batch::{
+    BYTES_PER_DOCUMENT, Files, IndexedCorpus, Keep, Monitor, Options, Rank, RecordWriter, RunLog, Selection,
+    SignedCorpus, Source, StarClusters, StepDirectory, Target, Task, check_dedup, index, open_texts, run_key,
+    sign,
+};
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
-use summary::{Stages, Summary};
+use summary::{StepTimes, Summary};
 use tempfile::TempPath;
 
-/// Keep one document of each cluster of near copies
+/// Keep one document of each cluster of near-duplicates
 ///
-/// Reads JSONL, Parquet, CSV, TSV and plain text, each also packed as .gz or .zst, and writes the records that stay, byte for
-/// byte as they came and in the order of the input. A document goes only if its text was compared with that of the one
-/// that stays and is at least as similar as `--threshold` says; under presets that judge by fingerprints, if these are
-/// within `--radius` bits.
+/// Reads JSONL, Parquet, CSV, TSV and plain text, each plain, .gz or .zst, and copies the kept records byte for byte in input
+/// order. A document is removed only if its text was compared with that of the kept document and reaches `--threshold`; under
+/// presets that compare fingerprints only, if the fingerprints are within `--radius` bits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -53,56 +44,76 @@ pub(crate) struct Args {
     #[command(flatten)]
     templates: TemplateArgs,
     #[command(flatten)]
-    choice: Choice,
+    selection: SelectionArgs,
     #[command(flatten)]
-    work: Work,
+    work: WorkArgs,
     #[command(flatten)]
     run: RunArgs,
 }
 
-/// What stays.
+/// Selects the documents to keep.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What stays")]
-struct Choice {
-    /// Which document of a cluster stays: `first`, `longest`, `newest`, or `field:NAME` for the largest value of a field
+#[command(next_help_heading = "Selection")]
+struct SelectionArgs {
+    /// Which document of a cluster to keep: `first`, `longest`, `newest`, or `field:NAME` for the largest value of a field
     #[arg(long, value_name = "RULE", default_value = "first")]
     keep: KeepArg,
-    /// Keep one document of each source in a cluster
+    /// Keep one document per source in each cluster
     #[arg(long)]
     per_source: bool,
-    /// Drop what these files or index folders already have; they are read first and not written
+    /// Also remove near-duplicates of the documents in these files or index directories, which are read first and not written
     #[arg(long, value_name = "FILE", num_args = 1..)]
     against: Vec<OsString>,
-    /// Refuse to write when a larger share of the documents would go, unless forced
-    #[arg(long, value_name = "SHARE", default_value = "90%")]
-    max_removed: Share,
-    /// Say what would go, and write nothing
+    /// Write nothing if a larger fraction of the documents would be removed, unless `--force` is given
+    #[arg(long, value_name = "FRACTION", default_value = "90%")]
+    max_removed: Fraction,
+    /// Report what would be removed, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Write the clusters of more than one document to this file, as JSONL
+    /// Write clusters of more than one document to FILE as JSONL
     #[arg(long, value_name = "FILE")]
     clusters: Option<PathBuf>,
-    /// Write a page for people: plots, tables, the largest clusters, and example pairs with their passages marked
+    /// Write an HTML report with plots, tables, the largest clusters and example pairs
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Write what was removed, and for which document, to this file, as JSONL
+    /// Write the removed documents, and the kept document each of them matches, to FILE as JSONL
     #[arg(long, value_name = "FILE")]
     removed: Option<PathBuf>,
 }
 
-/// How the work is done.
+/// Memory, temporary files and compression.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Memory and files")]
-struct Work {
+struct WorkArgs {
     #[command(flatten)]
     memory: MemoryArgs,
-    /// Go on from the last finished stage of a run that was cut off, with the same inputs and settings. Stages are kept in
-    /// `--temp-dir` until the run is over
+    /// Continue an interrupted run with the same inputs and settings after its last completed step. Steps are saved in
+    /// `--temp-dir` until the run is complete
     #[arg(long)]
     resume: bool,
-    /// How the output is packed [default: as its name says, in a folder as the input]
+    /// Compression of the output [default: from the suffix, in a directory that of the input]
     #[arg(long, value_enum)]
-    compress: Option<Packing>,
+    compress: Option<CompressionArg>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum CompressionArg {
+    /// No compression
+    None,
+    /// gzip
+    Gz,
+    /// Zstandard
+    Zst,
+}
+
+impl From<CompressionArg> for OutputCompression {
+    fn from(compression: CompressionArg) -> OutputCompression {
+        match compression {
+            CompressionArg::None => OutputCompression::None,
+            CompressionArg::Gz => OutputCompression::Gz,
+            CompressionArg::Zst => OutputCompression::Zst,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -122,17 +133,17 @@ impl FromStr for KeepArg {
     }
 }
 
-/// A share, as `60%` or `0.6`.
+/// A fraction, as `60%` or `0.6`.
 #[derive(Clone, Copy, Debug)]
-struct Share(f64);
+struct Fraction(f64);
 
-impl FromStr for Share {
+impl FromStr for Fraction {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Share, String> {
+    fn from_str(text: &str) -> Result<Fraction, String> {
         let (number, of) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
         match number.trim().parse::<f64>().map(|number| number / of) {
-            Ok(share) if (0.0..=1.0).contains(&share) => Ok(Share(share)),
+            Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(Fraction(fraction)),
             _ => Err("must be 0% to 100%, or 0 to 1".into()),
         }
     }
@@ -148,248 +159,357 @@ Examples:
   sameish dedup wire.jsonl --preset wire --keep newest -o kept.jsonl
   zcat dump.jsonl.gz | sameish dedup - > kept.jsonl
 
-The presets `wire` and `web` judge by fingerprints alone, and say that nothing
+The presets `wire` and `web` compare fingerprints only and report that nothing
 was verified.
 
-Memory grows by about 300 bytes a document, whatever its length: texts are
-read once more where they lie. What can not be read twice goes to `--temp-dir`.
+Memory grows by about 300 bytes per document, whatever its length: texts are
+read a second time from their files. Inputs that cannot be read twice are copied
+to `--temp-dir`.
 
-Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input
-unreadable, 5 a limit hit (also `--max-removed`), 6 output failed, 1 our fault.";
+Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
+input, 5 limit reached (also `--max-removed`), 6 output failed, 1 internal
+error.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { input, engine, matching, templates, choice, work, run } = args;
-    if run.output.is_none() && !choice.dry_run && std::io::IsTerminal::is_terminal(&std::io::stdout()) {
-        return Err(Failure::usage("pass `-o OUT` for what stays, or `--dry-run`").into());
-    }
-    let engine = Arc::new(matching.engine(&engine, |config| templates.set(config))?);
-    let plan = Plan::new(&engine, &choice, &work, run.threads.count(), matching.on_dup_id)?;
-    let mut reading = input.reading(run.quiet);
-    reading.rules.lossy |= engine.config().text.lossy;
-    if let Keep::Field(name) = &choice.keep.0 {
-        let fields = &reading.fields;
-        if [&fields.id, &fields.text, &fields.title].contains(&name) || fields.source.contains(name) {
-            return Err(Failure::usage(format!(
-                "`--keep field:{name}`: `{name}` has another role; name another"
-            ))
-            .into());
-        }
-        // The field takes the date's place on its way through the reader.
-        reading.fields.date = name.clone();
-    }
-    work.memory.check()?;
-    let Against { files, indexes } = against::folders(&choice.against, &work, &reading)?;
-    let sources = input.find()?;
-    let (indexed, _index_files): (Vec<Source>, Vec<TempPath>) = indexes.into_iter().unzip();
-    let against = indexed.into_iter().map(Ok).chain(input.find_also(&files)?).collect::<Vec<Found>>();
-    check_outputs(&choice, &work, &run, reading.whole_files, &sources, &against)?;
-    let (sources, spools) = spooled(sources, &work)?;
-    let (against, more_spools) = spooled(against, &work)?;
-    if !choice.dry_run {
-        let target = Target::new(run.output.as_deref(), work.compress);
-        target.check_inputs(&sources, &reading, run.force)?;
-    }
-    let piped = !(spools.is_empty() && more_spools.is_empty());
-    let on_dup_id = matching.on_dup_id;
-    let key = Key {
-        engine: &engine,
-        choice: &choice,
-        run: &run,
-        on_dup_id,
-        reading: &reading,
-        against: &against,
-        sources: &sources,
-    };
-    let folder = resume::stage_folder(&work, piped, &key)?;
-    let mut intake = run.intake(&sources)?;
-    intake.messages.expect(against.iter().chain(&sources));
-    if run.talks() {
-        say_estimate(&sources, &work);
-    }
-    let mut stages = Stages::new();
-    let stamps = Stamps::of(against.iter().chain(&sources));
-    let inputs = AllInputs { against: &against, own: &sources };
-    let (signed, order) = plan.sign(&inputs, &reading, folder.as_ref(), &mut stages, &mut intake)?;
-    intake.messages.clear();
-    warn_of_absent(&choice.keep.0, &signed, &reading.fields.date, run.quiet);
-    let (signed, histogram) = ((signed, order), choice.report.is_some());
-    let deduped =
-        plan.dedup(signed, &reading, histogram, folder.as_ref(), &mut stages, &mut intake.messages)?;
-    intake.messages.clear();
-    let outcome = Outcome::new(&deduped, choice.per_source);
-    if run.talks() {
-        outcome.say_tables(&deduped)?;
-    }
-    let share = outcome.removed as f64 / (outcome.documents.max(1)) as f64;
-    let refused = share > choice.max_removed.0 && !run.force;
-    let mut closed = false;
-    stamps.check_all()?;
-    if !choice.dry_run && !refused {
-        intake.messages.expect(&sources);
-        let keep = |record: u64| outcome.keeps(record);
-        let messages = RefCell::new(&mut intake.messages);
-        let progress = || messages.borrow_mut().copying("writing");
-        let writing = Writing {
-            sources: &sources,
-            reading,
-            starts: &deduped.starts,
-            keep: &keep,
-            force: run.force,
-            stamps: &stamps,
-            progress: &progress,
-        };
-        closed = !writing.run(&Target::new(run.output.as_deref(), work.compress))?;
-        stages.end("write");
-    }
-    // After the records, so that a run that fails with them leaves no list of what it did.
-    if choice.dry_run || !refused {
-        outcome.write_lists(&deduped, &choice, &run, &sources)?;
-    }
-    let (counts, mut exit) = intake.finish()?;
-    // A run that was refused may be asked again with `--force`.
-    if let Some(folder) = folder.filter(|_| !(refused && work.resume)) {
-        folder.remove()?;
-    }
-    if closed {
+    let run = Run::prepare(args)?;
+    let steps = run.step_directory()?;
+    let mut log = run.start_log()?;
+    let mut times = StepTimes::new();
+    run.print_estimate();
+    let states = FileStates::of(run.against.iter().chain(&run.inputs));
+    let signed = run.sign(steps.as_ref(), &mut log, &mut times)?;
+    run.warn_of_missing_field(&signed);
+    let (corpus, clusters) = run.cluster(signed, steps.as_ref(), &mut log, &mut times)?;
+    let selection = Selection::new(&corpus, &clusters, run.args.per_source);
+    let result = DedupResult { corpus: &corpus, clusters: &clusters, selection: &selection };
+    run.print_tables(&result)?;
+    states.check_all()?;
+    let refused = run.refuses(&selection);
+    let open = run.write_records(&result, &states, refused, &mut log, &mut times)?;
+    run.write_lists(&result, refused)?;
+    let (counts, exit) = finish(log)?;
+    run.remove_steps(steps, refused)?;
+    if !open {
         return Ok(Exit::Clean);
     }
-    let summary = Summary::new(counts, &outcome, &deduped, &engine, stages);
-    if let Some(path) = &choice.report {
-        outcome.write_report(path, &deduped, &engine, &summary, &run, &sources)?;
-    }
-    let data_on_stdout = !choice.dry_run && run.output.as_deref().is_none_or(|path| path == "-");
-    run.answer(&summary, data_on_stdout, || summary.in_words())?;
-    if refused {
-        exit = exit.or_worse(Exit::Limit);
-        say(format_args!(
-            "error: {:.1} % of the documents would go, more than `--max-removed` {:.0} % allows; nothing was written. \
-             `--dry-run` shows what would go; raise it or pass `--force`",
-            share * 100.0,
-            choice.max_removed.0 * 100.0
-        ));
-    }
-    Ok(exit)
+    let summary = Summary::new(counts, &result, &run.options.analyzer, times);
+    run.write_report(&result, &summary)?;
+    run.print_summary(&summary)?;
+    Ok(run.report_refusal(&selection, refused, exit))
 }
 
-/// What is wrong with the outputs is said before the work, not after it.
+/// Clusters of a corpus, and the documents to keep.
+struct DedupResult<'a> {
+    corpus: &'a IndexedCorpus<'a>,
+    clusters: &'a StarClusters,
+    selection: &'a Selection,
+}
+
+/// A run whose arguments are checked.
+struct Run {
+    args: SelectionArgs,
+    output: RunArgs,
+    options: Options,
+    read: ReadOptions,
+    inputs: Vec<InputResult>,
+    against: Vec<InputResult>,
+    target: Target,
+    resume: bool,
+    /// `true` if an input was a pipe.
+    piped: bool,
+    /// Copies of pipes and index directories, which are removed at the end.
+    _temporary: Vec<TempPath>,
+}
+
+impl Run {
+    /// Checks all arguments before any work is done.
+    fn prepare(args: Args) -> Result<Run, Failure> {
+        let Args { input, engine, matching, templates, selection: args, work, run: output } = args;
+        if output.output.is_none() && !args.dry_run && std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+            return Err(Failure::usage("pass `-o OUT` for the kept records, or `--dry-run`"));
+        }
+        let config = matching.config(&engine, |config| templates.set(config))?;
+        let threads = output.threads.count();
+        let mut options = work.memory.options(config, threads, matching.on_dup_id)?;
+        options.keep = args.keep.0.clone();
+        check_dedup(&options.analyzer)?;
+        let read = read_options(&input, &args.keep.0, output.quiet)?;
+        let Against { files, mut indexes } = against::copy_indexes(&args.against, &work, &read)?;
+        let inputs = input.find()?;
+        let mut against: Vec<InputResult> = indexes.iter().map(|index| Ok(index.input.clone())).collect();
+        against.extend(input.find_against(&files)?);
+        let target = Target::new(output.output.as_deref(), work.compress.map(OutputCompression::from));
+        check_outputs(&args, &output, &target, &read, &inputs, &against)?;
+        let temp_dir = work.memory.temp_dir.as_deref();
+        let (inputs, mut pipes) = spool_pipes(inputs, temp_dir)?;
+        let (against, more_pipes) = spool_pipes(against, temp_dir)?;
+        pipes.extend(more_pipes);
+        if !args.dry_run {
+            target.check_inputs(&inputs, &read, output.force)?;
+        }
+        let piped = !pipes.is_empty();
+        pipes.extend(indexes.drain(..).map(|index| index.file));
+        let resume = work.resume;
+        Ok(Run { args, output, options, read, inputs, against, target, resume, piped, _temporary: pipes })
+    }
+
+    fn files(&self) -> Files<'_> {
+        Files { inputs: &self.inputs, against: &self.against, read: &self.read }
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source::Files(self.files())
+    }
+
+    /// Opens the directory in which completed steps are saved, if `--temp-dir` or `--resume` is given.
+    fn step_directory(&self) -> Result<Option<StepDirectory>, Failure> {
+        if self.piped && self.resume {
+            return Err(Failure::usage(
+                "a pipe can be read only once, so `--resume` cannot continue; save the input to a file first",
+            ));
+        }
+        let parent = match &self.options.temp_dir {
+            Some(directory) => directory.clone(),
+            None if self.resume => std::env::temp_dir(),
+            None => return Ok(None),
+        };
+        if self.piped {
+            return Ok(None);
+        }
+        let RunArgs { rejects, on_bad, .. } = &self.output;
+        let other = format!("{} {} {on_bad:?}", self.args.report.is_some(), rejects.is_some());
+        let key = run_key(&self.options, &self.files(), &other);
+        Ok(Some(StepDirectory::open(&parent, &key, self.resume)?))
+    }
+
+    fn start_log(&self) -> Result<Log, Failure> {
+        let mut log = self.output.log(&self.inputs)?;
+        log.monitor.expect(self.against.iter().chain(&self.inputs));
+        Ok(log)
+    }
+
+    /// Prints how many documents and how much memory to expect, as far as file sizes tell.
+    fn print_estimate(&self) {
+        let paths = self.inputs.iter().flatten().filter_map(|input| input.path.as_deref());
+        let bytes: u64 = paths.filter_map(|path| Some(path.metadata().ok()?.len())).sum();
+        if !self.output.talks() || bytes < WORTH_AN_ESTIMATE {
+            return;
+        }
+        let documents = bytes / BYTES_PER_ARTICLE;
+        let memory = (64 << 20) + documents * BYTES_PER_DOCUMENT as u64;
+        let limit = self.options.memory_limit;
+        let limit = limit.map_or(String::new(), |limit| format!(" (limit {} MB)", limit / 1_000_000));
+        say(format_args!(
+            "{:.1} MB of input: about {} documents and {} MB of memory{limit} if texts are as long as news articles",
+            bytes as f64 / 1e6,
+            grouped(documents),
+            grouped(memory / 1_000_000),
+        ));
+    }
+
+    /// Signs all documents, or loads the signed corpus of an earlier run.
+    fn sign(
+        &self,
+        steps: Option<&StepDirectory>,
+        log: &mut Log,
+        times: &mut StepTimes,
+    ) -> Result<SignedCorpus, Failure> {
+        let signed = sign(Task::Dedup, &self.source(), &self.options, steps, log)?;
+        log.monitor.clear();
+        if !signed.is_resumed {
+            times.end("sign");
+        }
+        Ok(signed)
+    }
+
+    /// Warns if the field of `--keep` is missing in some or all documents.
+    fn warn_of_missing_field(&self, signed: &SignedCorpus) {
+        let own = signed.ranks.get(signed.against as usize..).unwrap_or_default();
+        let missing = own.iter().filter(|rank| **rank == Rank::Absent).count();
+        let by_field = matches!(self.options.keep, Keep::Newest | Keep::Field(_));
+        if self.output.quiet || missing == 0 || !by_field {
+            return;
+        }
+        let field = escaped(&self.read.fields.date);
+        let documents = counted(own.len() as u64, "document");
+        if missing == own.len() {
+            say(format_args!(
+                "warning: field `{field}` of `--keep` is missing in all of {documents}; the first of each cluster is kept"
+            ));
+        } else {
+            let missing = grouped(missing as u64);
+            say(format_args!(
+                "note: field `{field}` of `--keep` is missing in {missing} of {documents}, which are kept last"
+            ));
+        }
+    }
+
+    /// Indexes and clusters the corpus, or loads the clusters of an earlier run.
+    fn cluster(
+        &self,
+        signed: SignedCorpus,
+        steps: Option<&StepDirectory>,
+        log: &mut Log,
+        times: &mut StepTimes,
+    ) -> Result<(IndexedCorpus<'_>, StarClusters), Failure> {
+        let source = self.source();
+        if let Some(clusters) = steps.and_then(|steps| StarClusters::load(steps, log)) {
+            return Ok((open_texts(signed, &source, &self.options)?, clusters));
+        }
+        let corpus = index(signed, &source, &self.options)?;
+        times.end("pair");
+        let clusters = match self.args.report {
+            Some(_) => corpus.stars_with_histogram(log)?,
+            None => corpus.stars(log)?,
+        };
+        if let Some(steps) = steps {
+            clusters.save(steps)?;
+        }
+        times.end("verify");
+        log.monitor.clear();
+        Ok((corpus, clusters))
+    }
+
+    fn print_tables(&self, result: &DedupResult<'_>) -> Result<(), Failure> {
+        if self.output.talks() { result.print_tables() } else { Ok(()) }
+    }
+
+    /// Returns `true` if `--max-removed` forbids to write the outputs.
+    fn refuses(&self, selection: &Selection) -> bool {
+        removed_fraction(selection) > self.args.max_removed.0 && !self.output.force
+    }
+
+    /// Writes the kept records. Returns `false` if the reader of a pipe has closed it.
+    fn write_records(
+        &self,
+        result: &DedupResult<'_>,
+        states: &FileStates,
+        refused: bool,
+        log: &mut Log,
+        times: &mut StepTimes,
+    ) -> Result<bool, Failure> {
+        if self.args.dry_run || refused {
+            return Ok(true);
+        }
+        log.monitor.expect(&self.inputs);
+        let log: &mut RunLog<dyn Monitor> = log;
+        let writer = RecordWriter {
+            inputs: &self.inputs,
+            options: &self.read,
+            starts: result.corpus.input_starts(),
+            keep: &|record| result.selection.keeps(record),
+            force: self.output.force,
+            states,
+            log: &RefCell::new(log),
+        };
+        let open = writer.write(&self.target)?;
+        times.end("write");
+        Ok(open)
+    }
+
+    /// Writes `--clusters` and `--removed`; after the records, so that a run that fails with them leaves no lists.
+    fn write_lists(&self, result: &DedupResult<'_>, refused: bool) -> Result<(), Failure> {
+        if refused && !self.args.dry_run {
+            return Ok(());
+        }
+        if let Some(path) = &self.args.clusters {
+            lists::write(path, result.cluster_lines(), self.output.force, &self.inputs)?;
+        }
+        if let Some(path) = &self.args.removed {
+            lists::write(path, result.removed_lines(), self.output.force, &self.inputs)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the saved steps, unless the run was refused and may be repeated with `--force`.
+    fn remove_steps(&self, steps: Option<StepDirectory>, refused: bool) -> Result<(), Failure> {
+        match steps.filter(|_| !(refused && self.resume)) {
+            Some(steps) => Ok(steps.remove()?),
+            None => Ok(()),
+        }
+    }
+
+    fn write_report(&self, result: &DedupResult<'_>, summary: &Summary) -> Result<(), Failure> {
+        let Some(path) = &self.args.report else { return Ok(()) };
+        let mut output = Output::create(Some(path), self.output.force, &self.inputs)?;
+        let page = result.html_report(&self.options.analyzer, summary, self.inputs.len())?;
+        output.write(page.as_bytes())?;
+        Ok(output.finish()?)
+    }
+
+    fn print_summary(&self, summary: &Summary) -> anyhow::Result<()> {
+        let path = self.output.output.as_deref();
+        let data_on_stdout = !self.args.dry_run && path.is_none_or(|path| path == "-");
+        self.output.answer(summary, data_on_stdout, || summary.in_words())
+    }
+
+    fn report_refusal(&self, selection: &Selection, refused: bool, exit: Exit) -> Exit {
+        if !refused {
+            return exit;
+        }
+        say(format_args!(
+            "error: {:.1} % of the documents would be removed, more than `--max-removed` {:.0} % allows; nothing was \
+             written: check with `--dry-run`, then raise `--max-removed` or pass `--force`",
+            removed_fraction(selection) * 100.0,
+            self.args.max_removed.0 * 100.0
+        ));
+        exit.or_worse(Exit::Limit)
+    }
+}
+
+/// Approximate length of the record of a news article in bytes.
+const BYTES_PER_ARTICLE: u64 = 3_400;
+/// Smaller inputs are done before an estimate is read.
+const WORTH_AN_ESTIMATE: u64 = 16 << 20;
+
+fn removed_fraction(selection: &Selection) -> f64 {
+    selection.removed as f64 / selection.documents.max(1) as f64
+}
+
+/// Returns how inputs are read. The field of `--keep` is read in place of the date.
+fn read_options(input: &InputArgs, keep: &Keep, quiet: bool) -> Result<ReadOptions, Failure> {
+    let mut read = input.reading(quiet);
+    if let Keep::Field(name) = keep {
+        let fields = &read.fields;
+        if [&fields.id, &fields.text, &fields.title].contains(&name) || fields.source.contains(name) {
+            return Err(Failure::usage(format!(
+                "`--keep field:{name}`: `{name}` is already used as another field; choose a different one"
+            )));
+        }
+        read.fields.date = name.clone();
+    }
+    Ok(read)
+}
+
+/// Checks the outputs before the run.
 fn check_outputs(
-    choice: &Choice,
-    work: &Work,
+    args: &SelectionArgs,
     run: &RunArgs,
-    whole_files: bool,
-    sources: &[Found],
-    against: &[Found],
+    target: &Target,
+    read: &ReadOptions,
+    inputs: &[InputResult],
+    against: &[InputResult],
 ) -> Result<(), Failure> {
-    let output = run.output.as_deref().filter(|path| *path != "-" && !choice.dry_run);
+    let output = run.output.as_deref().filter(|path| *path != "-" && !args.dry_run);
     let lists = [
-        ("--clusters", choice.clusters.as_deref()),
-        ("--removed", choice.removed.as_deref()),
-        ("--report", choice.report.as_deref()),
+        ("--clusters", args.clusters.as_deref()),
+        ("--removed", args.removed.as_deref()),
+        ("--report", args.report.as_deref()),
     ];
-    let rest = [("--rejects", run.rejects.as_deref()), ("--output", output)];
-    let named: Vec<(&str, &Path)> =
-        lists.into_iter().chain(rest).filter_map(|(flag, path)| Some((flag, path?))).collect();
-    for (at, (flag, path)) in named.iter().enumerate() {
-        if let Some((other, _)) = named[..at].iter().find(|(_, other)| same_place(other, path)) {
-            return Err(Failure::usage(format!("`{other}` and `{flag}` name one file; name two")));
+    let others = [("--rejects", run.rejects.as_deref()), ("--output", output)];
+    let paths: Vec<(&str, &Path)> =
+        lists.into_iter().chain(others).filter_map(|(flag, path)| Some((flag, path?))).collect();
+    for (at, (flag, path)) in paths.iter().enumerate() {
+        if let Some((other, _)) = paths[..at].iter().find(|(_, other)| same_place(other, path)) {
+            return Err(Failure::usage(format!("`{other}` and `{flag}` are the same file; pass two files")));
         }
     }
     for (_, path) in lists.iter().filter(|(_, path)| path.is_some()) {
-        Output::check(*path, run.force, sources)?;
+        Output::check(*path, run.force, inputs)?;
         Output::check(*path, run.force, against)?;
     }
-    if choice.dry_run {
+    if args.dry_run {
         return Ok(());
     }
-    Target::new(run.output.as_deref(), work.compress).check(sources, against, whole_files, run.force)
+    Ok(target.check(inputs, against, read.whole_files, run.force)?)
 }
-
-/// Copies what can be read once to a file, because it is read twice: standard input, and other pipes. The files go with
-/// what is given beside the sources.
-fn spooled(sources: Vec<Found>, work: &Work) -> Result<(Vec<Found>, Vec<TempPath>), Failure> {
-    let failed = |error: std::io::Error| temporary(&error);
-    let mut paths = Vec::new();
-    let mut sources = sources;
-    for source in sources.iter_mut().flatten() {
-        if source.path.as_deref().is_some_and(|path| !is_pipe(path)) {
-            continue;
-        }
-        // The end of the name tells the format.
-        let name = source.path.as_deref().and_then(Path::file_name).unwrap_or_default().to_owned();
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("sameish-stdin-").suffix(&name);
-        let file = leftovers::make(|| match &work.memory.temp_dir {
-            Some(folder) => builder.tempfile_in(folder),
-            None => builder.tempfile(),
-        });
-        let mut file = file.map_err(failed)?;
-        let mut pipe: Box<dyn std::io::Read> = match source.path.as_deref().map(File::open) {
-            None => Box::new(std::io::stdin().lock()),
-            Some(Ok(pipe)) => Box::new(pipe),
-            // What can not be opened is told where inputs are read.
-            Some(Err(_)) => continue,
-        };
-        std::io::copy(&mut pipe, &mut file).map_err(failed)?;
-        let path = file.into_temp_path();
-        source.path = Some(path.to_path_buf());
-        paths.push(path);
-    }
-    Ok((sources, paths))
-}
-
-/// A rule that looks at a field which no record has is most likely a slip.
-fn warn_of_absent(keep: &Keep, signed: &Signed, field: &str, quiet: bool) {
-    let own = signed.ranks.get(signed.against as usize..).unwrap_or_default();
-    let absent = own.iter().filter(|rank| **rank == Rank::Absent).count();
-    if quiet || absent == 0 || !matches!(keep, Keep::Newest | Keep::Field(_)) {
-        return;
-    }
-    let field = escaped(field);
-    match absent == own.len() {
-        true => say(format_args!(
-            "warning: field `{field}`, which `--keep` looks at, is in none of {}; the first of each cluster stays",
-            counted(own.len() as u64, "document")
-        )),
-        false => say(format_args!(
-            "note: field `{field}`, which `--keep` looks at, is absent from {} of {}; they come last",
-            grouped(absent as u64),
-            counted(own.len() as u64, "document")
-        )),
-    }
-}
-
-#[cfg(unix)]
-fn is_pipe(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    path.metadata().is_ok_and(|meta| meta.file_type().is_fifo())
-}
-
-#[cfg(not(unix))]
-fn is_pipe(_: &Path) -> bool {
-    false
-}
-
-/// How large the work will be, as far as file sizes tell.
-fn say_estimate(sources: &[Found], work: &Work) {
-    let paths = sources.iter().flatten().filter_map(|source| source.path.as_deref());
-    let bytes: u64 = paths.filter_map(|path| Some(path.metadata().ok()?.len())).sum();
-    if bytes < WORTH_TELLING {
-        return;
-    }
-    // News articles have about 3.5 kB.
-    let documents = bytes / 3_400;
-    let memory = (64 << 20) + documents * (HELD_BYTES as u64 + 120);
-    let limit = work
-        .memory
-        .max_memory
-        .map_or(String::new(), |limit| format!(", at most {} MB", limit.bytes() / 1_000_000));
-    say(format_args!(
-        "{:.1} MB of input; if texts are as long as news articles, about {} documents and {} MB of memory{limit}",
-        bytes as f64 / 1e6,
-        grouped(documents),
-        grouped(memory / 1_000_000),
-    ));
-}
-
-/// Smaller inputs are done before an estimate is read.
-const WORTH_TELLING: u64 = 16 << 20;

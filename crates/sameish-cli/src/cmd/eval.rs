@@ -7,12 +7,12 @@ mod tally;
 
 use crate::args::{DocumentArgs, EngineArgs, MatchArgs, Size, TemplateArgs, ThreadArgs};
 use crate::exit::{Exit, Failure};
-use crate::input::find::Source;
-use crate::input::judgments::{Judgments, Kind, read_judgments};
 use crate::output::agreement::{Answer, Example, Part, SideReport};
 use crate::output::file::Output;
 use crate::output::jsonl::{push_line, rounded};
 use sameish::{Contingency, DocId, Mixed, PairCounts};
+use sameish_batch::input::Input;
+use sameish_batch::input::judgments::{Judgments, Kind, read_judgments};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -127,7 +127,8 @@ fn print(json: bool, answer: &(impl serde::Serialize + std::fmt::Display)) -> Re
     } else {
         bytes.extend(answer.to_string().bytes());
     }
-    Output::Stdout.write(&bytes).map(drop)
+    Output::Stdout.write(&bytes)?;
+    Ok(())
 }
 
 /// One of the two files.
@@ -137,20 +138,13 @@ struct Side {
 }
 
 fn read(file: &OsString, args: &Args, ids: &mut Ids) -> Result<Side, Failure> {
-    let source = if file == "-" { Source::stdin() } else { Source::file(PathBuf::from(file)) };
-    let max_line = args.max_line.map_or(JUDGMENT_LINE, Size::bytes);
-    let max_expanded = args.documents.max_expanded();
+    let source = if file == "-" { Input::stdin() } else { Input::file(PathBuf::from(file)) };
+    let mut reading = args.documents.reading(Size::RECORD, true);
+    reading.rules.max_line = args.max_line.map_or(JUDGMENT_LINE, Size::bytes);
     let number = |id: DocId| ids.number(id);
-    match read_judgments(
-        &source,
-        &args.documents.id_field,
-        &args.cluster_field,
-        max_line,
-        max_expanded,
-        number,
-    ) {
+    match read_judgments(&source, &args.documents.id_field, &args.cluster_field, &reading, number) {
         Ok(judgments) => Ok(Side { name: source.name.to_string(), judgments }),
-        Err(broken) => Err(Failure::new(broken.exit, broken.to_string())),
+        Err(error) => Err(sameish_batch::Error::from(error).into()),
     }
 }
 

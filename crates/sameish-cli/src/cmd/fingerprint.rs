@@ -1,21 +1,22 @@
-//! `sameish fingerprint`: a sketch of each document, in the order of the input.
+//! `sameish fingerprint`: sketches of each document, in input order.
 
 use crate::args::{EngineArgs, InputArgs};
 use crate::exit::Exit;
-use crate::input::Batches;
-use crate::input::batch::{Batch, Rules};
-use crate::input::reject::{Broken, Reject};
-use crate::intake::{Counts, Intake, RunArgs};
 use crate::output::file::Output;
-use crate::output::jsonl::push_sketches;
-use crate::pipeline::{in_order, with_scratch};
-use sameish::{Engine, Scratch, Status};
+use crate::output::jsonl::push_line;
+use crate::run_args::RunArgs;
+use crate::run_log::{CountsText as _, Log, finish};
+use sameish::{Analyzer, DocId, Scratch, Sketches, Status};
+use sameish_batch::Counts;
+use sameish_batch::input::{InputError, RecordBatch, RecordBatches, RecordRules, Reject};
+use sameish_batch::ordered_pool::{in_order, with_scratch};
+use serde::Serialize;
 use std::ops::ControlFlow;
 
-/// Make a sketch of each document
+/// Compute the sketches of each document
 ///
-/// Reads JSONL, CSV, TSV and plain text, each also packed as .gz or .zst, and Parquet. Writes a line of JSON for each document,
-/// in the order of the input: its id, its status (`ok` or `too_short`), and the sketches that the preset makes.
+/// Reads JSONL, CSV, TSV and plain text, each plain, .gz or .zst, and Parquet. Writes one line of JSON for each document, in
+/// input order: its id, its status (`ok` or `too_short`), and the sketches of the preset.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -35,101 +36,126 @@ Examples:
   sameish fingerprint --whole-files letters/
   zcat dump.gz | sameish fingerprint - --format tsv
 
-A record is an object with `id` and `text`. A list of strings under `tokens` may
-stand in for the text, and the title where there is neither. Without an id the
-record's number is used, from 0 over all inputs. Ids keep their type: 7 and
-\"7\" are two.
+A record is an object with `id` and `text`. An array of strings in `tokens` may
+replace the text; the title is used if there is neither. A record without an id
+gets its sequence number, from 0 over all inputs. Ids keep their JSON type: 7
+and \"7\" are different.
 
-Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input
-unreadable, 5 a limit hit, 6 output failed, 1 our fault. After 3, 4 and 5 all
-that could be read was used.";
+Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
+input, 5 limit reached, 6 output failed, 1 internal error. After 3, 4 and 5 the
+output contains everything that could be read.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, run } = args;
-    let engine = engine.engine()?;
-    let sources = input.find()?;
-    let mut reading = input.reading(run.quiet);
-    reading.rules.lossy |= engine.config().text.lossy;
-    let intake = run.intake(&sources)?;
-    let mut end = End { sketches: run.create_output(&sources)?, intake, closed: false };
-    let (rules, threads) = (reading.rules, run.threads.count());
+    let engine = engine.analyzer()?;
+    let inputs = input.find()?;
+    let mut read = input.reading(run.quiet);
+    read.rules.lossy |= engine.config().text.lossy;
+    let rules = read.rules;
+    let log = run.log(&inputs)?;
+    let mut writer = Writer { output: run.create_output(&inputs)?, log, closed: false };
     let line_bytes = longest_line(&engine);
-    let work = move |batch: Batch| with_scratch(|scratch| sketch(&batch, &engine, rules, scratch));
-    in_order(Batches::new(sources, reading), threads, line_bytes, work, |turn| end.take(turn))?;
-    end.finish(&run)
+    let work = move |batch: RecordBatch| with_scratch(|scratch| sketch(&batch, &engine, rules, scratch));
+    let batches = RecordBatches::new(inputs, read);
+    in_order(batches, run.threads.count(), line_bytes, work, |result| writer.write(result))?;
+    writer.finish(&run)
 }
 
-/// About how many bytes a line of the answer has.
-fn longest_line(engine: &Engine) -> usize {
+/// Returns the approximate length of an output line in bytes.
+fn longest_line(engine: &Analyzer) -> usize {
     let config = engine.config();
     let minhash = config.minhash.as_ref().map_or(0, |minhash| minhash.rows as usize * 8);
     let sdr = config.sdr.as_ref().and_then(|sdr| sdr.bits().ok()).map_or(0, |bits| bits as usize * 9);
     128 + minhash + sdr
 }
 
-/// What became of one batch.
+/// Output lines of one batch.
 struct Sketched {
     lines: Vec<u8>,
-    /// With how much of `lines` comes before each.
+    /// Rejected records, each with the length of the lines before it.
     rejects: Vec<(usize, Reject)>,
     counts: Counts,
 }
 
-fn sketch(batch: &Batch, engine: &Engine, rules: Rules, scratch: &mut Scratch) -> Sketched {
+fn sketch(batch: &RecordBatch, engine: &Analyzer, rules: RecordRules, scratch: &mut Scratch) -> Sketched {
     let mut done = Sketched { lines: Vec::new(), rejects: Vec::new(), counts: Counts::default() };
     done.counts.bytes = batch.bytes.len() as u64;
     for record in batch.records(rules) {
         match record {
             Err(reject) => done.rejects.push((done.lines.len(), reject)),
-            Ok(taken) => {
-                let sketches = engine.sketch(&taken.document.content, scratch);
+            Ok(record) => {
+                let sketches = engine.sketch(&record.document.content, scratch);
                 done.counts.documents += 1;
                 done.counts.too_short += u64::from(sketches.status == Status::TooShort);
-                done.counts.replaced += u64::from(taken.replaced);
-                push_sketches(&mut done.lines, &taken.document.id, &sketches);
+                done.counts.replaced += u64::from(record.replaced);
+                push_sketches(&mut done.lines, &record.document.id, &sketches);
             }
         }
     }
     done
 }
 
-/// Where results come in order.
-struct End {
-    sketches: Output,
-    intake: Intake,
-    /// Whether the reader of our pipe has gone. It has what it wanted, so that is success and nothing is said.
+/// An output line.
+#[derive(Serialize)]
+struct Line<'a> {
+    id: &'a DocId,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simhash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minhash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sdr: Option<&'a [u32]>,
+}
+
+fn push_sketches(out: &mut Vec<u8>, id: &DocId, sketches: &Sketches) {
+    let line = Line {
+        id,
+        status: sketches.status.name(),
+        simhash: sketches.simhash.as_ref().map(|fingerprint| fingerprint.to_hex()),
+        minhash: sketches.minhash.as_ref().map(|signature| signature.to_hex()),
+        sdr: sketches.sdr.as_ref().map(|sdr| sdr.active()),
+    };
+    push_line(out, &line);
+}
+
+/// Writes results in input order.
+struct Writer {
+    output: Output,
+    log: Log,
+    /// `true` if the reader of a pipe has closed it, which is success.
     closed: bool,
 }
 
-impl End {
-    fn take(&mut self, turn: Result<Sketched, Broken>) -> anyhow::Result<ControlFlow<()>> {
-        let done = match turn {
-            Ok(done) => done,
-            Err(broken) => {
-                self.intake.broken(&broken);
+impl Writer {
+    fn write(&mut self, result: Result<Sketched, InputError>) -> anyhow::Result<ControlFlow<()>> {
+        let sketched = match result {
+            Ok(sketched) => sketched,
+            Err(error) => {
+                self.log.input_failed(&error);
                 return Ok(ControlFlow::Continue(()));
             }
         };
-        let stop = done.rejects.first().filter(|_| self.intake.stops_at_rejects());
-        let upto = stop.map_or(done.lines.len(), |(before, _)| *before);
-        if !self.sketches.write(&done.lines[..upto])? {
+        let stop = sketched.rejects.first().filter(|_| self.log.stops_at_rejects());
+        let end = stop.map_or(sketched.lines.len(), |(before, _)| *before);
+        if !self.output.write(&sketched.lines[..end])? {
             self.closed = true;
             return Ok(ControlFlow::Break(()));
         }
-        for (_, reject) in &done.rejects {
-            self.intake.reject(reject)?;
+        for (_, reject) in &sketched.rejects {
+            self.log.reject(reject)?;
         }
-        self.intake.count(&done.counts);
+        self.log.count(&sketched.counts)?;
         Ok(ControlFlow::Continue(()))
     }
 
     fn finish(self, args: &RunArgs) -> anyhow::Result<Exit> {
         if self.closed {
-            self.intake.messages.clear();
+            self.log.monitor.clear();
             return Ok(Exit::Clean);
         }
-        self.sketches.finish()?;
-        let (counts, exit) = self.intake.finish()?;
+        self.output.finish()?;
+        let (counts, exit) = finish(self.log)?;
         args.summarize(&counts, || format!("{}; {}", counts.in_words(), counts.effort()))?;
         Ok(exit)
     }

@@ -1,7 +1,7 @@
-//! `sameish index`: a folder of documents that stay, and what is like them.
+//! `sameish index`: a durable index on disk.
 
 mod add;
-mod look;
+mod admin;
 mod query;
 
 use crate::exit::{Exit, Failure};
@@ -9,9 +9,9 @@ use crate::output::escape::{escaped, escaped_name};
 use sameish_store::{Catalog, Collection, Error, OpenOptions};
 use std::path::{Path, PathBuf};
 
-/// Keep documents in a folder and find what is like them
+/// Store documents in a durable index and query it
 ///
-/// A durable index on disk: documents, their sketches and live clusters, in the same form as the service keeps them.
+/// An index directory contains documents, sketches and live clusters, in the format of the service.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -27,56 +27,55 @@ Examples:
   sameish index remove news/ 17 '\"17\"' some-id
   sameish index verify news/
 
-A folder may have several collections; `--collection` names the one that is
-meant where there is more than one. A folder that a service has open can be
-queried and looked at, and not changed.
+A directory may have several collections; pass `--collection` if it has more
+than one. While a service uses a directory, it can be queried but not changed.
 
-Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input or the
-folder unreadable or damaged, 5 a limit hit or the disk full, 6 output failed,
-1 our fault.";
+Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 input or
+directory unreadable or damaged, 5 limit reached or disk full, 6 output failed,
+1 internal error.";
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Build(Box<add::BuildArgs>),
     Add(Box<add::AddArgs>),
-    Remove(look::RemoveArgs),
+    Remove(admin::RemoveArgs),
     Query(Box<query::Args>),
-    Stats(look::StatsArgs),
-    Verify(look::VerifyArgs),
-    Rebuild(look::RebuildArgs),
-    Snapshot(look::SnapshotArgs),
+    Stats(admin::StatsArgs),
+    Verify(admin::VerifyArgs),
+    Rebuild(admin::RebuildArgs),
+    Snapshot(admin::SnapshotArgs),
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     match args.command {
         Command::Build(args) => add::build(*args),
         Command::Add(args) => add::add(*args),
-        Command::Remove(args) => look::remove(args),
+        Command::Remove(args) => admin::remove(args),
         Command::Query(args) => query::run(*args),
-        Command::Stats(args) => look::stats(args),
-        Command::Verify(args) => look::verify(args),
-        Command::Rebuild(args) => look::rebuild(args),
-        Command::Snapshot(args) => look::snapshot(args),
+        Command::Stats(args) => admin::stats(args),
+        Command::Verify(args) => admin::verify(args),
+        Command::Rebuild(args) => admin::rebuild(args),
+        Command::Snapshot(args) => admin::snapshot(args),
     }
 }
 
-/// Which folder, and what in it.
+/// Selects a directory and a collection.
 #[derive(Debug, clap::Args)]
-struct FolderArgs {
-    /// The folder
+struct DirectoryArgs {
+    /// Index directory
     #[arg(value_name = "DIR")]
-    folder: PathBuf,
-    /// The collection [default: the only one]
+    directory: PathBuf,
+    /// Collection [default: the only one]
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
 }
 
-impl FolderArgs {
+impl DirectoryArgs {
     fn open(&self, access: Access) -> Result<Catalog, Failure> {
-        open(&self.folder, access)
+        open(&self.directory, access)
     }
 
-    /// The collection that is meant.
+    /// Returns the selected collection.
     fn collection(&self, catalog: &Catalog) -> Result<Collection, Failure> {
         if let Some(name) = &self.collection {
             return catalog.collection(name).map_err(failure);
@@ -85,8 +84,10 @@ impl FolderArgs {
         match all.len() {
             1 => Ok(all.remove(0)),
             0 => {
-                let folder = escaped_name(self.folder.as_os_str());
-                Err(Failure::usage(format!("{folder} has no collections; `sameish index build` makes one")))
+                let name = escaped_name(self.directory.as_os_str());
+                Err(Failure::usage(format!(
+                    "{name} has no collections; create one with `sameish index build`"
+                )))
             }
             _ => {
                 let names: Vec<&str> = all.iter().map(Collection::name).collect();
@@ -96,27 +97,27 @@ impl FolderArgs {
     }
 }
 
-/// What is done to a folder.
+/// Access to an index directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Create,
     Change,
-    Look,
-    /// Everything as it is at one moment.
+    Read,
+    /// Reads a consistent state.
     Inspect,
 }
 
-fn open(folder: &Path, access: Access) -> Result<Catalog, Failure> {
+fn open(directory: &Path, access: Access) -> Result<Catalog, Failure> {
     let options = OpenOptions {
         create: access == Access::Create,
-        read_only: matches!(access, Access::Look | Access::Inspect),
+        read_only: matches!(access, Access::Read | Access::Inspect),
         at_one_moment: access == Access::Inspect,
         ..OpenOptions::default()
     };
-    Catalog::open(folder, options).map_err(failure)
+    Catalog::open(directory, options).map_err(failure)
 }
 
-/// What a store refuses, with the number for the caller's script.
+/// Converts an error of the store, with its exit code.
 pub(crate) fn failure(error: Error) -> Failure {
     let exit = match &error {
         Error::Full => Exit::Limit,

@@ -22,21 +22,23 @@ mod render;
 mod report;
 mod sample;
 
+use crate::args::OnDupId;
 use crate::args::{EngineArgs, InputArgs};
 use crate::exit::{Exit, Failure};
-use crate::input::find::Found;
-use crate::intake::{Counts, RunArgs};
-use crate::on_dup_id::OnDupId;
 use crate::output::escape::escaped_name;
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::plot::svg::standalone;
 use crate::output::plot::terminal::Charset;
+use crate::run_args::RunArgs;
+use crate::run_log::{CountsText as _, finish};
 use labels::{LabeledPair, Labels, Quality};
 use measure::{Distances, Similarities};
 use proposal::Proposal;
 use report::Section;
-use sameish::{Config, Engine, Linkage};
+use sameish::{Analyzer, Config, Linkage};
+use sameish_batch::Counts;
+use sameish_batch::input::InputResult;
 use sample::{Sample, Texts};
 use std::path::{Path, PathBuf};
 
@@ -137,10 +139,10 @@ const MAX_FINGERPRINTS: u32 = 50_000;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, tuning, labels, plots, run } = args;
-    let engine = configure(engine.engine()?.config().clone(), &tuning)?;
+    let engine = configure(engine.analyzer()?.config().clone(), &tuning)?;
     let labeled_pairs = labels.labels.as_deref().map(labels::read_file).transpose()?;
     let sources = input.find()?;
-    let mut intake = run.intake(&sources)?;
+    let mut log = run.log(&sources)?;
     let output = run.create_output(&sources)?;
     let mut files = Files::create(&plots, run.force, &sources)?;
     let mut reading = input.reading(run.quiet);
@@ -148,12 +150,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     reading.fields.source = vec![labels.cluster_field.clone().unwrap_or_else(|| "cluster".into())];
     let plan = sample_plan(&engine, &tuning, labeled_pairs.as_deref());
     let threads = run.threads.count();
-    let sample = sample::read(&engine, sources, reading, threads, plan, &mut intake)?;
+    let sample = sample::read(&engine, sources, reading, threads, plan, &mut log)?;
     let texts = Texts::of(&sample);
     let labels = Labels::choose(&labels, labeled_pairs, &texts)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let findings = pool.install(|| Findings::compute(&engine, &texts, &labels, &tuning))?;
-    let (counts, exit) = intake.finish()?;
+    let (counts, exit) = finish(log)?;
     let tuning =
         Tuning { counts: &counts, sample: &sample, texts: &texts, labels: &labels, config: engine.config() };
     let sections = report::sections(&tuning, &findings);
@@ -163,7 +165,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 /// Returns the sampling parameters. Documents of labeled pairs are always read.
-fn sample_plan(engine: &Engine, tuning: &TuningArgs, labeled: Option<&[LabeledPair]>) -> sample::Plan {
+fn sample_plan(engine: &Analyzer, tuning: &TuningArgs, labeled: Option<&[LabeledPair]>) -> sample::Plan {
     let limit = if engine.config().minhash.is_none() { MAX_FINGERPRINTS } else { u32::MAX };
     sample::Plan {
         size: tuning.sample.min(limit) as usize,
@@ -199,7 +201,7 @@ fn print(
 }
 
 /// Creates the engine with the settings of the command line. It keeps features, so that similarities are exact.
-fn configure(mut config: Config, tuning: &TuningArgs) -> Result<Engine, Failure> {
+fn configure(mut config: Config, tuning: &TuningArgs) -> Result<Analyzer, Failure> {
     if config.minhash.is_none() && config.simhash.is_none() {
         return Err(Failure::usage(
             "`tune` supports signatures and fingerprints, but these settings produce sparse codes; choose another `--preset`",
@@ -227,7 +229,7 @@ fn configure(mut config: Config, tuning: &TuningArgs) -> Result<Engine, Failure>
         }
         _ => {}
     }
-    Engine::new(config).map_err(|error| Failure::usage(error.to_string()))
+    Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// The inputs of a run.
@@ -253,7 +255,7 @@ enum Measured {
 
 impl Findings {
     fn compute(
-        engine: &Engine,
+        engine: &Analyzer,
         texts: &Texts,
         labels: &Labels,
         tuning: &TuningArgs,
@@ -289,7 +291,7 @@ struct Files {
 }
 
 impl Files {
-    fn create(plots: &PlotArgs, force: bool, sources: &[Found]) -> Result<Files, Failure> {
+    fn create(plots: &PlotArgs, force: bool, sources: &[InputResult]) -> Result<Files, Failure> {
         let create = |path: &Path| Output::create(Some(path), force, sources);
         let mut svg = Vec::new();
         if let Some(directory) = &plots.svg {

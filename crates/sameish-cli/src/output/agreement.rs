@@ -3,8 +3,9 @@
 use super::escape::escaped;
 use super::jsonl::rounded;
 use super::messages::{counted, grouped};
-use crate::input::judgments::{Judgments, Kind, shown};
+use crate::output::ids::shown;
 use sameish::{DocId, PairCounts, Score};
+use sameish_batch::input::judgments::{Judgments, Kind};
 use serde::Serialize;
 use std::fmt;
 

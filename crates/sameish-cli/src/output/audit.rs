@@ -4,7 +4,7 @@ use super::escape::escaped;
 use super::jsonl::rounded;
 use super::messages::{counted, grouped};
 use crate::cmd::eval::{CLASS, ClassCounts, File, Share, Tally};
-use crate::input::judgments::shown;
+use crate::output::ids::shown;
 use sameish::{Config, DocId, Shingle};
 use serde::Serialize;
 use std::fmt;

@@ -1,36 +1,6 @@
 //! Escaping of untrusted text for the terminal, HTML and SVG.
 
-use std::ffi::OsStr;
-
-/// Escapes control characters and direction marks, as in `\u{1b}`.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\t' => out.extend(c.escape_default()),
-            _ if is_steering(c) => out.extend(c.escape_unicode()),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
-/// Escapes a file name. Bytes that are not UTF-8 become `\xff`.
-pub(crate) fn escaped_name(name: &OsStr) -> String {
-    escaped_bytes(name.as_encoded_bytes())
-}
-
-/// Escapes bytes that may not be UTF-8.
-pub(crate) fn escaped_bytes(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        out.push_str(&escaped(chunk.valid()));
-        for byte in chunk.invalid() {
-            out.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    out
-}
+pub(crate) use sameish_batch::escape::{escaped, escaped_name, is_steering};
 
 /// Escapes text for HTML and SVG.
 pub(crate) fn escaped_markup(text: &str) -> String {
@@ -54,25 +24,4 @@ pub(crate) fn entity(c: char) -> Option<&'static str> {
         '\'' => "&#39;",
         _ => return None,
     })
-}
-
-/// Returns `true` for control characters, line separators and direction marks.
-pub(crate) fn is_steering(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn escapes_terminal_codes() {
-        assert_eq!(escaped("a\u{1b}[31m\n\u{202e}é"), "a\\u{1b}[31m\\n\\u{202e}é");
-    }
-
-    #[test]
-    fn escapes_bytes_that_are_not_utf8() {
-        assert_eq!(escaped_bytes(b"a\xff\xfeb"), "a\\xff\\xfeb");
-    }
 }

@@ -1,12 +1,9 @@
 //! Messages on standard error.
 
 use super::progress::{self, Progress};
-use crate::input::find::Found;
-use crate::input::meter;
-use crate::input::reject::{Broken, Reject};
+use sameish_batch::input::{InputError, InputResult, Reject, total_size};
 use std::fmt;
 use std::io::{IsTerminal, Write};
-use std::time::Instant;
 
 /// Maximum number of rejected records that are listed on standard error.
 const LISTED: u64 = 10;
@@ -22,7 +19,6 @@ pub(crate) struct Messages {
     rejects: u64,
     /// Absent if progress is not shown.
     progress: Option<Progress>,
-    started: Instant,
 }
 
 impl Messages {
@@ -30,18 +26,18 @@ impl Messages {
     pub(crate) fn new(quiet: bool, data_on_stdout: bool) -> Messages {
         let shares_terminal = data_on_stdout && std::io::stdout().is_terminal();
         let shown = !quiet && !shares_terminal && std::io::stderr().is_terminal();
-        Messages { quiet, rejects: 0, progress: shown.then(Progress::new), started: Instant::now() }
+        Messages { quiet, rejects: 0, progress: shown.then(Progress::new) }
     }
 
     /// Sets the inputs that will be read, whose size is the total of the progress bar.
-    pub(crate) fn expect<'a>(&mut self, sources: impl IntoIterator<Item = &'a Found>) {
+    pub(crate) fn expect<'a>(&mut self, sources: impl IntoIterator<Item = &'a InputResult>) {
         if let Some(progress) = &mut self.progress {
-            progress.input_bytes = meter::size_of(sources);
+            progress.input_bytes = total_size(sources);
         }
     }
 
     /// Reports an input that could not be read, even with `--quiet`.
-    pub(crate) fn broken(&mut self, broken: &Broken) {
+    pub(crate) fn broken(&mut self, broken: &InputError) {
         say(format_args!("error: {broken}"));
     }
 
@@ -63,11 +59,6 @@ impl Messages {
         if !self.quiet {
             say(format_args!("note: {text}"));
         }
-    }
-
-    /// Returns the duration of the run in seconds.
-    pub(crate) fn seconds(&self) -> f64 {
-        self.started.elapsed().as_secs_f64()
     }
 
     /// Reports the documents and bytes read so far.

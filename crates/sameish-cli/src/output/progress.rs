@@ -4,7 +4,7 @@
 //! progress; there is no timer thread. All messages go through [`suspend`], so that they do not mix with the bar.
 
 use super::messages::grouped;
-use crate::input::meter::read_so_far;
+use crate::run_log::bytes_read;
 use indicatif::{DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -90,7 +90,7 @@ impl Progress {
     pub(crate) fn reading(&mut self, stage: &'static str, documents: u64, bytes: Option<u64>) {
         self.enter(stage, "bytes", self.input_bytes);
         self.documents.store(documents, Ordering::Relaxed);
-        let read = read_so_far() - self.base;
+        let read = bytes_read() - self.base;
         self.set(bytes.filter(|_| self.input_bytes.is_none()).unwrap_or(read));
     }
 
@@ -111,7 +111,7 @@ impl Progress {
         }
         let first = self.stage.is_empty();
         self.stage = stage;
-        self.base = if first { 0 } else { read_so_far() };
+        self.base = if first { 0 } else { bytes_read() };
         self.documents.store(0, Ordering::Relaxed);
         if !first {
             self.clear();

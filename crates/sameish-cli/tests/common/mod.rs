@@ -1,4 +1,4 @@
-//! Runs the real binary in a folder of its own.
+//! Runs the binary in a temporary directory.
 
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A folder that goes away with the test.
+/// A temporary directory that is removed with the test.
 pub struct Dir {
     dir: tempfile::TempDir,
 }
@@ -36,7 +36,7 @@ impl Dir {
         self.path(name).exists()
     }
 
-    /// All names in the folder, sorted.
+    /// Returns all names in the directory, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.dir.path()).unwrap();
         let mut names: Vec<String> =
@@ -62,14 +62,14 @@ impl Dir {
         let mut child = command.spawn().unwrap();
         let mut pipe = child.stdin.take().unwrap();
         std::thread::scope(|scope| {
-            // The child may end before it has read all.
+            // The child may end before it has read everything.
             scope.spawn(move || drop(pipe.write_all(stdin)));
             Run::from(child.wait_with_output().unwrap())
         })
     }
 }
 
-/// What a run gave.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Run {
     pub code: Option<i32>,
@@ -88,14 +88,14 @@ impl From<Output> for Run {
 }
 
 impl Run {
-    /// Checks the exit code, and shows all when it is another.
+    /// Checks the exit code.
     #[track_caller]
     pub fn ends_with(self, code: i32) -> Run {
         assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", cut(&self.stdout), cut(&self.stderr));
         self
     }
 
-    /// Checks that each text occurs on standard error.
+    /// Checks that each text occurs in standard error.
     #[track_caller]
     pub fn says(self, texts: &[&str]) -> Run {
         for text in texts {
@@ -104,7 +104,7 @@ impl Run {
         self
     }
 
-    /// The ids of the output lines, as JSON.
+    /// Returns the ids of the output lines as JSON.
     #[track_caller]
     pub fn ids(&self) -> String {
         ids(&self.stdout)
@@ -115,7 +115,7 @@ impl Run {
     }
 }
 
-/// The ids of output lines, as JSON with commas between them.
+/// Returns the ids of output lines as JSON, separated by commas.
 #[track_caller]
 pub fn ids(output: &str) -> String {
     let id = |line: &str| {
@@ -139,7 +139,7 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 3).unwrap()
 }
 
-/// Records whose texts do not repeat much, so that packing leaves something to cut off.
+/// Returns records with little redundancy, so that compressed files are large enough to truncate.
 pub fn records(count: usize) -> String {
     let mut state = 1u64;
     let mut word = move || {

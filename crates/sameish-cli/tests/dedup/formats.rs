@@ -1,4 +1,4 @@
-//! Is what stays as it came, in every format?
+//! Kept records are copied unchanged in every format.
 
 use crate::common::{Dir, gzip, ids, zstd};
 use crate::{BRIDGE, HARVEST, near, news};
@@ -11,7 +11,7 @@ use parquet::schema::parser::parse_message_type;
 use std::sync::Arc;
 
 #[test]
-fn jsonl_stays_byte_for_byte_in_the_order_of_the_input() {
+fn copies_jsonl_byte_for_byte_in_input_order() {
     let dir = Dir::new();
     let odd =
         |id: u32, text: &str| format!("  {{ \"text\" : \"{text}\",\t\"more\":[1, 2e3] , \"id\":{id} }} ");
@@ -29,20 +29,20 @@ fn jsonl_stays_byte_for_byte_in_the_order_of_the_input() {
         format!("{}\r\n{}\n{}\n", odd(1, BRIDGE), odd(3, HARVEST), odd(4, "H\\u00e9 \\ud83d\\ude00 short"));
     assert_eq!(dir.read("out.jsonl"), expected);
     assert_eq!(dir.names(), ["a.jsonl", "out.jsonl"], "nothing else is left behind");
-    // Standard output and input give the same.
+    // Standard input and output give the same result.
     let piped = dir.run_with_stdin(["dedup", "-"], input.as_bytes()).ends_with(0);
     assert_eq!(piped.stdout, expected);
-    // A byte-order mark is no part of a record.
+    // A byte-order mark is not part of a record.
     dir.write("bom.jsonl", format!("\u{feff}{input}"));
     assert_eq!(dir.run(["dedup", "bom.jsonl"]).ends_with(0).stdout, expected);
-    // Old line ends.
+    // Lines that end with a carriage return.
     dir.write("cr.jsonl", input.replace("\r\n", "\r").replace('\n', "\r"));
     let kept = dir.run(["dedup", "cr.jsonl"]).ends_with(0).stdout;
     assert_eq!(kept.replace('\r', "\n"), expected.replace("\r\n", "\n"));
 }
 
 #[test]
-fn tables_keep_quotes_line_breaks_and_one_header() {
+fn copies_quotes_and_line_breaks_of_tables_and_one_header() {
     let dir = Dir::new();
     for (suffix, delimiter) in [("csv", ","), ("tsv", "\t")] {
         let header = ["id", "text", "note"].join(delimiter);
@@ -58,11 +58,11 @@ fn tables_keep_quotes_line_breaks_and_one_header() {
         dir.run(["dedup", &a_name, &b_name, "-o", &out]).ends_with(0);
         let expected = format!("{header}\r\n{}\r\n{}\n", row("a", BRIDGE), row("d", HARVEST));
         assert_eq!(dir.read(&out), expected);
-        // A folder keeps them apart, each with its header.
+        // A directory gets one file each, with its header.
         dir.run(["dedup", &a_name, &b_name, "-o", "folder/"]).ends_with(0);
         assert_eq!(dir.read(format!("folder/{a_name}")), format!("{header}\r\n{}\r\n", row("a", BRIDGE)));
         assert_eq!(dir.read(format!("folder/{b_name}")), format!("{header}\n{}\n", row("d", HARVEST)));
-        // Other columns can not stand under one header.
+        // Tables with other columns cannot share a header.
         let other = format!("other.{suffix}");
         dir.write(
             &other,
@@ -75,7 +75,7 @@ fn tables_keep_quotes_line_breaks_and_one_header() {
 }
 
 #[test]
-fn tables_without_rows_give_their_header() {
+fn tables_without_rows_keep_their_header() {
     let dir = Dir::new();
     dir.write("header.csv", "id,text\r\n");
     dir.write("bare.csv", "id,text");
@@ -88,7 +88,7 @@ fn tables_without_rows_give_their_header() {
 }
 
 #[test]
-fn lines_of_text_and_whole_files() {
+fn copies_text_lines_and_whole_files() {
     let dir = Dir::new();
     let text = format!("{BRIDGE}\r\n\r\n{}\n{HARVEST}\nShort\n short \n-\n-\n", near());
     dir.write("a.txt", text);
@@ -106,7 +106,7 @@ fn lines_of_text_and_whole_files() {
 }
 
 #[test]
-fn packed_inputs_give_what_plain_ones_give() {
+fn compressed_inputs_give_the_same_output() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     let expected = dir.run(["dedup", "a.jsonl"]).ends_with(0).stdout;
@@ -132,7 +132,7 @@ fn packed_inputs_give_what_plain_ones_give() {
             dir.run(["dedup", input, "-o", out, "--force"]).ends_with(0);
             assert_eq!((unpacked(out), magic(out)), (expected.clone(), first), "{input} to {out}");
         }
-        // The flag beats the name.
+        // The flag takes precedence over the suffix.
         dir.run(["dedup", input, "-o", "out.bin", "--force", "--compress", "zst"]).ends_with(0);
         assert_eq!((unpacked("out.bin"), magic("out.bin")), (expected.clone(), 0x28));
     }
@@ -144,7 +144,7 @@ fn packed_inputs_give_what_plain_ones_give() {
     assert_eq!(run.stdout, expected);
 }
 
-/// Rows of id, text and a list of tags.
+/// Returns rows of id, text and a list of tags.
 pub(crate) fn table(rows: &[(i64, &str)]) -> Vec<u8> {
     let schema = "message rows { optional int64 id; optional binary text (STRING); optional group tags (LIST) \
                   { repeated group list { optional binary element (STRING); } } }";
@@ -191,7 +191,7 @@ fn rows(dir: &Dir, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn parquet_keeps_its_columns_and_the_order_of_rows() {
+fn copies_parquet_columns_and_row_order() {
     let dir = Dir::new();
     let (near, again) = (near(), format!("{BRIDGE} now"));
     dir.write(
@@ -214,13 +214,13 @@ fn parquet_keeps_its_columns_and_the_order_of_rows() {
         .ends_with(2)
         .says(&["pass `-o FOLDER/`"]);
     assert!(!dir.exists("one.parquet"));
-    // Nothing in it, and nothing left of it.
+    // An empty file, and a file of which nothing is kept.
     dir.write("none.parquet", table(&[]));
     dir.run(["dedup", "none.parquet", "-o", "none.out.parquet"]).ends_with(0).says(&["0 documents"]);
     assert_eq!(rows(&dir, "none.out.parquet").len(), 0);
     dir.run(["dedup", "b.parquet", "--against", "b.parquet", "-o", "gone.parquet", "--force"]).ends_with(0);
     assert_eq!((rows(&dir, "gone.parquet").len(), schema("gone.parquet")), (0, schema("b.parquet")));
-    // A broken one does not keep the others from their files.
+    // An unreadable file does not affect the others.
     let whole = std::fs::read(dir.path("a.parquet")).unwrap();
     dir.write("cut.parquet", &whole[..whole.len() - 9]);
     dir.run(["dedup", "cut.parquet", "b.parquet", "-o", "rest/"]).ends_with(4).says(&["cut.parquet"]);
@@ -229,7 +229,7 @@ fn parquet_keeps_its_columns_and_the_order_of_rows() {
 }
 
 #[test]
-fn formats_are_not_mixed_in_one_file() {
+fn refuses_to_mix_formats_in_one_file() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     dir.write("b.csv", format!("id,text\n1,\"{HARVEST}\"\n"));

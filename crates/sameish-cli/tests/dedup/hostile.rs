@@ -1,4 +1,4 @@
-//! Corpora made to hurt: does the work stay within a bound?
+//! Adversarial corpora: the number of comparisons stays bounded.
 
 use crate::common::Dir;
 use crate::{changed, corpus, dedup, news, text};
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 const MANY: u64 = 2000;
 
-/// Deduplicates texts and checks that no more than 64 candidates a document were compared.
+/// Deduplicates texts and checks that at most 64 candidates per document were compared.
 #[track_caller]
 fn bounded(texts: impl IntoIterator<Item = String>, flags: &[&str]) -> Value {
     let dir = Dir::new();
@@ -19,7 +19,7 @@ fn bounded(texts: impl IntoIterator<Item = String>, flags: &[&str]) -> Value {
 }
 
 #[test]
-fn all_equal() {
+fn bounded_for_equal_texts() {
     let found = bounded((0..MANY).map(|_| text(1, 50)), &[]);
     assert_eq!(
         (&found["kept"], &found["candidates"], &found["largest_cluster"]),
@@ -30,7 +30,7 @@ fn all_equal() {
 }
 
 #[test]
-fn all_empty_or_one_token() {
+fn bounded_for_empty_texts_and_single_tokens() {
     let found = bounded((0..MANY).map(|_| String::new()), &[]);
     assert_eq!((&found["kept"], &found["too_short"]), (&json!(MANY), &json!(MANY)));
     let found = bounded((0..MANY).map(|i| "na ".repeat(i as usize % 40 + 3)), &[]);
@@ -38,17 +38,17 @@ fn all_empty_or_one_token() {
 }
 
 #[test]
-fn a_flood_of_near_copies() {
+fn bounded_for_many_near_duplicates() {
     let base = text(1, 100);
     let flood = |i: u64| changed(&base, (i % 100) as usize, &format!("x{i}"));
     let merged = bounded((0..MANY).map(flood), &["--templates", "merge"]);
     assert!(merged["kept"].as_u64().unwrap() <= 30, "{merged}");
-    // Each holds a word of its own, so each may be a form with other facts.
+    // Each has a word of its own, so each may be a template.
     bounded((0..MANY).map(flood), &[]);
 }
 
 #[test]
-fn a_flood_of_filled_forms() {
+fn bounded_for_many_templates() {
     let base = text(1, 60);
     let form = |i: u64| format!("{base} {} {} {} Company{i} {base}", i * 7919, i * 104_729, i * 31);
     let found = bounded((0..MANY).map(form), &[]);
@@ -57,20 +57,20 @@ fn a_flood_of_filled_forms() {
 }
 
 #[test]
-fn shared_boilerplate() {
+fn bounded_for_shared_boilerplate() {
     let base = text(1, 180);
     let page = |i: u64| format!("{} {base}", text(i + 2, 20));
     let merged = bounded((0..MANY).map(page), &["--templates", "merge"]);
     assert!(merged["kept"].as_u64().unwrap() <= 30, "{merged}");
     bounded((0..MANY).map(page), &[]);
-    // Half and half: alike, yet not alike enough.
+    // Half of each text is shared: similar, but below the threshold.
     let base = text(1, 60);
     let found = bounded((0..MANY).map(|i| format!("{} {base}", text(i + 2, 60))), &["--threshold", "0.6"]);
     assert_eq!(found["kept"], MANY);
 }
 
 #[test]
-fn one_hot_band() {
+fn bounded_for_one_large_bucket() {
     // All share one row of the signature and little else.
     let dir = Dir::new();
     let config = dir.write("one.toml", "[minhash]\nrows = 8\nbands = { count = 8, rows = 1 }\n");
@@ -83,8 +83,8 @@ fn one_hot_band() {
 }
 
 #[test]
-fn chains_are_cut() {
-    // Each is like the next two and no other.
+fn cuts_chains() {
+    // Each text is similar to the next two only.
     let words: Vec<String> = text(1, 2200).split(' ').map(str::to_owned).collect();
     let links = |i: usize| words[i..i + 50].join(" ");
     let found = bounded((0..2000).map(links), &["--templates", "merge", "--threshold", "0.8"]);
@@ -93,8 +93,8 @@ fn chains_are_cut() {
 }
 
 #[test]
-fn a_hub_and_its_spokes() {
-    // Every spoke is like the hub; two spokes are less alike.
+fn bounded_for_a_hub_and_its_spokes() {
+    // Every spoke is similar to the hub; two spokes are less similar.
     let hub = text(1, 100);
     let spoke = |i: u64| {
         (0..3).fold(hub.clone(), |text, j| {
@@ -109,7 +109,7 @@ fn a_hub_and_its_spokes() {
 }
 
 #[test]
-fn keys_of_the_summary() {
+fn summary_has_all_keys() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     let found: HashMap<String, Value> =

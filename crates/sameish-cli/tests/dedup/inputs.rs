@@ -1,4 +1,4 @@
-//! What may come in?
+//! Inputs of `dedup`.
 
 use crate::common::{Dir, Run, gzip, ids};
 use crate::{BRIDGE, HARVEST, jsonl, lines, near, news, summary, text};
@@ -23,13 +23,13 @@ fn empty_inputs_give_empty_outputs() {
 }
 
 #[test]
-fn a_file_named_twice_counts_once_but_blank_records_without_ids_stay() {
+fn removes_repeated_files_but_keeps_blank_records_without_ids() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     let run = dir.run(["dedup", "a.jsonl", "./a.jsonl", "a.jsonl", "--json"]).ends_with(0);
     assert_eq!(run.ids(), "1,\"1\",5");
     assert_eq!((&summary(&run)["documents"], &summary(&run)["repeated"]), (&json!(5), &json!(10)));
-    // No ids, so all are documents; what has no words matches nothing.
+    // Without ids all records are documents, and blank texts match nothing.
     let (header, rows) = ("text,note\n", "\" \",a\n\"  \",b\n");
     dir.write("b.csv", format!("{header}{rows}"));
     dir.write("b.csv.gz", gzip(format!("{header}{rows}").as_bytes()));
@@ -41,7 +41,7 @@ fn a_file_named_twice_counts_once_but_blank_records_without_ids_stay() {
 }
 
 #[test]
-fn pipes_are_inputs_too_and_keep_their_format() {
+fn reads_pipes_of_every_format() {
     let dir = Dir::new();
     dir.write("a.csv", format!("id,text\n1,\"{BRIDGE}\"\n2,\"{}\"\n", near()));
     dir.write("a.jsonl", news());
@@ -63,7 +63,7 @@ fn pipes_are_inputs_too_and_keep_their_format() {
 }
 
 #[test]
-fn more_files_than_may_be_open() {
+fn reads_more_files_than_can_be_open() {
     let dir = Dir::new();
     for i in 0..300 {
         dir.write(format!("in/{i:03}.txt"), text(i / 2, 30));
@@ -78,7 +78,7 @@ fn more_files_than_may_be_open() {
 }
 
 #[test]
-fn unreadable_inputs_do_not_stop_the_others() {
+fn processes_other_inputs_after_an_unreadable_one() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     let packed = gzip(crate::common::records(2000).as_bytes());
@@ -94,7 +94,7 @@ fn unreadable_inputs_do_not_stop_the_others() {
 }
 
 #[test]
-fn broken_records_are_rejected_and_listed() {
+fn rejects_and_lists_invalid_records() {
     let dir = Dir::new();
     let input =
         format!("{{\"id\": 7, \"text\": 8}}\n{}not json\n{}", news(), json!({"id": 8, "text": near()}));
@@ -110,7 +110,7 @@ fn broken_records_are_rejected_and_listed() {
 }
 
 #[test]
-fn ids_that_come_again() {
+fn rejects_or_replaces_duplicate_ids() {
     let dir = Dir::new();
     let records = [
         json!({"id": 1, "text": BRIDGE}),
@@ -125,7 +125,7 @@ fn ids_that_come_again() {
     assert_eq!((&summary(&run)["repeated"], &summary(&run)["rejected"]), (&json!(1), &json!(1)));
     let run = dir.run(["dedup", "a.jsonl", "--on-dup-id", "last", "--removed", "r"]).ends_with(0);
     assert_eq!(run.stdout, jsonl(&[records[2].clone(), records[3].clone()]));
-    // Alone, without an id: numbers.
+    // Records without ids get sequence numbers.
     dir.write("b.jsonl", jsonl(&[json!({"text": BRIDGE}), json!({"text": near()})]));
     dir.run(["dedup", "b.jsonl", "--removed", "removed"]).ends_with(0);
     let gone = lines(&dir.read("removed"));

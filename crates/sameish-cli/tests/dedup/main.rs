@@ -1,4 +1,4 @@
-//! `dedup`: what stays, byte for byte, in every format, and what every bad wish gets.
+//! `dedup`: kept records in every format, outputs, limits and errors.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ mod hostile;
 mod inputs;
 mod laws;
 mod outputs;
-mod stays;
+mod selection;
 
 use common::{Dir, Run};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn jsonl(records: &[Value]) -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
 }
 
-/// Five documents of which 2 and 4 go.
+/// Five documents, of which 2 and 4 are removed.
 fn news() -> String {
     jsonl(&[
         json!({"id": 1, "text": BRIDGE, "source": "a", "published_at": "2024-01-01", "score": 3}),
@@ -43,7 +43,7 @@ fn news() -> String {
 }
 
 fn summary(run: &Run) -> Value {
-    // Where no data goes to standard output, the summary does.
+    // The summary goes to standard output if the data does not.
     let line = [&run.stdout, &run.stderr].into_iter().filter_map(|text| text.lines().last());
     line.filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .find(|value| value["documents"].is_u64())
@@ -56,7 +56,7 @@ fn dedup(dir: &Dir, args: &[&str]) -> Value {
     summary(&dir.run(args).ends_with(0))
 }
 
-/// Words that no other seed gives.
+/// Returns words that depend on the seed.
 fn text(seed: u64, words: usize) -> String {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut word = || {
@@ -66,7 +66,7 @@ fn text(seed: u64, words: usize) -> String {
     (0..words).map(|_| word()).collect::<Vec<_>>().join(" ")
 }
 
-/// A text with the word at `at` replaced.
+/// Returns a text with the word at `at` replaced.
 fn changed(text: &str, at: usize, word: &str) -> String {
     let mut words: Vec<&str> = text.split(' ').collect();
     words[at] = word;

@@ -1,4 +1,4 @@
-//! What is written, and when not?
+//! Outputs of `dedup`.
 
 use crate::common::Dir;
 use crate::formats::table;
@@ -6,7 +6,7 @@ use crate::{HARVEST, jsonl, lines, near, news, text};
 use serde_json::json;
 
 #[test]
-fn too_large_a_share_is_refused_and_nothing_is_written() {
+fn writes_nothing_if_too_many_documents_would_be_removed() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     let args = ["dedup", "a.jsonl", "-o", "out", "--clusters", "c", "--removed", "r", "--max-removed", "39%"];
@@ -22,7 +22,7 @@ fn too_large_a_share_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn a_dry_run_tells_and_writes_the_lists_alone() {
+fn dry_run_writes_only_the_lists() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     let args = ["dedup", "a.jsonl", "-o", "out", "--dry-run", "--clusters", "c", "--removed", "r"];
@@ -41,7 +41,7 @@ fn a_dry_run_tells_and_writes_the_lists_alone() {
 }
 
 #[test]
-fn outputs_are_checked_before_the_work() {
+fn checks_outputs_before_the_run() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     dir.write("old", "as it was");
@@ -70,7 +70,7 @@ fn outputs_are_checked_before_the_work() {
 }
 
 #[test]
-fn a_closed_pipe_is_success_whatever_is_written() {
+fn closed_pipe_is_success() {
     let dir = Dir::new();
     dir.write("a.jsonl", crate::common::records(3000));
     let rows: Vec<String> = (0..3000).map(|i| text(i, 20)).collect();
@@ -93,7 +93,7 @@ fn a_closed_pipe_is_success_whatever_is_written() {
 }
 
 #[test]
-fn settings_out_of_range_are_wrong_usage_with_the_range() {
+fn settings_out_of_range_are_usage_errors() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     for (flags, says) in [
@@ -118,7 +118,7 @@ fn settings_out_of_range_are_wrong_usage_with_the_range() {
 }
 
 #[test]
-fn characters_are_compared_where_asked_for() {
+fn compares_characters_with_a_character_shingle() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     let run = dir.run(["dedup", "a.jsonl", "--shingle", "chars:5", "--json"]).ends_with(0);
@@ -128,7 +128,7 @@ fn characters_are_compared_where_asked_for() {
 }
 
 #[test]
-fn an_index_folder_is_an_existing_corpus() {
+fn accepts_an_index_directory_as_existing_corpus() {
     let dir = Dir::new();
     dir.write(
         "old.jsonl",

@@ -1,10 +1,13 @@
 //! Greedy star clustering of articles by Hamming distance, newest first (preset `wire`).
 
-use super::{MeasuredCluster, measured_stars};
+use super::star::{Candidates, Centers, Purpose, StarSource, clusters, star_clusters};
+use super::{Cluster, MeasuredCluster};
 use crate::document::{DocId, Timestamp};
 use crate::error::{Error, Result};
-use crate::index::{DocNumber, HammingIndex};
+use crate::index::{DocNumber, HammingIndex, Hit};
 use crate::sketch::Fingerprint;
+use std::collections::HashSet;
+use std::convert::Infallible;
 
 /// The data of an article that [`greedy`] needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,26 +83,67 @@ pub fn greedy_stars(newest_first: &[Fingerprint], radius: u32) -> Result<Vec<Mea
 pub(crate) fn greedy_stars_while(
     newest_first: &[Fingerprint],
     radius: u32,
-    mut keep_going: impl FnMut(u64) -> bool,
+    keep_going: impl FnMut(u64) -> bool,
 ) -> Result<Vec<MeasuredCluster>> {
     let mut index = HammingIndex::with_capacity(radius, newest_first.len())?;
-    let order: Vec<DocNumber> = (0u32..).map(DocNumber).take(newest_first.len()).collect();
-    let entries: Vec<_> = newest_first.iter().copied().zip(order.iter().copied()).collect();
+    let order = (0u32..).map(DocNumber).take(newest_first.len());
+    let entries: Vec<_> = newest_first.iter().copied().zip(order.clone()).collect();
     index.insert_all(&entries);
-    let mut centers = 0;
-    let clusters = measured_stars(&order, |center, hits| {
-        if !keep_going(centers) {
-            return;
+    let mut source =
+        NearFingerprints { fingerprints: newest_first, index, hits: Vec::new(), keep_going, centers: 0 };
+    let Ok(found) = star_clusters(newest_first.len(), order, 0, &mut source);
+    let measured = |cluster: Cluster| {
+        let fingerprint = |doc: DocNumber| newest_first[doc.0 as usize];
+        let center = fingerprint(cluster.center);
+        let distances = cluster.members.iter().map(|&doc| u64::from(fingerprint(doc).distance(center)));
+        let others = cluster.members.len() - 1;
+        let average_distance = if others == 0 { 0.0 } else { distances.sum::<u64>() as f64 / others as f64 };
+        MeasuredCluster { cluster, average_distance }
+    };
+    Ok(clusters(&found.centers, DocNumber).into_iter().map(measured).collect())
+}
+
+/// Candidates within the radius. A document that is assigned is removed from the index, so that each is found once even if all
+/// are near each other.
+struct NearFingerprints<'a, K> {
+    fingerprints: &'a [Fingerprint],
+    index: HammingIndex,
+    hits: Vec<Hit>,
+    keep_going: K,
+    /// Number of centers so far.
+    centers: u64,
+}
+
+impl<K: FnMut(u64) -> bool> StarSource for NearFingerprints<'_, K> {
+    type Error = Infallible;
+
+    fn candidates(
+        &mut self,
+        center: DocNumber,
+        _: usize,
+        centers: &Centers,
+        _: &HashSet<DocNumber>,
+    ) -> Candidates {
+        if !(self.keep_going)(self.centers) {
+            return Candidates::default();
         }
-        centers += 1;
-        index.find_all(newest_first[center.0 as usize], hits);
-        // Documents with the center's own fingerprint can stay in the index: all documents within the radius of it are
-        // assigned now, so no later center finds them.
-        for hit in hits.iter().filter(|hit| hit.distance > 0) {
-            index.remove(newest_first[hit.doc.0 as usize], hit.doc);
+        self.centers += 1;
+        self.hits.clear();
+        self.index.find_all(self.fingerprints[center.0 as usize], &mut self.hits);
+        let free = |hit: &&Hit| hit.doc != center && centers.is_free(hit.doc);
+        let mut docs: Vec<DocNumber> = self.hits.iter().filter(free).map(|hit| hit.doc).collect();
+        docs.sort_unstable();
+        // The center and documents with its fingerprint may stay in the index: everything near them is assigned now, so no
+        // later center finds them.
+        for hit in self.hits.iter().filter(|hit| hit.distance > 0) {
+            self.index.remove(self.fingerprints[hit.doc.0 as usize], hit.doc);
         }
-    });
-    Ok(clusters)
+        Candidates { docs, more: false }
+    }
+
+    fn compare(&mut self, _: DocNumber, _: DocNumber, _: Purpose) -> bool {
+        true
+    }
 }
 
 /// Returns the positions of the articles, newest first; articles with equal dates in input order.

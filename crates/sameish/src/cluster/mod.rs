@@ -27,7 +27,7 @@ pub use components::components;
 pub(crate) use greedy::greedy_stars_while;
 pub use greedy::{Article, ArticleGroup, greedy, greedy_stars};
 pub use online::{ClusterId, OnlineClusters};
-pub use star::{Stars, measured_stars, stars};
+pub use star::{Batch, Candidates, Centers, Purpose, StarClusters, StarSource, Stars, star_clusters, stars};
 
 use crate::index::DocNumber;
 

@@ -1,108 +1,396 @@
-//! Star clustering: every member matches its center.
+//! Star clustering: every member of a cluster has a verified match with its center.
 //!
-//! A variant of the algorithm of Aslam, Pelekhov and Rus (*The star clustering algorithm for static and dynamic information
-//! organization*, 2004), with two differences: documents become centers in a given order instead of by descending degree,
-//! and a document belongs to one star only.
+//! Documents are processed in order. The first unassigned document becomes a center and takes every unassigned document that
+//! has a verified match with it. Only centers are compared, so a family of a million near-copies takes a million
+//! comparisons, not a million squared. This is a variant of the algorithm of Aslam, Pelekhov and Rus (*The star clustering
+//! algorithm for static and dynamic information organization*, 2004): documents become centers in a given order instead of by
+//! descending degree, and a document belongs to one star only.
+//!
+//! [`star_clusters`] is the only implementation. It asks a [`StarSource`] for candidates and verifies them; the sources are the
+//! indexes of an engine, a corpus on disk, an index of fingerprints ([`greedy`](super::greedy)), or a list of verified pairs
+//! ([`stars`]).
 
+use super::Cluster;
 use super::places::Places;
-use super::{Cluster, MeasuredCluster};
-use crate::index::{DocNumber, Hit};
+use crate::index::DocNumber;
+use std::collections::HashSet;
+use std::convert::Infallible;
 
-/// The result of star clustering.
+/// Number of candidates compared with a center before it is decided whether to continue. The number doubles each time at least
+/// half of them match, so a member costs at most two comparisons, and a center at most this many in addition.
+const FIRST_ROUND: usize = 60;
+/// Maximum number of candidates per round.
+const LARGEST_ROUND: usize = 4_096;
+
+/// Supplies candidates to [`star_clusters`] and verifies them.
+pub trait StarSource {
+    /// Error that ends the clustering.
+    type Error;
+
+    /// Returns `false` if a document cannot have candidates. It becomes a center without further calls.
+    fn has_candidates(&self, _doc: DocNumber) -> bool {
+        true
+    }
+
+    /// Returns unassigned documents that may match `center` and are not in `compared`, in ascending order.
+    ///
+    /// A source returns the `limit` most promising candidates and sets `more` if there are others. A source whose comparisons
+    /// are cheap may ignore the limit. Apart from `centers` and `compared`, the result must not depend on earlier calls.
+    fn candidates(
+        &mut self,
+        center: DocNumber,
+        limit: usize,
+        centers: &Centers,
+        compared: &HashSet<DocNumber>,
+    ) -> Candidates;
+
+    /// Returns members of other clusters that may match `center`, to count the chains that are cut.
+    fn assigned_candidates(&mut self, _center: DocNumber, _centers: &Centers) -> Vec<DocNumber> {
+        Vec::new()
+    }
+
+    /// Loads the documents that [`compare`](Self::compare) will need.
+    fn load(&mut self, _docs: &[DocNumber]) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Releases loaded documents that are not in `keep`, which is sorted.
+    fn unload(&mut self, _keep: &[DocNumber]) {}
+
+    /// Returns `true` if `doc` has a verified match with `center`, and joins its cluster if it is unassigned.
+    fn compare(&mut self, center: DocNumber, doc: DocNumber, purpose: Purpose) -> bool;
+
+    /// Called when a document is assigned, as a center or a member. It is not requested as a candidate any more.
+    fn assigned(&mut self, _doc: DocNumber) {}
+
+    /// Called after each batch of centers with the number of documents processed so far.
+    fn progress(&mut self, _done: usize) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Returns how many centers are loaded together. The result does not depend on it.
+    fn batch(&self) -> Batch {
+        Batch::default()
+    }
+
+    /// Returns the size of a loaded document, in the unit of [`Batch::size`].
+    fn size(&self, _doc: DocNumber) -> usize {
+        0
+    }
+}
+
+/// Candidates of a center.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Candidates {
+    /// The candidates.
+    pub docs: Vec<DocNumber>,
+    /// `true` if there may be other candidates.
+    pub more: bool,
+}
+
+/// Why two documents are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The document joins the cluster if it matches.
+    Join,
+    /// The document is a member of another cluster; a match is counted as a cut chain.
+    Count,
+}
+
+/// Limits of a batch of centers that are loaded together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Maximum number of centers.
+    pub centers: usize,
+    /// Maximum size of the loaded documents; the last center may exceed it.
+    pub size: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Batch {
+        Batch { centers: 1, size: usize::MAX }
+    }
+}
+
+/// Center of each document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Centers(Vec<u32>);
+
+const UNASSIGNED: u32 = u32::MAX;
+
+impl Centers {
+    /// Creates an assignment of `documents` documents in which only the first `reference` are assigned, each to itself.
+    fn new(documents: usize, reference: u32) -> Centers {
+        let mut centers = vec![UNASSIGNED; documents];
+        (0..reference).for_each(|doc| centers[doc as usize] = doc);
+        Centers(centers)
+    }
+
+    /// Returns the center of a document: itself if it is one, `None` if it is unassigned.
+    pub fn get(&self, doc: DocNumber) -> Option<DocNumber> {
+        Some(self.0[doc.0 as usize]).filter(|&center| center != UNASSIGNED).map(DocNumber)
+    }
+
+    /// Returns `true` if a document is unassigned.
+    pub fn is_free(&self, doc: DocNumber) -> bool {
+        self.0[doc.0 as usize] == UNASSIGNED
+    }
+
+    /// Returns the numbers of the centers by document; `u32::MAX` for an unassigned document.
+    pub fn into_inner(self) -> Vec<u32> {
+        self.0
+    }
+}
+
+/// Result of [`star_clusters`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StarClusters {
+    /// Center of each document.
+    pub centers: Centers,
+    /// Number of candidates that were compared.
+    pub candidates: u64,
+    /// Number of centers for which a limit ended the search, so that members may be missing.
+    pub capped: u64,
+    /// Number of matches between a center and a member of another cluster.
+    pub cut: u64,
+}
+
+/// Clusters documents around centers.
+///
+/// `documents` is the number of documents; `order` lists those to cluster. The first `reference` documents belong to an existing
+/// corpus: each is a center, whether or not it matches another, and takes unassigned documents when its turn comes.
+///
+/// Memory is about 4 bytes per document in addition to what the source needs.
+pub fn star_clusters<S: StarSource>(
+    documents: usize,
+    order: impl IntoIterator<Item = DocNumber>,
+    reference: u32,
+    source: &mut S,
+) -> Result<StarClusters, S::Error> {
+    let centers = Centers::new(documents, reference);
+    let mut run =
+        Run { source, reference, done: 0, found: StarClusters { centers, candidates: 0, capped: 0, cut: 0 } };
+    let mut order = order.into_iter().peekable();
+    while order.peek().is_some() {
+        let tasks = run.next_batch(&mut order);
+        run.compare_batch(tasks)?;
+        run.source.progress(run.done)?;
+    }
+    Ok(run.found)
+}
+
+/// A center and its first candidates.
+struct Task {
+    center: DocNumber,
+    candidates: Candidates,
+}
+
+struct Run<'a, S> {
+    source: &'a mut S,
+    reference: u32,
+    /// Number of documents of the order processed so far.
+    done: usize,
+    found: StarClusters,
+}
+
+impl<S: StarSource> Run<'_, S> {
+    /// Returns the next centers with their candidates, as many as fit into a batch.
+    fn next_batch(&mut self, order: &mut std::iter::Peekable<impl Iterator<Item = DocNumber>>) -> Vec<Task> {
+        let limits = self.source.batch();
+        let none = HashSet::new();
+        let mut tasks = Vec::new();
+        let mut size = 0;
+        while tasks.len() < limits.centers && size < limits.size {
+            let Some(&doc) = order.peek() else { break };
+            let free = self.found.centers.is_free(doc);
+            if free && !self.source.has_candidates(doc) {
+                self.found.centers.0[doc.0 as usize] = doc.0;
+            } else if free || doc.0 < self.reference {
+                let candidates = self.source.candidates(doc, FIRST_ROUND, &self.found.centers, &none);
+                // A center with more candidates than the limit forms a batch of its own, so that the candidates which are
+                // left out do not depend on the boundaries of batches.
+                let alone = candidates.more;
+                if alone && !tasks.is_empty() {
+                    break;
+                }
+                let docs = candidates.docs.iter().chain([&doc]);
+                size += docs.map(|&doc| self.source.size(doc)).sum::<usize>();
+                tasks.push(Task { center: doc, candidates });
+                if alone {
+                    size = usize::MAX;
+                }
+            }
+            order.next();
+            self.done += 1;
+        }
+        tasks
+    }
+
+    fn compare_batch(&mut self, tasks: Vec<Task>) -> Result<(), S::Error> {
+        let mut needed: Vec<DocNumber> = tasks
+            .iter()
+            .filter(|task| !task.candidates.docs.is_empty())
+            .flat_map(|task| task.candidates.docs.iter().copied().chain([task.center]))
+            .collect();
+        needed.sort_unstable();
+        needed.dedup();
+        self.source.unload(&[]);
+        self.source.load(&needed)?;
+        for Task { center, candidates } in tasks {
+            if self.found.centers.is_free(center) {
+                self.assign(center, center);
+            } else if center.0 >= self.reference {
+                // An earlier center of the batch took it.
+                continue;
+            }
+            self.count_chains(center)?;
+            self.take_members(center, candidates, &needed)?;
+        }
+        Ok(())
+    }
+
+    /// Compares a center with its candidates, in rounds as long as at least half of them match.
+    fn take_members(
+        &mut self,
+        center: DocNumber,
+        mut candidates: Candidates,
+        needed: &[DocNumber],
+    ) -> Result<(), S::Error> {
+        let mut compared = HashSet::new();
+        let mut limit = FIRST_ROUND;
+        loop {
+            let mut tried = 0;
+            let mut matched = 0;
+            for &doc in &candidates.docs {
+                if !self.found.centers.is_free(doc) {
+                    continue;
+                }
+                tried += 1;
+                if self.source.compare(center, doc, Purpose::Join) {
+                    matched += 1;
+                    self.assign(doc, center);
+                }
+            }
+            self.found.candidates += tried;
+            if !candidates.more || matched * 2 < tried || tried == 0 {
+                self.found.capped += u64::from(candidates.more && tried > 0);
+                return Ok(());
+            }
+            compared.extend(candidates.docs);
+            limit = (limit * 2).min(LARGEST_ROUND);
+            candidates = self.source.candidates(center, limit, &self.found.centers, &compared);
+            self.source.unload(needed);
+            self.source.load(&candidates.docs)?;
+        }
+    }
+
+    /// Counts members of other clusters that match the center.
+    fn count_chains(&mut self, center: DocNumber) -> Result<(), S::Error> {
+        let members = self.source.assigned_candidates(center, &self.found.centers);
+        if members.is_empty() {
+            return Ok(());
+        }
+        self.source.load(&[center])?;
+        self.source.load(&members)?;
+        for doc in members {
+            self.found.cut += u64::from(self.source.compare(center, doc, Purpose::Count));
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, doc: DocNumber, center: DocNumber) {
+        self.found.centers.0[doc.0 as usize] = center.0;
+        self.source.assigned(doc);
+    }
+}
+
+/// Clusters around centers, and the number of matches between clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stars {
-    /// The clusters in the order of their centers. A document without a match is a cluster of its own.
+    /// Clusters in the order of their centers; a document without a match is a cluster of its own.
     pub clusters: Vec<Cluster>,
-    /// Number of matches between a center and a document that an earlier center had already taken. These are the links at which
-    /// chains of matches were cut.
+    /// Number of matches between a center and a member of an earlier cluster: chains that were cut.
     pub cut: usize,
 }
 
-/// Clusters documents into stars: processes the documents in order, and each unassigned document becomes a center and takes
-/// every unassigned document that matches it.
+/// Clusters documents by verified matches: the first unassigned document of `order` becomes a center and takes every
+/// unassigned document that matches it.
 ///
-/// `matches` returns the matches of a document. If it is symmetric, no two centers match. Members have the order of `order`,
-/// independently of the order of the matches. Documents that are not in `order` are ignored.
+/// `matches` returns the matches of a document, which must be symmetric: then no two centers match. Members are in the order of
+/// `order`. Matches that are not in `order` are ignored. See [`star_clusters`] for candidates that must be loaded or limited.
 ///
 /// ```
 /// use sameish::{DocNumber, stars};
 ///
 /// // A chain 0 - 1 - 2 - 3.
-/// let matches = |doc: DocNumber| (0..4).filter(move |&other| doc.0.abs_diff(other) == 1).map(DocNumber).collect();
-/// let stars = stars(&[1, 0, 2, 3].map(DocNumber), matches);
+/// let near = |doc: DocNumber| (0..4).filter(move |&other| doc.0.abs_diff(other) == 1).map(DocNumber).collect();
+/// let stars = stars(&[1, 0, 2, 3].map(DocNumber), near);
 /// let groups: Vec<Vec<u32>> = stars.clusters.iter().map(|c| c.members.iter().map(|doc| doc.0).collect()).collect();
 /// assert_eq!(groups, [vec![1, 0, 2], vec![3]]);
 /// assert_eq!(stars.cut, 1);
 /// ```
-pub fn stars(order: &[DocNumber], mut matches: impl FnMut(DocNumber) -> Vec<DocNumber>) -> Stars {
-    let mut stars = Stars::default();
-    stars.cut = build_stars(
-        order,
-        |center, hits| hits.extend(matches(center).into_iter().map(|doc| Hit { distance: 0, doc })),
-        |cluster, _| stars.clusters.push(cluster),
-    );
-    stars
+pub fn stars(order: &[DocNumber], matches: impl FnMut(DocNumber) -> Vec<DocNumber>) -> Stars {
+    let places = Places::new(order);
+    let first_place = |&place: &u32| places.get(order[place as usize]) == Some(place as usize);
+    let distinct = (0..order.len() as u32).filter(first_place).map(DocNumber);
+    let mut source = MatchList { order, places: &places, matches, assigned: Vec::new() };
+    let Ok(found) = star_clusters(order.len(), distinct, 0, &mut source);
+    Stars { clusters: clusters(&found.centers, |place| order[place as usize]), cut: found.cut as usize }
 }
 
-/// Like [`stars`], but also computes the average distance of the members from their center.
-///
-/// `near` appends the matches of a center and their distances to a list. It may omit documents that it returned before,
-/// because they are already assigned. An index can therefore remove every hit that it returns, so that it returns each
-/// document only once, even if all documents match each other.
-///
-/// ```
-/// use sameish::{DocNumber, Hit, measured_stars};
-///
-/// let near = |doc: DocNumber, hits: &mut Vec<Hit>| {
-///     hits.extend((0..4).map(|other| Hit { distance: doc.0.abs_diff(other), doc: DocNumber(other) }));
-/// };
-/// let stars = measured_stars(&[0, 1, 2, 3].map(DocNumber), near);
-/// assert_eq!((stars.len(), stars[0].cluster.members.len(), stars[0].average_distance), (1, 4, 2.0));
-/// ```
-pub fn measured_stars(
-    order: &[DocNumber],
-    near: impl FnMut(DocNumber, &mut Vec<Hit>),
-) -> Vec<MeasuredCluster> {
-    let mut clusters = Vec::new();
-    build_stars(order, near, |cluster, total| {
-        let others = cluster.members.len() - 1;
-        let average_distance = if others == 0 { 0.0 } else { total as f64 / others as f64 };
-        clusters.push(MeasuredCluster { cluster, average_distance });
-    });
+/// Collects the clusters of documents that are numbered in order; `doc` maps these numbers.
+pub(super) fn clusters(centers: &Centers, doc: impl Fn(u32) -> DocNumber) -> Vec<Cluster> {
+    let mut number_of = vec![UNASSIGNED; centers.0.len()];
+    let mut clusters: Vec<Cluster> = Vec::new();
+    for (place, &center) in (0u32..).zip(&centers.0) {
+        if center == UNASSIGNED {
+            continue;
+        }
+        if center == place {
+            number_of[place as usize] = clusters.len() as u32;
+            clusters.push(Cluster { center: doc(place), members: Vec::new() });
+        }
+        clusters[number_of[center as usize] as usize].members.push(doc(place));
+    }
     clusters
 }
 
-/// Calls `sink` with each cluster and the sum of the distances of its members. Returns the number of cut matches; see
-/// [`Stars::cut`].
-fn build_stars(
-    order: &[DocNumber],
-    mut near: impl FnMut(DocNumber, &mut Vec<Hit>),
-    mut sink: impl FnMut(Cluster, u64),
-) -> usize {
-    let positions = Places::new(order);
-    let mut assigned = vec![false; order.len()];
-    let mut cut = 0;
-    let mut hits = Vec::new();
-    let mut taken = Vec::new();
-    for (position, &center) in order.iter().enumerate() {
-        // If a document occurs several times in the order, only its first position counts.
-        if positions.get(center) != Some(position) || std::mem::replace(&mut assigned[position], true) {
-            continue;
-        }
-        hits.clear();
-        near(center, &mut hits);
-        taken.clear();
-        taken.extend(hits.iter().filter_map(|hit| Some((positions.get(hit.doc)?, hit.distance))));
-        taken.sort_unstable();
-        taken.dedup_by_key(|&mut (at, _)| at);
-        taken.retain(|&(at, _)| at != position);
-        let before = taken.len();
-        taken.retain(|&(at, _)| !std::mem::replace(&mut assigned[at], true));
-        cut += before - taken.len();
-        let members = std::iter::once(center).chain(taken.iter().map(|&(at, _)| order[at])).collect();
-        sink(Cluster { center, members }, taken.iter().map(|&(_, distance)| u64::from(distance)).sum());
+/// Source of verified matches. Documents are numbered by their places in the order.
+struct MatchList<'a, M> {
+    order: &'a [DocNumber],
+    places: &'a Places,
+    matches: M,
+    /// Matches of the current center that are members of other clusters.
+    assigned: Vec<DocNumber>,
+}
+
+impl<M: FnMut(DocNumber) -> Vec<DocNumber>> StarSource for MatchList<'_, M> {
+    type Error = Infallible;
+
+    fn candidates(
+        &mut self,
+        center: DocNumber,
+        _: usize,
+        centers: &Centers,
+        _: &HashSet<DocNumber>,
+    ) -> Candidates {
+        let matches = (self.matches)(self.order[center.0 as usize]);
+        let mut docs: Vec<DocNumber> =
+            matches.into_iter().filter_map(|doc| Some(DocNumber(self.places.get(doc)? as u32))).collect();
+        docs.sort_unstable();
+        docs.dedup();
+        docs.retain(|&doc| doc != center);
+        (docs, self.assigned) = docs.into_iter().partition(|&doc| centers.is_free(doc));
+        Candidates { docs, more: false }
     }
-    cut
+
+    fn assigned_candidates(&mut self, _: DocNumber, _: &Centers) -> Vec<DocNumber> {
+        std::mem::take(&mut self.assigned)
+    }
+
+    fn compare(&mut self, _: DocNumber, _: DocNumber, _: Purpose) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
@@ -142,15 +430,82 @@ mod tests {
     }
 
     #[test]
-    fn ignores_matches_with_itself_and_with_documents_outside_the_order() {
+    fn ignores_matches_with_itself_and_with_unlisted_documents() {
         let found = stars(&docs(&[1, 2]), |_| docs(&[1, 2, 2, 9]));
         assert_eq!(found.clusters, [Cluster { center: DocNumber(1), members: docs(&[1, 2]) }]);
         assert_eq!(found.cut, 0);
     }
 
     #[test]
-    fn ignores_repeated_documents_in_the_order() {
+    fn counts_a_document_that_is_listed_twice_once() {
         let found = stars(&docs(&[1, 2, 1]), |_| Vec::new());
         assert_eq!(found.clusters.len(), 2);
+    }
+
+    /// Candidates are limited, loaded in batches and compared by the parity of their numbers.
+    struct Parity {
+        documents: u32,
+        batch: usize,
+        loaded: HashSet<DocNumber>,
+    }
+
+    impl StarSource for Parity {
+        type Error = Infallible;
+
+        fn candidates(
+            &mut self,
+            center: DocNumber,
+            limit: usize,
+            centers: &Centers,
+            compared: &HashSet<DocNumber>,
+        ) -> Candidates {
+            let other = |doc: &DocNumber| *doc != center && centers.is_free(*doc) && !compared.contains(doc);
+            let mut docs: Vec<DocNumber> = (0..self.documents).map(DocNumber).filter(other).collect();
+            let more = docs.len() > limit;
+            docs.truncate(limit);
+            Candidates { docs, more }
+        }
+
+        fn load(&mut self, docs: &[DocNumber]) -> Result<(), Infallible> {
+            self.loaded.extend(docs);
+            Ok(())
+        }
+
+        fn unload(&mut self, keep: &[DocNumber]) {
+            self.loaded.retain(|doc| keep.binary_search(doc).is_ok());
+        }
+
+        fn compare(&mut self, center: DocNumber, doc: DocNumber, _: Purpose) -> bool {
+            assert!(self.loaded.contains(&doc));
+            center.0 % 2 == doc.0 % 2
+        }
+
+        fn batch(&self) -> Batch {
+            Batch { centers: self.batch, size: usize::MAX }
+        }
+    }
+
+    #[test]
+    fn result_does_not_depend_on_batches() {
+        for documents in [2, 50, 61, 1000, 20_000] {
+            let run = |batch| {
+                let mut source = Parity { documents, batch, loaded: HashSet::new() };
+                let Ok(found) =
+                    star_clusters(documents as usize, (0..documents).map(DocNumber), 0, &mut source);
+                found
+            };
+            let found = run(1);
+            assert_eq!(found, run(7));
+            assert_eq!(found, run(512));
+            assert_eq!(clusters(&found.centers, DocNumber).len(), 2, "{documents}");
+            assert!(found.candidates <= 2 * u64::from(documents) + 120);
+        }
+    }
+
+    #[test]
+    fn documents_of_an_existing_corpus_are_centers() {
+        let mut source = Parity { documents: 6, batch: 4, loaded: HashSet::new() };
+        let Ok(found) = star_clusters(6, (0..6).map(DocNumber), 3, &mut source);
+        assert_eq!(found.centers.into_inner(), [0, 1, 2, 1, 0, 1]);
     }
 }

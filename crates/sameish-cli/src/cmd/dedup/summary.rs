@@ -1,41 +1,39 @@
-//! What a run came to, for machines and in words.
+//! Summary of a run, as JSON and in words.
 
-use super::outcome::Outcome;
-use super::plan::Deduped;
-use super::report::figures;
-use crate::batch::group::GroupCounts;
-use crate::intake::Counts;
+use super::DedupResult;
 use crate::output::messages::{counted, grouped};
-use sameish::Engine;
+use sameish::Analyzer;
+use sameish_batch::{ClusterCounts, Counts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-/// Wall time of each stage.
-pub(super) struct Stages {
-    begun: Instant,
-    done: Vec<(&'static str, f64)>,
+/// Duration of each step in seconds.
+pub(super) struct StepTimes {
+    started: Instant,
+    times: BTreeMap<&'static str, f64>,
 }
 
-impl Stages {
-    pub(super) fn new() -> Stages {
-        Stages { begun: Instant::now(), done: Vec::new() }
+impl StepTimes {
+    pub(super) fn new() -> StepTimes {
+        StepTimes { started: Instant::now(), times: BTreeMap::new() }
     }
 
-    pub(super) fn end(&mut self, name: &'static str) {
-        self.done.push((name, (self.begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0));
-        self.begun = Instant::now();
+    /// Ends a step and starts the next one.
+    pub(super) fn end(&mut self, step: &'static str) {
+        self.times.insert(step, (self.started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
+        self.started = Instant::now();
     }
 }
 
-/// What a run comes to.
+/// Summary of a run.
 #[derive(Serialize)]
 pub(super) struct Summary {
     documents: u64,
     kept: u64,
     removed: u64,
-    /// Of more than one document.
+    /// Number of clusters with more than one document.
     clusters: u64,
     largest_cluster: u64,
     too_short: u64,
@@ -43,11 +41,11 @@ pub(super) struct Summary {
     repeated: u64,
     replaced: u64,
     failed_inputs: u64,
-    /// Pairs that were compared.
+    /// Number of compared pairs.
     candidates: u64,
-    /// Of those at or above the threshold.
+    /// Number of compared pairs at or above the threshold.
     verified: u64,
-    /// Of those of one form with other facts, which stayed.
+    /// Number of verified pairs that are templates and were kept.
     templates: u64,
     chains_cut: u64,
     caps_hit: u64,
@@ -56,7 +54,7 @@ pub(super) struct Summary {
     seconds: f64,
     stages: BTreeMap<&'static str, f64>,
     peak_memory: Option<u64>,
-    /// For words, not for machines: there `verified` is 0.
+    /// Not in the JSON, where `verified` is 0 then.
     #[serde(skip)]
     unverified: bool,
 }
@@ -64,23 +62,19 @@ pub(super) struct Summary {
 impl Summary {
     pub(super) fn new(
         counts: Counts,
-        outcome: &Outcome,
-        deduped: &Deduped,
-        engine: &Engine,
-        stages: Stages,
+        result: &DedupResult<'_>,
+        analyzer: &Analyzer,
+        times: StepTimes,
     ) -> Summary {
-        let GroupCounts { candidates, verified, caps_hit, chains_cut, templates } = deduped.grouping.counts;
+        let ClusterCounts { candidates, verified, caps_hit, chains_cut, templates } = result.clusters.counts;
+        let selection = result.selection;
+        let sizes = selection.clusters.iter().map(|cluster| cluster.len() as u64);
         Summary {
             documents: counts.documents,
-            kept: outcome.kept.len() as u64,
-            removed: outcome.removed,
-            clusters: outcome.clusters.len() as u64,
-            largest_cluster: outcome
-                .clusters
-                .iter()
-                .map(|cluster| cluster.len() as u64)
-                .max()
-                .unwrap_or(u64::from(outcome.documents > 0)),
+            kept: selection.kept.len() as u64,
+            removed: selection.removed,
+            clusters: selection.clusters.len() as u64,
+            largest_cluster: sizes.max().unwrap_or(u64::from(selection.documents > 0)),
             too_short: counts.too_short,
             rejected: counts.rejected,
             repeated: counts.repeated,
@@ -91,18 +85,18 @@ impl Summary {
             templates,
             chains_cut,
             caps_hit,
-            expected_recall: engine.expected_recall(),
+            expected_recall: analyzer.expected_recall(),
             bytes: counts.bytes,
             seconds: counts.seconds,
-            stages: stages.done.into_iter().collect(),
+            stages: times.times,
             peak_memory: peak_memory(),
-            unverified: !engine.config().matching.verify,
+            unverified: !analyzer.config().matching.verify,
         }
     }
 
-    /// For the page.
+    /// Returns the figures of the HTML report.
     pub(super) fn figures(&self) -> Vec<(String, String)> {
-        figures(&[
+        let figures = [
             ("documents", self.documents),
             ("kept", self.kept),
             ("removed", self.removed),
@@ -110,9 +104,11 @@ impl Summary {
             ("largest cluster", self.largest_cluster),
             ("too short", self.too_short),
             ("rejected", self.rejected),
-        ])
+        ];
+        figures.map(|(name, count)| (name.to_owned(), grouped(count))).to_vec()
     }
 
+    /// Returns the notes of the HTML report.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut add = |count: u64, what: &str| {
@@ -122,15 +118,13 @@ impl Summary {
         };
         add(
             self.templates,
-            "pairs have the same form and other facts, and stayed; `--templates merge` takes them for copies.",
+            "pairs are templates (the same wording with different names or numbers) and were kept; \
+             `--templates merge` removes them.",
         );
-        add(
-            self.chains_cut,
-            "matches between clusters were cut, so that every document matches the one that stands for it.",
-        );
-        add(self.caps_hit, "limits were hit: some matches may be missing.");
+        add(self.chains_cut, "matches between clusters were cut, so that every document matches its center.");
+        add(self.caps_hit, "limits were reached: some matches may be missing.");
         if self.unverified {
-            notes.push("Texts were judged by their fingerprints alone; nothing was verified.".to_owned());
+            notes.push("Only fingerprints were compared; nothing was verified.".to_owned());
         }
         notes
     }
@@ -150,24 +144,24 @@ impl Summary {
                 _ = write!(words, ", {} {what}", grouped(count));
             }
         };
-        add(self.templates, "pairs of one form with other facts kept");
+        add(self.templates, "template pairs kept");
         add(self.chains_cut, "matches between clusters cut");
         add(self.too_short, "too short");
-        add(self.repeated, "there before");
+        add(self.repeated, "repeated");
         add(self.rejected, "rejected");
-        add(self.caps_hit, "limits hit so that some may be missing");
+        add(self.caps_hit, "limits reached (matches may be missing)");
         if let Some(recall) = self.expected_recall {
-            _ = write!(words, "; {:.1} % of pairs at the threshold expected to be found", 100.0 * recall);
+            _ = write!(words, "; expected recall at the threshold {:.1} %", 100.0 * recall);
         }
         if self.unverified {
-            words += "; judged by fingerprints alone, not verified";
+            words += "; only fingerprints compared, nothing verified";
         }
         _ = write!(words, "; {:.1} MB in {:.2} s", self.bytes as f64 / 1e6, self.seconds);
         words
     }
 }
 
-/// Most bytes that were resident, where the system tells.
+/// Returns the peak resident memory in bytes, if the system reports it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

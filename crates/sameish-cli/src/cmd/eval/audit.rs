@@ -11,14 +11,12 @@ use super::tally::{Pair, Tally};
 use super::{Args, Ids, print, read};
 use crate::args::Size;
 use crate::exit::{Exit, Failure};
-use crate::input::batch::{Batch, Rules};
-use crate::input::reject::Broken;
-use crate::input::{Batches, find::Found};
-use crate::intake::Intake;
 use crate::output::audit::{Answer, Example};
-use crate::pipeline::{in_order, with_scratch};
-use sameish::{DocId, Engine, Prepared, Scratch, Status, Templates, TextKey};
+use crate::run_log::{Log, finish, plain_log};
+use sameish::{Analyzer, DocId, Prepared, Scratch, Status, Templates, TextKey};
 use sameish::{facts_agreement, is_template};
+use sameish_batch::input::{InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules};
+use sameish_batch::ordered_pool::{in_order, with_scratch};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,7 +26,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let reason = "`--exact` reads its documents twice, so it cannot read standard input; name files";
         return Err(Failure::usage(reason).into());
     }
-    let engine = args.matching.engine(&args.engine, |config| args.templates.set(config))?;
+    let engine = args.matching.analyzer(&args.engine, |config| args.templates.set(config))?;
     let config = engine.config();
     let index = Index::new(config)?;
     let truth = oracle(config)?;
@@ -38,34 +36,34 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut reading = args.documents.reading(args.max_line.unwrap_or(Size::RECORD), args.quiet);
     reading.rules.lossy |= config.text.lossy;
     let threads = args.threads.count();
-    let mut intake = Intake::plain(args.quiet, &sources);
+    let mut log = plain_log(args.quiet, &sources);
     let draw = Draw {
         engine: truth.clone(),
         size: args.sample as usize,
         seed: args.seed,
         on_dup_id: args.matching.on_dup_id,
     };
-    let survey = Survey::new(draw, sources.clone(), reading.clone(), threads, &mut intake)?;
+    let survey = Survey::new(draw, sources.clone(), reading.clone(), threads, &mut log)?;
     let prediction = match side {
-        None => Prediction::Engine(index),
+        None => Prediction::Analyzer(index),
         Some(side) => Prediction::File(File::new(side, ids, &survey.sampled)),
     };
     let examples = usize::from(args.examples);
     let audit = Arc::new(Audit::new(truth, prediction, survey, reading.rules, examples));
-    let quiet = crate::input::Reading { quiet: true, ..reading };
-    let tally = audit.run(sources, quiet, threads, &mut intake)?;
+    let quiet = ReadOptions { on_guessed_text: None, ..reading };
+    let tally = audit.run(sources, quiet, threads, &mut log)?;
     let answer = audit.answer(&tally);
-    let (_, exit) = intake.finish()?;
+    let (_, exit) = finish(log)?;
     print(args.json, &answer)?;
     Ok(exit)
 }
 
 /// The state of the second pass that the worker threads share.
 struct Audit {
-    truth: Engine,
+    truth: Analyzer,
     prediction: Prediction,
     survey: Survey,
-    rules: Rules,
+    rules: RecordRules,
     examples: usize,
     features: Features,
     /// Positions of the sampled documents by the key of their text.
@@ -78,7 +76,13 @@ struct Audit {
 const BYTES_PER_RECORD: usize = 128;
 
 impl Audit {
-    fn new(truth: Engine, prediction: Prediction, survey: Survey, rules: Rules, examples: usize) -> Audit {
+    fn new(
+        truth: Analyzer,
+        prediction: Prediction,
+        survey: Survey,
+        rules: RecordRules,
+        examples: usize,
+    ) -> Audit {
         let mut by_key: HashMap<TextKey, Vec<u32>> = HashMap::new();
         for (at, doc) in (0..).zip(&survey.sampled) {
             if let Some(key) = doc.prepared.key {
@@ -100,23 +104,23 @@ impl Audit {
     /// Compares all documents with the sampled ones.
     fn run(
         self: &Arc<Audit>,
-        sources: Vec<Found>,
-        reading: crate::input::Reading,
+        sources: Vec<InputResult>,
+        reading: ReadOptions,
         threads: usize,
-        intake: &mut Intake,
+        log: &mut Log,
     ) -> anyhow::Result<Tally> {
         let mut sum = Tally::default();
         let worker = self.clone();
-        let work = move |batch: Batch| with_scratch(|scratch| worker.work(&batch, scratch));
+        let work = move |batch: RecordBatch| with_scratch(|scratch| worker.work(&batch, scratch));
         // Unreadable inputs were reported in the first pass.
-        let take = |turn: Result<Tally, Broken>| {
+        let take = |turn: Result<Tally, InputError>| {
             if let Ok(tally) = turn {
                 sum.add(tally, self.examples);
-                intake.messages.share("comparing", sum.documents as usize, self.survey.documents as usize);
+                log.monitor.share("comparing", sum.documents as usize, self.survey.documents as usize);
             }
-            Ok(ControlFlow::Continue(()))
+            anyhow::Ok(ControlFlow::Continue(()))
         };
-        in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, take)?;
+        in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, take)?;
         if sum.documents != self.survey.documents {
             let reason = "the documents changed while they were read; run the command again";
             return Err(Failure::new(Exit::Unreadable, reason).into());
@@ -124,7 +128,7 @@ impl Audit {
         Ok(sum)
     }
 
-    fn work(&self, batch: &Batch, scratch: &mut Scratch) -> Tally {
+    fn work(&self, batch: &RecordBatch, scratch: &mut Scratch) -> Tally {
         let mut tally = Tally::default();
         let mut shared = Shared::new(self.survey.sampled.len());
         for (number, taken) in (batch.first..).zip(batch.records(self.rules)) {
@@ -143,7 +147,7 @@ impl Audit {
     /// Compares a document with every sampled document that may be a true or predicted pair.
     fn compare(&self, doc: &Doc, shared: &mut Shared, tally: &mut Tally) {
         shared.clear();
-        self.features.count(doc.prepared.features.as_slice(), shared);
+        self.features.count(doc.prepared.features.shingles.as_slice(), shared);
         let equal = doc.prepared.key.and_then(|key| self.by_key.get(&key));
         equal.into_iter().flatten().for_each(|&at| shared.touch(at));
         let mut joined: &[u32] = &[];
@@ -155,10 +159,10 @@ impl Audit {
                     joined = sampled;
                 }
             }
-            Prediction::Engine(index) if index.uses_fingerprints() => {
+            Prediction::Analyzer(index) if index.uses_fingerprints() => {
                 (0..self.survey.sampled.len() as u32).for_each(|at| shared.touch(at));
             }
-            Prediction::Engine(_) => {}
+            Prediction::Analyzer(_) => {}
         }
         // A pair of two sampled documents occurs twice and counts once.
         let end = self.by_record.get(&doc.number).copied().unwrap_or(u32::MAX);
@@ -172,13 +176,13 @@ impl Audit {
         let b = &doc.prepared;
         let equal = a.key.is_some() && a.key == b.key;
         let short = [a, b].iter().any(|doc| doc.sketches.status == Status::TooShort);
-        let all = a.features.len() + b.features.len() - shared as usize;
+        let all = a.features.shingles.len() + b.features.shingles.len() - shared as usize;
         let similarity = if equal { 1.0 } else { f64::from(shared) / all.max(1) as f64 };
         // Texts that are too short match only if they are equal.
         let correct = equal || (!short && similarity >= self.truth.config().matching.threshold);
         let predicted = match &self.prediction {
             Prediction::File(_) => joined.binary_search(&at).is_ok(),
-            Prediction::Engine(index) => {
+            Prediction::Analyzer(index) => {
                 let candidate = !equal && index.is_candidate(a, b);
                 // If both documents are sampled, the pair is a candidate of both.
                 let sampled = 1 + u64::from(self.by_record.contains_key(&doc.number));
@@ -212,7 +216,7 @@ impl Audit {
         matches!(self.prediction, Prediction::File(_))
             && self.truth.config().matching.templates == Templates::Keep
             && similarity < 1.0
-            && is_template(similarity, facts_agreement(&a.facts, &b.facts, None))
+            && is_template(similarity, facts_agreement(&a.features.facts, &b.features.facts))
     }
 
     fn answer(&self, tally: &Tally) -> Answer {
@@ -225,7 +229,9 @@ impl Audit {
         let mut answer = Answer::new(self.survey.documents, sampled.len() as u64, self.truth.config());
         answer.count(tally);
         match &self.prediction {
-            Prediction::Engine(index) => answer.of_engine(tally, |similarity| index.probability(similarity)),
+            Prediction::Analyzer(index) => {
+                answer.of_engine(tally, |similarity| index.probability(similarity))
+            }
             Prediction::File(file) => answer.of_file(file, tally),
         }
         answer.worst_missed = tally.missed.iter().map(example).collect();
@@ -254,7 +260,9 @@ impl Features {
     fn of(sampled: &[Sampled]) -> Features {
         let mut entries: Vec<(u64, u32)> = Vec::new();
         for (at, doc) in (0..).zip(sampled) {
-            entries.extend(doc.prepared.features.as_slice().iter().map(|&feature| (mixed(feature), at)));
+            entries.extend(
+                doc.prepared.features.shingles.as_slice().iter().map(|&feature| (mixed(feature), at)),
+            );
         }
         entries.sort_unstable();
         let bits = (entries.len().max(2) * 2).ilog2().min(30);

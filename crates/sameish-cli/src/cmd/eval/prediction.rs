@@ -3,12 +3,12 @@
 use super::survey::Sampled;
 use super::{Ids, Side};
 use crate::exit::Failure;
-use crate::input::judgments::Judgments;
-use sameish::{Bands, Config, DocId, Engine, Fingerprint, Judge, Prepared, Status};
+use sameish::{Analyzer, Bands, Config, DocId, Fingerprint, Judge, Prepared, Status};
+use sameish_batch::input::judgments::Judgments;
 use std::collections::HashMap;
 
 pub(super) enum Prediction {
-    Engine(Index),
+    Analyzer(Index),
     File(File),
 }
 
@@ -16,7 +16,7 @@ impl Prediction {
     /// Returns the detection probability of a similarity, if it is known.
     pub(super) fn probability(&self, similarity: f64) -> Option<f64> {
         match self {
-            Prediction::Engine(index) => index.probability(similarity),
+            Prediction::Analyzer(index) => index.probability(similarity),
             Prediction::File(_) => None,
         }
     }
@@ -136,8 +136,8 @@ impl File {
 }
 
 /// Creates the engine that computes exact similarities: the same sketches, always with features.
-pub(super) fn oracle(config: &Config) -> Result<Engine, Failure> {
+pub(super) fn oracle(config: &Config) -> Result<Analyzer, Failure> {
     let mut config = config.clone();
     config.matching.verify = true;
-    Engine::new(config).map_err(|error| Failure::usage(error.to_string()))
+    Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
 }

@@ -3,14 +3,14 @@
 //! The sample consists of the documents whose ids have the smallest hashes. It depends on the seed, but not on the order of
 //! the input.
 
-use crate::input::batch::{Batch, Rules};
-use crate::input::find::Found;
-use crate::input::reject::{Broken, Reject};
-use crate::input::{Batches, Reading};
-use crate::intake::{Counts, Intake};
-use crate::on_dup_id::{OnDupId, repeated_id};
-use crate::pipeline::{in_order, with_scratch};
-use sameish::{Content, DocId, Engine, Prepared, Scratch, TextKey, TokenHash, hash_token};
+use crate::args::OnDupId;
+use crate::run_log::Log;
+use sameish::{Analyzer, Content, DocId, Prepared, Scratch, TextKey, TokenHash, hash_token};
+use sameish_batch::input::{
+    InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
+};
+use sameish_batch::ordered_pool::{in_order, with_scratch};
+use sameish_batch::{Counts, duplicate_id};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Parameters of the sample.
 pub(super) struct Draw {
-    pub(super) engine: Engine,
+    pub(super) engine: Analyzer,
     pub(super) size: usize,
     pub(super) seed: u64,
     pub(super) on_dup_id: OnDupId,
@@ -54,7 +54,7 @@ struct Ready {
 }
 
 struct Surveyed {
-    batch: Batch,
+    batch: RecordBatch,
     ready: Vec<Ready>,
     rejects: Vec<Reject>,
 }
@@ -66,23 +66,25 @@ impl Survey {
     /// Reads all inputs once.
     pub(super) fn new(
         draw: Draw,
-        sources: Vec<Found>,
-        reading: Reading,
+        sources: Vec<InputResult>,
+        reading: ReadOptions,
         threads: usize,
-        intake: &mut Intake,
+        log: &mut Log,
     ) -> anyhow::Result<Survey> {
         let rules = reading.rules;
         let preparer = Arc::new(Preparer { draw, rules, bound: AtomicU64::new(u64::MAX) });
         let worker = preparer.clone();
-        let work = move |batch: Batch| with_scratch(|scratch| worker.work(batch, scratch));
+        let work = move |batch: RecordBatch| with_scratch(|scratch| worker.work(batch, scratch));
         let mut sampler = Sampler {
             preparer: &preparer,
             known: HashMap::new(),
             sampled: BTreeMap::new(),
             ignored: HashSet::new(),
-            intake,
+            log,
         };
-        in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| sampler.take(turn))?;
+        in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| {
+            sampler.take(turn)
+        })?;
         let documents = sampler.known.len() as u64;
         let mut sampled: Vec<Sampled> = sampler.sampled.into_values().collect();
         sampled.sort_by_key(|doc| doc.record);
@@ -93,15 +95,15 @@ impl Survey {
 /// Prepares documents on the worker threads.
 struct Preparer {
     draw: Draw,
-    rules: Rules,
+    rules: RecordRules,
     /// Documents with a larger sort key are not in the sample. The bound only decreases, so a stale value costs time but not
     /// correctness.
     bound: AtomicU64,
 }
 
 impl Preparer {
-    fn work(&self, batch: Batch, scratch: &mut Scratch) -> Surveyed {
-        let mut ready = Vec::with_capacity(batch.spans.len());
+    fn work(&self, batch: RecordBatch, scratch: &mut Scratch) -> Surveyed {
+        let mut ready = Vec::with_capacity(batch.len());
         let mut rejects = Vec::new();
         for (record, taken) in batch.records(self.rules).enumerate() {
             match taken {
@@ -144,13 +146,13 @@ struct Sampler<'a> {
     /// By sort key and record number.
     sampled: BTreeMap<(u64, u64), Sampled>,
     ignored: HashSet<u64>,
-    intake: &'a mut Intake,
+    log: &'a mut Log,
 }
 
 impl Sampler<'_> {
-    fn take(&mut self, turn: Result<Surveyed, Broken>) -> anyhow::Result<ControlFlow<()>> {
+    fn take(&mut self, turn: Result<Surveyed, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match turn {
-            Err(broken) => self.intake.broken(&broken),
+            Err(broken) => self.log.input_failed(&broken),
             Ok(surveyed) => self.take_surveyed(surveyed)?,
         }
         Ok(ControlFlow::Continue(()))
@@ -171,7 +173,7 @@ impl Sampler<'_> {
                 }
                 Some(_) if self.preparer.draw.on_dup_id == OnDupId::Reject => {
                     self.ignored.insert(number);
-                    rejects.push(batch.reject_record(ready.record, repeated_id(&ready.id)));
+                    rejects.push(batch.reject_record(ready.record, duplicate_id(&ready.id)));
                     continue;
                 }
                 Some((_, before)) => {
@@ -184,8 +186,8 @@ impl Sampler<'_> {
             self.draw(number, ready);
         }
         rejects.sort_by_key(|reject| reject.place);
-        rejects.iter().try_for_each(|reject| self.intake.reject(reject))?;
-        self.intake.count(&counts);
+        rejects.iter().try_for_each(|reject| self.log.reject(reject))?;
+        self.log.count(&counts)?;
         Ok(())
     }
 

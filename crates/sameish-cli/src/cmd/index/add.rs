@@ -1,33 +1,32 @@
-//! `sameish index build` and `add`: documents into a folder.
+//! `sameish index build` and `add`: adds documents to an index.
 
-use super::{Access, FolderArgs, failure};
-use crate::args::{EngineArgs, InputArgs};
+use super::{Access, DirectoryArgs, failure};
+use crate::args::{EngineArgs, InputArgs, OnDupId};
 use crate::exit::{Exit, Failure};
-use crate::input::Batches;
-use crate::input::batch::{Batch, Rules};
-use crate::input::reject::{Broken, Reject};
-use crate::intake::{Counts, Intake, RunArgs};
-use crate::on_dup_id::{OnDupId, repeated_id};
 use crate::output::escape::escaped;
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::messages::{counted, grouped};
-use crate::pipeline::in_order;
+use crate::run_args::RunArgs;
+use crate::run_log::{CountsText as _, Log, finish};
 use sameish::{DocId, Document, Match, Status};
+use sameish_batch::input::{InputError, RecordBatch, RecordBatches, RecordRules, Reject};
+use sameish_batch::ordered_pool::in_order;
+use sameish_batch::{Counts, duplicate_id};
 use sameish_store::{Collection, CollectionConfig, Error, Inserted, Outcome, Pending};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-/// Make a collection of documents
+/// Create a collection from documents
 #[derive(Debug, clap::Args)]
 pub(super) struct BuildArgs {
     #[command(flatten)]
     engine: EngineArgs,
-    /// Documents older than so many days leave, when the service runs
+    /// Remove documents older than DAYS while a service runs
     #[arg(long, value_name = "DAYS")]
     retention_days: Option<u32>,
-    /// Only documents whose dates are so many days apart match
+    /// Match only documents whose dates are at most DAYS apart
     #[arg(long, value_name = "DAYS")]
     window_days: Option<u32>,
     #[command(flatten)]
@@ -36,15 +35,15 @@ pub(super) struct BuildArgs {
 
 /// Add documents to a collection
 ///
-/// Each is stored durably and matched with all before it. With `--output` a line of JSON is written for each: its id, what
-/// was done (`created` or `unchanged`), the documents it duplicates and its cluster.
+/// Stores each document durably and matches it with all earlier ones. With `--output`, writes one line of JSON per document: its
+/// id, status (`created`, `unchanged` or `too_short`), duplicates and cluster.
 #[derive(Debug, clap::Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
-    folder: FolderArgs,
+    directory: DirectoryArgs,
     #[command(flatten)]
     input: InputArgs,
-    /// Which text counts when an id is there with another one
+    /// Which text to use if an id is already stored with a different one
     #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
     on_dup_id: OnDupId,
     #[command(flatten)]
@@ -56,99 +55,103 @@ pub(super) fn build(args: BuildArgs) -> anyhow::Result<Exit> {
     let (preset, config) = engine.settings()?;
     let overrides = if config == preset.config() { String::new() } else { config.to_toml() };
     let settings = CollectionConfig { preset, overrides, retention_days, window_days };
-    let name = add.folder.collection.as_deref().unwrap_or(preset.name());
-    let catalog = add.folder.open(Access::Create)?;
+    let name = add.directory.collection.as_deref().unwrap_or(preset.name());
+    let catalog = add.directory.open(Access::Create)?;
     let collection = catalog.create(name, settings).map_err(failure)?;
     if !collection.is_empty() {
         let count = grouped(collection.len() as u64);
-        let message = format!("collection `{name}` has {count} documents; `sameish index add` adds more");
+        let message =
+            format!("collection `{name}` already has {count} documents; add more with `sameish index add`");
         return Err(Failure::usage(message).into());
     }
     fill(&collection, &add)
 }
 
 pub(super) fn add(args: AddArgs) -> anyhow::Result<Exit> {
-    let catalog = args.folder.open(Access::Change)?;
-    let collection = args.folder.collection(&catalog)?;
+    let catalog = args.directory.open(Access::Change)?;
+    let collection = args.directory.collection(&catalog)?;
     fill(&collection, &args)
 }
 
 fn fill(collection: &Collection, args: &AddArgs) -> anyhow::Result<Exit> {
     let AddArgs { input, on_dup_id, run, .. } = args;
-    let sources = input.find()?;
-    let mut reading = input.reading(run.quiet);
-    reading.rules.lossy |= collection.engine().config().text.lossy;
-    let output = run.output.as_ref().map(|_| run.create_output(&sources)).transpose()?;
-    let mut filling = Filling {
+    let inputs = input.find()?;
+    let mut read = input.reading(run.quiet);
+    read.rules.lossy |= collection.analyzer().config().text.lossy;
+    let rules = read.rules;
+    let output = run.output.as_ref().map(|_| run.create_output(&inputs)).transpose()?;
+    let mut inserter = Inserter {
         collection,
         on_dup_id: *on_dup_id,
         output,
-        intake: run.intake(&sources)?,
-        waiting: VecDeque::new(),
-        found: Found::default(),
+        log: run.log(&inputs)?,
+        pending: VecDeque::new(),
+        totals: Totals::default(),
     };
-    let (rules, threads) = (reading.rules, run.threads.count());
-    let work = move |batch: Batch| read(batch, rules);
-    in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| filling.take(turn))?;
-    filling.finish(run)
+    let work = move |batch: RecordBatch| parse(batch, rules);
+    let batches = RecordBatches::new(inputs, read);
+    in_order(batches, run.threads.count(), BYTES_PER_RECORD, work, |result| inserter.add(result))?;
+    inserter.finish(run)
 }
 
-/// About how much a document takes on its way, above its bytes.
+/// Approximate memory per parsed document in bytes, in addition to its record.
 const BYTES_PER_RECORD: usize = 8192;
-/// Batches that are being written while the next are read.
-const UNDER_WAY: usize = 4;
+/// Maximum number of batches that are being written while the next ones are read.
+const MAX_PENDING: usize = 4;
 
 /// The documents of a batch with their positions in it.
-struct Read {
-    batch: Batch,
+struct ParsedBatch {
+    batch: RecordBatch,
     documents: Vec<(usize, Document)>,
     rejects: Vec<Reject>,
     replaced: u64,
 }
 
-fn read(batch: Batch, rules: Rules) -> Read {
-    let (mut documents, mut rejects, mut replaced) = (Vec::new(), Vec::new(), 0);
-    for (record, taken) in batch.records(rules).enumerate() {
-        match taken {
-            Ok(taken) => {
-                replaced += u64::from(taken.replaced);
-                documents.push((record, taken.document));
+fn parse(batch: RecordBatch, rules: RecordRules) -> ParsedBatch {
+    let mut documents = Vec::new();
+    let mut rejects = Vec::new();
+    let mut replaced = 0;
+    for (position, record) in batch.records(rules).enumerate() {
+        match record {
+            Ok(record) => {
+                replaced += u64::from(record.replaced);
+                documents.push((position, record.document));
             }
             Err(reject) => rejects.push(reject),
         }
     }
-    Read { batch, documents, rejects, replaced }
+    ParsedBatch { batch, documents, rejects, replaced }
 }
 
-/// Where documents come in order.
-struct Filling<'a> {
+/// Inserts documents in input order.
+struct Inserter<'a> {
     collection: &'a Collection,
     on_dup_id: OnDupId,
     output: Option<Output>,
-    intake: Intake,
-    waiting: VecDeque<Written>,
-    found: Found,
+    log: Log,
+    pending: VecDeque<PendingBatch>,
+    totals: Totals,
 }
 
 /// A batch that is being written.
-struct Written {
-    batch: Batch,
-    records: Vec<usize>,
-    /// For those that take the place of another.
-    again: Vec<Option<Document>>,
+struct PendingBatch {
+    batch: RecordBatch,
+    positions: Vec<usize>,
+    /// Documents that replace stored ones with the same id.
+    replacements: Vec<Option<Document>>,
     rejects: Vec<Reject>,
     replaced: u64,
     pending: Pending,
 }
 
 #[derive(Default)]
-struct Found {
+struct Totals {
     with_duplicates: u64,
     changed: u64,
     capped: u64,
 }
 
-/// A line of the output.
+/// An output line.
 #[derive(Serialize)]
 struct Line<'a> {
     id: &'a DocId,
@@ -171,10 +174,10 @@ impl<'a> From<&'a Inserted> for Line<'a> {
     fn from(inserted: &'a Inserted) -> Line<'a> {
         let duplicate = |found: &'a Match| Duplicate {
             id: &found.id,
-            similarity_score: found.similarity,
-            match_type: found.kind.name(),
-            verified: found.verified,
-            template: found.template,
+            similarity_score: found.verdict.similarity,
+            match_type: found.verdict.kind.name(),
+            verified: found.verdict.verified,
+            template: found.verdict.template,
         };
         let status = match (inserted.outcome, inserted.status) {
             (Outcome::Created, Status::TooShort) => Status::TooShort.name(),
@@ -189,41 +192,43 @@ impl<'a> From<&'a Inserted> for Line<'a> {
     }
 }
 
-impl Filling<'_> {
-    fn take(&mut self, turn: Result<Read, Broken>) -> anyhow::Result<ControlFlow<()>> {
-        match turn {
-            Err(broken) => self.intake.broken(&broken),
-            Ok(Read { batch, documents, rejects, replaced }) => {
-                let (records, documents): (Vec<usize>, Vec<Document>) = documents.into_iter().unzip();
+impl Inserter<'_> {
+    fn add(&mut self, result: Result<ParsedBatch, InputError>) -> anyhow::Result<ControlFlow<()>> {
+        match result {
+            Err(error) => self.log.input_failed(&error),
+            Ok(ParsedBatch { batch, documents, rejects, replaced }) => {
+                let (positions, documents): (Vec<usize>, Vec<Document>) = documents.into_iter().unzip();
                 let replaces = self.on_dup_id == OnDupId::Last;
-                let again = documents.iter().map(|document| replaces.then(|| document.clone())).collect();
+                let replacements =
+                    documents.iter().map(|document| replaces.then(|| document.clone())).collect();
                 let pending = self.collection.submit(documents).map_err(failure)?;
-                self.waiting.push_back(Written { batch, records, again, rejects, replaced, pending });
-                if self.waiting.len() > UNDER_WAY {
-                    self.settle()?;
+                let pending = PendingBatch { batch, positions, replacements, rejects, replaced, pending };
+                self.pending.push_back(pending);
+                if self.pending.len() > MAX_PENDING {
+                    self.finish_oldest()?;
                 }
             }
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Takes the answers to the oldest batch.
-    fn settle(&mut self) -> anyhow::Result<()> {
-        let Some(written) = self.waiting.pop_front() else { return Ok(()) };
-        let Written { batch, records, again, mut rejects, replaced, pending } = written;
+    /// Waits for the oldest batch.
+    fn finish_oldest(&mut self) -> anyhow::Result<()> {
+        let Some(oldest) = self.pending.pop_front() else { return Ok(()) };
+        let PendingBatch { batch, positions, replacements, mut rejects, replaced, pending } = oldest;
         let mut counts = Counts { bytes: batch.bytes.len() as u64, replaced, ..Counts::default() };
         let mut lines = Vec::new();
-        for ((record, again), answer) in records.into_iter().zip(again).zip(pending.wait().map_err(failure)?)
-        {
-            let answer = match (answer, again) {
+        let results = pending.wait().map_err(failure)?;
+        for ((position, replacement), result) in positions.into_iter().zip(replacements).zip(results) {
+            let result = match (result, replacement) {
                 (Err(Error::Conflict { .. }), Some(document)) => self.collection.replace(document),
-                (answer, _) => answer,
+                (result, _) => result,
             };
-            match answer {
+            match result {
                 Ok(inserted) => self.count(&inserted, &mut counts, &mut lines),
-                Err(Error::Conflict { id }) => rejects.push(batch.reject_record(record, repeated_id(&id))),
+                Err(Error::Conflict { id }) => rejects.push(batch.reject_record(position, duplicate_id(&id))),
                 Err(error @ (Error::Engine(_) | Error::BadId { .. } | Error::Damaged { .. })) => {
-                    rejects.push(batch.reject_record(record, escaped(&error.to_string())));
+                    rejects.push(batch.reject_record(position, escaped(&error.to_string())));
                 }
                 Err(error) => return Err(failure(error).into()),
             }
@@ -232,8 +237,8 @@ impl Filling<'_> {
             output.write(&lines)?;
         }
         rejects.sort_by_key(|reject| reject.place);
-        rejects.iter().try_for_each(|reject| self.intake.reject(reject))?;
-        self.intake.count(&counts);
+        rejects.iter().try_for_each(|reject| self.log.reject(reject))?;
+        self.log.count(&counts)?;
         Ok(())
     }
 
@@ -241,23 +246,23 @@ impl Filling<'_> {
         match inserted.outcome {
             Outcome::Created => counts.documents += 1,
             Outcome::Unchanged => counts.repeated += 1,
-            Outcome::Replaced => self.found.changed += 1,
+            Outcome::Replaced => self.totals.changed += 1,
         }
         counts.too_short += u64::from(inserted.status == Status::TooShort);
-        self.found.with_duplicates += u64::from(!inserted.duplicates.is_empty());
-        self.found.capped += inserted.capped as u64;
+        self.totals.with_duplicates += u64::from(!inserted.duplicates.is_empty());
+        self.totals.capped += inserted.capped as u64;
         if self.output.is_some() {
             push_line(lines, &Line::from(inserted));
         }
     }
 
     fn finish(mut self, run: &RunArgs) -> anyhow::Result<Exit> {
-        while !self.waiting.is_empty() {
-            self.settle()?;
+        while !self.pending.is_empty() {
+            self.finish_oldest()?;
         }
         self.output.map_or(Ok(()), Output::finish)?;
-        let (counts, exit) = self.intake.finish()?;
-        let Found { with_duplicates, changed: replaced_documents, capped: caps_hit } = self.found;
+        let (counts, exit) = finish(self.log)?;
+        let Totals { with_duplicates, changed: replaced_documents, capped: caps_hit } = self.totals;
         let total = self.collection.len() as u64;
         let summary = Summary { counts, with_duplicates, replaced_documents, caps_hit, total };
         run.answer(&summary, false, || summary.in_words())?;
@@ -265,17 +270,17 @@ impl Filling<'_> {
     }
 }
 
-/// What a run comes to.
+/// Summary of a run.
 #[derive(Serialize)]
 struct Summary {
     #[serde(flatten)]
     counts: Counts,
-    /// Documents that match one that was there before them.
+    /// Number of documents that match an earlier one.
     with_duplicates: u64,
-    /// Documents that took the place of another text.
+    /// Number of documents that replaced a stored text.
     replaced_documents: u64,
     caps_hit: u64,
-    /// Documents of the collection.
+    /// Number of documents in the collection.
     total: u64,
 }
 
@@ -288,8 +293,7 @@ impl Summary {
             counted(self.total, "document")
         );
         if self.caps_hit > 0 {
-            words +=
-                &format!(", {} limits hit so that some duplicates may be missing", grouped(self.caps_hit));
+            words += &format!(", {} limits reached (duplicates may be missing)", grouped(self.caps_hit));
         }
         format!("{words}; {}", self.counts.effort())
     }

@@ -328,7 +328,7 @@ impl LevelBands {
         };
         let shared =
             |(at, bands): (usize, &Bands)| u128::from(bands.share(rows_x.rows(), rows_y.rows())) << at;
-        let score = x.features.jaccard(&y.features);
+        let score = x.features.shingles.jaccard(&y.features.shingles);
         if score < MIN_LEVEL {
             return Positive { score, found: 0 };
         }

@@ -69,7 +69,7 @@ impl Similarities {
     pub(super) fn measure(config: &Config, texts: &Texts<'_>) -> Result<Similarities, Failure> {
         let comparable = comparable(texts, |text| text.prepared.sketches.minhash.is_some());
         let features: u64 =
-            comparable.iter().map(|&text| of(texts, text).prepared.features.len() as u64).sum();
+            comparable.iter().map(|&text| of(texts, text).prepared.features.shingles.len() as u64).sum();
         let n = comparable.len() as u64;
         let pairs = n * n.saturating_sub(1) / 2;
         let mut measured = Similarities {
@@ -209,7 +209,7 @@ fn of<'t, 'a>(texts: &'t Texts<'a>, text: u32) -> &'t Text<'a> {
 }
 
 fn jaccard(texts: &Texts<'_>, a: u32, b: u32) -> f64 {
-    of(texts, a).prepared.features.jaccard(&of(texts, b).prepared.features)
+    of(texts, a).prepared.features.shingles.jaccard(&of(texts, b).prepared.features.shingles)
 }
 
 /// Returns the number of pairs of documents with these two texts.

@@ -3,14 +3,14 @@
 //! The sample consists of the documents whose ids have the smallest hashes. It is the same for any order of the input.
 //! Documents of labeled pairs are kept in addition, for the labels only.
 
-use crate::input::batch::{Batch, Rules};
-use crate::input::find::Found;
-use crate::input::reject::{Broken, Reject};
-use crate::input::{Batches, Reading};
-use crate::intake::{Counts, Intake};
-use crate::on_dup_id::{OnDupId, repeated_id};
-use crate::pipeline::{in_order, with_scratch};
-use sameish::{DocId, Engine, Prepared, Scratch, Status, TextKey, TokenHash, hash_token};
+use crate::args::OnDupId;
+use crate::run_log::Log;
+use sameish::{Analyzer, DocId, Prepared, Scratch, Status, TextKey, TokenHash, hash_token};
+use sameish_batch::input::{
+    InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
+};
+use sameish_batch::ordered_pool::{in_order, with_scratch};
+use sameish_batch::{Counts, duplicate_id};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ struct Ready {
 
 /// A processed batch.
 struct Loaded {
-    batch: Batch,
+    batch: RecordBatch,
     ready: Vec<Ready>,
     rejects: Vec<Reject>,
     counts: Counts,
@@ -73,12 +73,12 @@ struct Loaded {
 
 /// Reads all inputs and returns the sample.
 pub(super) fn read(
-    engine: &Engine,
-    sources: Vec<Found>,
-    mut reading: Reading,
+    engine: &Analyzer,
+    sources: Vec<InputResult>,
+    mut reading: ReadOptions,
     threads: usize,
     plan: Plan,
-    intake: &mut Intake,
+    log: &mut Log,
 ) -> anyhow::Result<Sample> {
     reading.rules.lossy |= engine.config().text.lossy;
     let preparer = Arc::new(Preparer {
@@ -88,14 +88,16 @@ pub(super) fn read(
         plan,
     });
     let mut sampler =
-        Sampler { preparer: preparer.clone(), kept: BTreeMap::new(), extra: BTreeMap::new(), intake };
-    let work = move |batch: Batch| with_scratch(|scratch| preparer.work(batch, scratch));
-    in_order(Batches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| sampler.take(turn))?;
-    let Sampler { kept, extra, intake, .. } = sampler;
+        Sampler { preparer: preparer.clone(), kept: BTreeMap::new(), extra: BTreeMap::new(), log };
+    let work = move |batch: RecordBatch| with_scratch(|scratch| preparer.work(batch, scratch));
+    in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| {
+        sampler.take(turn)
+    })?;
+    let Sampler { kept, extra, log, .. } = sampler;
     let docs: Vec<Doc> = kept.into_values().collect();
     let too_short = |doc: &&Doc| doc.prepared.sketches.status == Status::TooShort;
-    intake.counts.too_short = docs.iter().filter(too_short).count() as u64;
-    Ok(Sample { docs, extra: extra.into_values().collect(), read: intake.counts.documents })
+    log.counts.too_short = docs.iter().filter(too_short).count() as u64;
+    Ok(Sample { docs, extra: extra.into_values().collect(), read: log.counts.documents })
 }
 
 /// Approximate size of a prepared document, in bytes.
@@ -103,8 +105,8 @@ const BYTES_PER_RECORD: usize = 4096;
 
 /// Prepares documents on the worker threads.
 struct Preparer {
-    engine: Engine,
-    rules: Rules,
+    engine: Analyzer,
+    rules: RecordRules,
     /// Documents with a larger sort key are not in the sample. The bound only decreases, so a stale value costs time but not
     /// correctness.
     bound: AtomicU64,
@@ -112,7 +114,7 @@ struct Preparer {
 }
 
 impl Preparer {
-    fn work(&self, batch: Batch, scratch: &mut Scratch) -> Loaded {
+    fn work(&self, batch: RecordBatch, scratch: &mut Scratch) -> Loaded {
         let mut ready = Vec::new();
         let mut rejects = Vec::new();
         let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
@@ -147,13 +149,13 @@ struct Sampler<'a> {
     preparer: Arc<Preparer>,
     kept: BTreeMap<(u64, DocId), Doc>,
     extra: BTreeMap<DocId, Doc>,
-    intake: &'a mut Intake,
+    log: &'a mut Log,
 }
 
 impl Sampler<'_> {
-    fn take(&mut self, turn: Result<Loaded, Broken>) -> anyhow::Result<ControlFlow<()>> {
+    fn take(&mut self, turn: Result<Loaded, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match turn {
-            Err(broken) => self.intake.broken(&broken),
+            Err(broken) => self.log.input_failed(&broken),
             Ok(loaded) => self.take_loaded(loaded)?,
         }
         Ok(ControlFlow::Continue(()))
@@ -172,7 +174,7 @@ impl Sampler<'_> {
                 }
                 Some(_) if self.preparer.plan.on_dup_id == OnDupId::Reject => {
                     counts.documents -= 1;
-                    rejects.push(batch.reject_record(record, repeated_id(&key.1)));
+                    rejects.push(batch.reject_record(record, duplicate_id(&key.1)));
                     continue;
                 }
                 Some(_) => counts.documents -= 1,
@@ -185,8 +187,8 @@ impl Sampler<'_> {
         }
         // Rejects of both kinds, in the order of the input.
         rejects.sort_by_key(|reject| reject.place);
-        rejects.iter().try_for_each(|reject| self.intake.reject(reject))?;
-        self.intake.count(&counts);
+        rejects.iter().try_for_each(|reject| self.log.reject(reject))?;
+        self.log.count(&counts)?;
         Ok(())
     }
 

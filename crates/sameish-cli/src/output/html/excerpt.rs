@@ -242,10 +242,10 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sameish::{Content, Engine, Preset};
+    use sameish::{Analyzer, Content, Preset};
 
     fn sides(a: &str, b: &str) -> [String; 2] {
-        let engine = Engine::new(Preset::Copies.config()).expect("a preset is valid");
+        let engine = Analyzer::new(Preset::Copies.config()).expect("a preset is valid");
         let [x, y] = [a, b].map(|text| Content::Text(text.into()));
         let passages = engine.compare(&x, &y, 3).passages;
         let sides = Sides::new(a, b, &passages);

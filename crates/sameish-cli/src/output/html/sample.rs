@@ -1,7 +1,7 @@
 //! Sample reports for tests and for visual inspection.
 
 use super::{Example, LargeCluster, Removed, Report};
-use sameish::{Content, Engine, Preset};
+use sameish::{Analyzer, Content, Preset};
 
 /// A run without documents.
 pub(super) fn empty() -> Report {
@@ -154,7 +154,7 @@ fn template(company: &str, figures: [&str; 4]) -> String {
 }
 
 fn example(a: (&str, &str), b: (&str, &str), template: bool, removed: bool) -> Example {
-    let engine = Engine::new(Preset::Copies.config()).expect("a preset is valid");
+    let engine = Analyzer::new(Preset::Copies.config()).expect("a preset is valid");
     let [x, y] = [a.1, b.1].map(|text| Content::Text(text.into()));
     let comparison = engine.compare(&x, &y, 5);
     Example {

@@ -1,0 +1,221 @@
+//! Errors that end a run.
+
+use crate::input::reject::{InputError, InputErrorKind, Reject};
+use crate::run_log::Completion;
+use std::io;
+
+/// Result of an operation of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Error that ends a run before its work is done.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The configuration is invalid.
+    #[error(transparent)]
+    Config(#[from] sameish::Error),
+    /// Deduplication does not support the configuration.
+    #[error(
+        "`dedup` needs a configuration that verifies matches or uses fingerprints alone, without sparse codes, \
+         such as preset `copies` or `wire`"
+    )]
+    UnsupportedConfig,
+    /// Standard input was named more than once.
+    #[error("`-` is given twice: standard input can be read only once")]
+    StdinTwice,
+    /// The memory limit is too small to work with.
+    #[error("the memory limit must be at least {least_mib}M")]
+    MemoryLimitTooSmall {
+        /// Minimum limit in MiB.
+        least_mib: usize,
+    },
+    /// The columns of the corpus exceed their part of the memory limit.
+    #[error("{documents} documents do not fit into the memory limit: each takes about {bytes} bytes")]
+    MemoryLimit {
+        /// Number of documents read so far.
+        documents: usize,
+        /// Bytes per document.
+        bytes: usize,
+    },
+    /// A corpus may have at most 2^31 - 1 documents.
+    #[error("more than 2,147,483,647 documents; split the input")]
+    TooManyDocuments,
+    /// Worker threads could not be started.
+    #[error("cannot start {threads} threads: {source}")]
+    Threads {
+        /// Number of threads requested.
+        threads: usize,
+        /// Reason given by the system.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// An input that was required could not be read.
+    #[error("{0}")]
+    Input(InputError),
+    /// An input changed between the two passes.
+    #[error("{name}: changed while it was read, so nothing was written; run again when it no longer changes")]
+    InputChanged {
+        /// Escaped name of the input.
+        name: String,
+    },
+    /// A record was rejected, and the run was told to stop at the first one.
+    #[error("stopped at the first rejected record: {reject}")]
+    RecordRejected {
+        /// The record.
+        reject: Box<Reject>,
+        /// Most serious problem so far.
+        completion: Completion,
+    },
+    /// The directory of a resumable run is in use.
+    #[error("another run over the same inputs uses {directory}")]
+    RunInProgress {
+        /// Escaped name of the temporary directory.
+        directory: String,
+    },
+    /// A temporary file could not be written or read.
+    #[error("temporary file: {0}")]
+    Temporary(#[source] io::Error),
+    /// An output that must be a file is a directory.
+    #[error("output {name} is a directory; expected a file")]
+    OutputIsDirectory {
+        /// Escaped name of the output.
+        name: String,
+    },
+    /// An output exists and may not be replaced.
+    #[error("output {name} exists already")]
+    OutputExists {
+        /// Escaped name of the output.
+        name: String,
+    },
+    /// An output was created by somebody else while this run was working.
+    #[error("output {name} was created while this command was running")]
+    OutputCreated {
+        /// Escaped name of the output.
+        name: String,
+    },
+    /// An output would overwrite an input.
+    #[error("output {output} is also the input {input}; write to another file")]
+    OutputIsInput {
+        /// Escaped name of the output.
+        output: String,
+        /// Escaped name of the input.
+        input: String,
+    },
+    /// Documents that are whole files cannot be written into one file.
+    #[error("whole files cannot be written into one file; pass `-o DIR/`")]
+    WholeFilesIntoOne,
+    /// Two inputs would be written to the same file of the output directory.
+    #[error("two inputs would both be written to {name}; process them separately")]
+    OutputNameClash {
+        /// Escaped name of the output.
+        name: String,
+    },
+    /// Inputs of several formats, or several Parquet files, cannot be written into one file.
+    #[error(
+        "several inputs can be written into one file only if they have the same format and are not Parquet; \
+         pass `-o DIR/`"
+    )]
+    MixedFormats,
+    /// Tables with different columns cannot be written into one file.
+    #[error("the inputs have different columns; pass `-o DIR/` to write them to separate files")]
+    MixedColumns,
+    /// The directory of an output does not exist.
+    #[error("{name}: cannot be written: its directory does not exist; create it")]
+    NoOutputDirectory {
+        /// Escaped name of the output.
+        name: String,
+    },
+    /// An output or its directory could not be written.
+    #[error("{name}: {problem} ({source})")]
+    Output {
+        /// Escaped name of the output.
+        name: String,
+        /// Short description and remedy.
+        problem: &'static str,
+        /// Reason given by the system.
+        source: io::Error,
+    },
+    /// [`Monitor::progress`](crate::Monitor::progress) canceled the run.
+    #[error("canceled")]
+    Canceled,
+}
+
+/// Class of an [`Error`]: what the caller can do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The parameters are inconsistent.
+    Usage,
+    /// A record was rejected.
+    Rejected,
+    /// An input is unreadable.
+    Unreadable,
+    /// A limit was reached: memory, threads, disk space, expansion.
+    Limit,
+    /// An output could not be written.
+    Output,
+    /// The caller canceled the run.
+    Canceled,
+}
+
+impl Error {
+    /// Returns the class of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Config(_)
+            | Error::UnsupportedConfig
+            | Error::StdinTwice
+            | Error::MemoryLimitTooSmall { .. }
+            | Error::RunInProgress { .. }
+            | Error::OutputIsDirectory { .. }
+            | Error::OutputExists { .. }
+            | Error::OutputCreated { .. }
+            | Error::OutputIsInput { .. }
+            | Error::WholeFilesIntoOne
+            | Error::OutputNameClash { .. }
+            | Error::MixedFormats
+            | Error::MixedColumns => ErrorKind::Usage,
+            Error::MemoryLimit { .. } | Error::TooManyDocuments | Error::Threads { .. } => ErrorKind::Limit,
+            Error::Input(error) => match error.kind {
+                InputErrorKind::Unreadable => ErrorKind::Unreadable,
+                InputErrorKind::Limit => ErrorKind::Limit,
+            },
+            Error::InputChanged { .. } => ErrorKind::Unreadable,
+            Error::RecordRejected { completion, .. } => match completion {
+                Completion::Complete | Completion::Rejected => ErrorKind::Rejected,
+                Completion::Unreadable => ErrorKind::Unreadable,
+                Completion::Limit => ErrorKind::Limit,
+            },
+            Error::NoOutputDirectory { .. } => ErrorKind::Output,
+            Error::Temporary(source) | Error::Output { source, .. } => match is_full(source) {
+                true => ErrorKind::Limit,
+                false => ErrorKind::Output,
+            },
+            Error::Canceled => ErrorKind::Canceled,
+        }
+    }
+
+    /// Describes a failure to create or write an output.
+    pub(crate) fn output(name: &str, source: io::Error) -> Error {
+        let name = name.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => Error::NoOutputDirectory { name },
+            _ if is_full(&source) => Error::Output {
+                name,
+                problem: "no space left to write; free some space and run again",
+                source,
+            },
+            _ => Error::Output { name, problem: "cannot be written; check the path", source },
+        }
+    }
+}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Error {
+        Error::Input(error)
+    }
+}
+
+/// Returns `true` if a disk, a quota or a file size limit is exhausted.
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}

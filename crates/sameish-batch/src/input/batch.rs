@@ -1,0 +1,172 @@
+//! Batches of records, and the documents they contain.
+
+use super::find::Input;
+use super::format::{Fault, ParsedRecord, RecordFormat, Span};
+use super::reject::{Place, Reason, Reject, excerpt};
+use sameish::{Content, DocId, Document};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Complete records of one input, in order.
+pub struct RecordBatch {
+    pub(crate) input: Input,
+    pub(crate) format: Arc<dyn RecordFormat>,
+    /// Bytes of the records, after decompression.
+    pub bytes: Vec<u8>,
+    pub(crate) spans: Vec<Span>,
+    /// Offset of the first byte in the input.
+    pub(crate) offset: u64,
+    /// Line or row of the first record, from 1.
+    pub(crate) line: u64,
+    /// Sequence number of the first record over the whole run, from 0.
+    pub first: u64,
+    /// `true` if a record can be read again at its offset in the file.
+    pub(crate) seekable: bool,
+    /// Position of the input among the inputs of the run, from 0.
+    pub(crate) input_number: usize,
+}
+
+/// Limits and decoding of records.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordRules {
+    /// Replaces bytes that are not UTF-8 instead of rejecting the record.
+    pub lossy: bool,
+    /// Maximum length of a line or record in bytes.
+    pub max_line: usize,
+    /// Maximum length of the text of a document in bytes.
+    pub max_document: usize,
+}
+
+impl Default for RecordRules {
+    fn default() -> RecordRules {
+        RecordRules { lossy: false, max_line: 64 << 20, max_document: 16 << 20 }
+    }
+}
+
+/// A record that was accepted.
+pub struct Record {
+    /// The document.
+    pub document: Document,
+    /// `true` if bytes that are not UTF-8 were replaced.
+    pub replaced: bool,
+}
+
+impl RecordBatch {
+    /// Returns the number of records.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Returns `true` if the batch has no records.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Parses the records.
+    pub fn records(&self, rules: RecordRules) -> impl Iterator<Item = Result<Record, Reject>> {
+        self.spans.iter().zip(self.first..).map(move |(span, number)| {
+            let record = &self.bytes[span.start..span.end];
+            let parsed = match span.fault {
+                Some(fault) => Err(Reason::new(fault.reason(rules))),
+                None => self.parse(record, number, rules),
+            };
+            parsed.map_err(|reason| self.reject(span, record, reason))
+        })
+    }
+
+    fn parse(&self, record: &[u8], number: u64, rules: RecordRules) -> Result<Record, Reason> {
+        let (text, replaced) = decode(record, rules.lossy)?;
+        let ParsedRecord { id, content, title, source, published_at } = self.format.parse(&text)?;
+        check_size(&content, rules.max_document)?;
+        let id = id.map(check_id).transpose()?.unwrap_or(DocId::Number(number));
+        let document = Document { id, content, title, source, published_at, url: None };
+        Ok(Record { document, replaced })
+    }
+
+    /// Returns the range of a record with its line end.
+    pub(crate) fn range_with_end(&self, record: usize) -> Range<usize> {
+        let Span { start, end, .. } = self.spans[record];
+        let line_end = match &self.bytes[end..] {
+            [b'\r', b'\n', ..] => 2,
+            [b'\r' | b'\n', ..] => 1,
+            _ => 0,
+        };
+        start..end + line_end
+    }
+
+    /// Rejects a record that was parsed but cannot be used.
+    pub fn reject_record(&self, record: usize, reason: String) -> Reject {
+        let span = &self.spans[record];
+        self.reject(span, &self.bytes[span.start..span.end], Reason::new(reason))
+    }
+
+    fn reject(&self, span: &Span, record: &[u8], reason: Reason) -> Reject {
+        let line = self.line + span.line;
+        let offset = self.offset + (span.start + reason.at) as u64;
+        let place =
+            if self.format.counts_rows() { Place::Row { row: line } } else { Place::Line { line, offset } };
+        Reject {
+            file: self.input.name.clone(),
+            place,
+            excerpt: excerpt(record, reason.at),
+            reason: reason.text,
+        }
+    }
+}
+
+impl Fault {
+    fn reason(self, rules: RecordRules) -> String {
+        match self {
+            Fault::TooLong => {
+                format!("longer than {} bytes; raise `--max-line` if that is intended", rules.max_line)
+            }
+            Fault::FileTooLong => {
+                format!(
+                    "longer than {} bytes; raise `--max-document` if that is intended",
+                    rules.max_document
+                )
+            }
+            Fault::UnclosedQuote => "quote is never closed; close it, or double it".into(),
+            Fault::Ragged { found, expected } => {
+                format!("row has {found} values, but the header has {expected} columns; fix the row")
+            }
+        }
+    }
+}
+
+/// Parses the content of a record that is read a second time.
+pub(crate) fn content_of(format: &dyn RecordFormat, record: &[u8], rules: RecordRules) -> Option<Content> {
+    let (text, _) = decode(record, rules.lossy).ok()?;
+    format.parse(&text).ok().map(|record| record.content)
+}
+
+fn decode(record: &[u8], lossy: bool) -> Result<(Cow<'_, str>, bool), Reason> {
+    match std::str::from_utf8(record) {
+        Ok(text) => Ok((Cow::Borrowed(text), false)),
+        Err(_) if lossy => Ok((sameish::decode(record).text, true)),
+        Err(error) => {
+            let at = error.valid_up_to();
+            let text = format!("byte 0x{:02x} is not UTF-8; convert the file, or pass `--lossy`", record[at]);
+            Err(Reason { at, text })
+        }
+    }
+}
+
+fn check_size(content: &Content, max: usize) -> Result<(), Reason> {
+    let size = match content {
+        Content::Text(text) => text.len(),
+        Content::Tokens(tokens) => tokens.iter().map(String::len).sum(),
+    };
+    if size <= max {
+        return Ok(());
+    }
+    let reason = format!("the text has {size} bytes; raise `--max-document` above {max} if that is intended");
+    Err(Reason::new(reason))
+}
+
+fn check_id(id: DocId) -> Result<DocId, Reason> {
+    let DocId::Text(text) = id else { return Ok(id) };
+    DocId::from_text(text)
+        .map_err(|invalid| Reason::new(format!("the id {invalid}; change it, or omit the field")))
+}

@@ -1,0 +1,152 @@
+//! Record formats: how an input is split into records, and what a record contains.
+
+use super::reject::Reason;
+use sameish::{Content, DocId};
+use std::path::Path;
+
+/// Format of an input file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// One JSON object per line.
+    Jsonl,
+    /// Comma-separated values with a header.
+    Csv,
+    /// Tab-separated values with a header.
+    Tsv,
+    /// Parquet, one document per row.
+    Parquet,
+    /// Plain text, one document per line.
+    Text,
+}
+
+impl FileFormat {
+    /// Returns the format that a file's suffix stands for, and that suffix; the suffix of a compression is ignored.
+    pub(crate) fn of_path(path: &Path) -> (Option<FileFormat>, String) {
+        let suffix =
+            |path: &Path| path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let mut last = suffix(path);
+        if matches!(last.as_str(), "gz" | "zst" | "zstd") {
+            last = suffix(Path::new(path.file_stem().unwrap_or_default()));
+        }
+        let format = match last.as_str() {
+            "jsonl" | "ndjson" | "json" => Some(FileFormat::Jsonl),
+            "csv" => Some(FileFormat::Csv),
+            "tsv" | "tab" => Some(FileFormat::Tsv),
+            "parquet" | "pq" => Some(FileFormat::Parquet),
+            "txt" | "text" | "md" => Some(FileFormat::Text),
+            _ => None,
+        };
+        (format, last)
+    }
+
+    /// Guesses the format from the first bytes.
+    pub(crate) fn of_content(head: &[u8]) -> FileFormat {
+        if head.starts_with(super::parquet::MAGIC) {
+            FileFormat::Parquet
+        } else if head.trim_ascii_start().starts_with(b"{") {
+            FileFormat::Jsonl
+        } else {
+            FileFormat::Text
+        }
+    }
+}
+
+/// Position of a record in a batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// Line where the record starts, relative to the first line of the batch.
+    pub(crate) line: u64,
+    /// Set if splitting already found that the record is unusable.
+    pub(crate) fault: Option<Fault>,
+}
+
+/// Why a record is unusable before it is parsed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// Longer than `--max-line`.
+    TooLong,
+    /// A whole file longer than `--max-document`.
+    FileTooLong,
+    /// A quote that is never closed.
+    UnclosedQuote,
+    /// A different number of values than the header has columns.
+    Ragged { found: usize, expected: usize },
+}
+
+/// Part of a buffer that was split into complete records.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Consumed {
+    pub(crate) bytes: usize,
+    pub(crate) lines: u64,
+}
+
+/// Content of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ParsedRecord {
+    /// Absent if the record has none; its sequence number is used then.
+    pub(crate) id: Option<DocId>,
+    pub(crate) content: Content,
+    pub(crate) title: Option<String>,
+    pub(crate) source: Option<String>,
+    pub(crate) published_at: Option<String>,
+}
+
+impl ParsedRecord {
+    pub(crate) fn text(text: impl Into<String>) -> ParsedRecord {
+        let content = Content::Text(text.into());
+        ParsedRecord { id: None, content, title: None, source: None, published_at: None }
+    }
+}
+
+/// Maximum number of records per batch. Short records produce long results, which must fit into memory as well.
+pub(crate) const MAX_RECORDS: usize = 4096;
+
+/// A record format. One thread splits the input in order, so splitting must be cheap; many threads parse.
+pub(crate) trait RecordFormat: Send + Sync {
+    /// Finds the complete records at the start of `bytes`, at most [`MAX_RECORDS`]. If `ended`, the rest is the last
+    /// record. Records longer than `cap` get [`Fault::TooLong`].
+    fn split(&self, bytes: &[u8], ended: bool, cap: usize, spans: &mut Vec<Span>) -> Consumed;
+
+    /// Returns the fault of a record that exceeds the buffer. After [`Fault::TooLong`] the next record is searched at the
+    /// next line end; after [`Fault::FileTooLong`] there is no other record.
+    fn overlong(&self) -> Fault {
+        Fault::TooLong
+    }
+
+    /// Returns `true` if the position of a record is the number of its row, because there are no lines.
+    fn counts_rows(&self) -> bool {
+        false
+    }
+
+    /// Parses one record.
+    fn parse(&self, record: &str) -> Result<ParsedRecord, Reason>;
+}
+
+/// Names of the fields that are read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldNames {
+    /// Field of the id.
+    pub id: String,
+    /// Field of the text.
+    pub text: String,
+    /// Field of the title, which is used if there is no text.
+    pub title: String,
+    /// Names of the source field; the first one that is present is used.
+    pub source: Vec<String>,
+    /// Field of the publication date.
+    pub date: String,
+}
+
+impl Default for FieldNames {
+    fn default() -> FieldNames {
+        FieldNames {
+            id: "id".into(),
+            text: "text".into(),
+            title: "title".into(),
+            source: vec!["source".into(), "host".into()],
+            date: "published_at".into(),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Star clustering of a corpus: the candidate source for [`star_clusters`].
+
+use crate::candidates::Indexes;
+use crate::compare::{LoadedText, WithFacts, by_distance};
+use crate::error::{Error, Result};
+use crate::run_log::{Monitor, Progress, RunLog};
+use crate::signed::IndexedCorpus;
+use sameish::cluster::{Batch, Candidates, Centers, Purpose, StarSource, star_clusters};
+use sameish::{DocNumber, Judge, Templates};
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+
+/// Maximum number of unassigned documents of a bucket that are scanned at once.
+const SCANNED: usize = 2_000;
+/// Size of the largest bucket in which members of other clusters are searched.
+const SMALL_BUCKET: usize = 64;
+/// Maximum number of members of other clusters that a center is compared with, to count chains.
+const CHAINS: usize = 8;
+/// Maximum number of centers whose texts are loaded together.
+const BATCH: usize = 512;
+/// Maximum number of template pairs that are returned as examples.
+const EXAMPLES: usize = 64;
+/// Center of a document that was replaced by a later record with its id.
+pub const NO_CENTER: u32 = u32::MAX;
+
+/// Star clusters of a corpus.
+pub struct StarClusters {
+    /// Center of each document; itself for a center, [`NO_CENTER`] for a replaced document.
+    pub center: Vec<u32>,
+    /// Similarity of each document to its center.
+    pub similarity: Vec<f32>,
+    /// `true` for each document whose match with its center was verified.
+    pub verified: Vec<bool>,
+    /// Counts of the clustering.
+    pub counts: ClusterCounts,
+    /// Number of compared pairs per hundredth of similarity; empty unless it was requested.
+    pub histogram: Vec<u64>,
+    /// Examples of pairs that have the same wording but different facts.
+    pub templates: Vec<(u32, u32, f32)>,
+}
+
+/// Counts of a clustering.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct ClusterCounts {
+    /// Number of compared pairs.
+    pub candidates: u64,
+    /// Number of verified matches.
+    pub verified: u64,
+    /// Number of centers for which a limit ended the search, so that members may be missing.
+    pub caps_hit: u64,
+    /// Number of matches between a center and a member of another cluster; at most [`CHAINS`] per center are searched.
+    pub chains_cut: u64,
+    /// Number of verified matches that are templates and were kept apart.
+    pub templates: u64,
+}
+
+/// Whether a histogram of similarities is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WithHistogram {
+    Yes,
+    No,
+}
+
+/// Clusters a corpus: every member has a verified match with its center, or a fingerprint within the radius if the
+/// configuration does not verify.
+pub(crate) fn cluster_stars(
+    corpus: &IndexedCorpus<'_>,
+    histogram: WithHistogram,
+    log: &mut RunLog<dyn Monitor + '_>,
+) -> Result<StarClusters> {
+    let mut source = CorpusSource::new(corpus, histogram, log)?;
+    let order = corpus.distinct().map(DocNumber);
+    let reference = corpus.signed.against;
+    let found = star_clusters(corpus.signed.len(), order, reference, &mut source)?;
+    let mut clusters = source.clusters;
+    clusters.center = found.centers.into_inner();
+    clusters.counts.candidates = found.candidates;
+    clusters.counts.caps_hit = found.capped;
+    clusters.counts.chains_cut = found.cut;
+    clusters.add_copies(corpus);
+    Ok(clusters)
+}
+
+impl StarClusters {
+    /// Assigns copies to the center of their leader.
+    fn add_copies(&mut self, corpus: &IndexedCorpus<'_>) {
+        let own = |doc: &usize| *doc >= corpus.signed.against as usize;
+        for doc in (0..self.center.len()).filter(own) {
+            let leader = corpus.leader[doc] as usize;
+            if leader != doc {
+                self.center[doc] = self.center[leader];
+                self.similarity[doc] = self.similarity[leader];
+                self.verified[doc] = self.verified[leader];
+            }
+        }
+    }
+}
+
+/// Supplies candidates from the buckets and indexes of a corpus.
+struct CorpusSource<'a, 'l, 'm> {
+    corpus: &'a IndexedCorpus<'a>,
+    indexes: Indexes<'a>,
+    judge: Judge,
+    /// Fingerprints alone decide, so that comparisons need no texts and have no limit.
+    by_distance: bool,
+    keep_templates: bool,
+    /// Position in each bucket before which all members are assigned.
+    cursor: Vec<u32>,
+    /// Number of the search in which a document was last visited.
+    visited: Vec<u32>,
+    searches: u32,
+    loaded: HashMap<u32, LoadedText>,
+    clusters: StarClusters,
+    log: &'l mut RunLog<dyn Monitor + 'm>,
+}
+
+impl<'a, 'l, 'm> CorpusSource<'a, 'l, 'm> {
+    fn new(
+        corpus: &'a IndexedCorpus<'a>,
+        histogram: WithHistogram,
+        log: &'l mut RunLog<dyn Monitor + 'm>,
+    ) -> Result<CorpusSource<'a, 'l, 'm>> {
+        let config = corpus.analyzer.config();
+        let documents = corpus.signed.len();
+        Ok(CorpusSource {
+            indexes: Indexes::new(corpus, corpus.signed.against)?,
+            judge: Judge::new(config),
+            by_distance: by_distance(&corpus.analyzer),
+            keep_templates: config.matching.verify && config.matching.templates == Templates::Keep,
+            cursor: vec![0; corpus.buckets.len()],
+            visited: vec![0; documents],
+            searches: 0,
+            loaded: HashMap::new(),
+            clusters: StarClusters {
+                center: Vec::new(),
+                similarity: vec![1.0; documents],
+                verified: vec![config.matching.verify; documents],
+                counts: ClusterCounts::default(),
+                histogram: if histogram == WithHistogram::Yes { vec![0; 101] } else { Vec::new() },
+                templates: Vec::new(),
+            },
+            corpus,
+            log,
+        })
+    }
+
+    /// Returns `true` if a verdict is a template that is kept apart.
+    fn is_separate_template(
+        &mut self,
+        center: u32,
+        doc: u32,
+        verdict: sameish::Verdict,
+        purpose: Purpose,
+    ) -> bool {
+        let texts = self.loaded.get(&center).zip(self.loaded.get(&doc)).filter(|_| self.keep_templates);
+        let Some((a, b)) = texts else { return false };
+        if !verdict.with_facts(|| (a.facts(), b.facts())).template {
+            return false;
+        }
+        if purpose == Purpose::Join {
+            self.clusters.counts.templates += 1;
+            if self.clusters.templates.len() < EXAMPLES {
+                self.clusters.templates.push((center, doc, verdict.similarity as f32));
+            }
+        }
+        true
+    }
+}
+
+impl StarSource for CorpusSource<'_, '_, '_> {
+    type Error = Error;
+
+    fn has_candidates(&self, doc: DocNumber) -> bool {
+        self.corpus.buckets.any(doc) || self.indexes.contains(doc.0)
+    }
+
+    fn candidates(
+        &mut self,
+        DocNumber(center): DocNumber,
+        limit: usize,
+        centers: &Centers,
+        compared: &HashSet<DocNumber>,
+    ) -> Candidates {
+        self.searches += 1;
+        let search = self.searches;
+        let corpus = self.corpus;
+        let mut nearest: Vec<(u32, u32)> = Vec::new();
+        let mut more = false;
+        let visited = &mut self.visited;
+        let mut visit = |doc: u32| {
+            if doc == center || std::mem::replace(&mut visited[doc as usize], search) == search {
+                return;
+            }
+            if centers.is_free(DocNumber(doc)) && !compared.contains(&DocNumber(doc)) {
+                nearest.extend(corpus.signed.near(center, doc).map(|distance| (distance, doc)));
+            }
+        };
+        self.indexes.same_key(center).iter().for_each(|&doc| visit(doc));
+        for bucket in corpus.buckets.of(DocNumber(center)) {
+            let members = corpus.buckets.members(bucket);
+            let cursor = &mut self.cursor[bucket as usize];
+            while members.get(*cursor as usize).is_some_and(|&doc| !centers.is_free(DocNumber(doc))) {
+                *cursor += 1;
+            }
+            let rest = &members[*cursor as usize..];
+            more |= rest.len() > SCANNED;
+            rest.iter().take(SCANNED).for_each(|&doc| visit(doc));
+        }
+        more |= self.indexes.near(center, if self.by_distance { usize::MAX } else { SCANNED }, visit);
+        if nearest.len() > limit && !self.by_distance {
+            more = true;
+            nearest.select_nth_unstable(limit);
+            nearest.truncate(limit);
+        }
+        let mut docs: Vec<DocNumber> = nearest.into_iter().map(|(_, doc)| DocNumber(doc)).collect();
+        docs.sort_unstable();
+        Candidates { docs, more }
+    }
+
+    fn assigned_candidates(&mut self, DocNumber(center): DocNumber, centers: &Centers) -> Vec<DocNumber> {
+        let is_member_elsewhere = |doc: u32| {
+            let other = centers.get(DocNumber(doc));
+            other.is_some_and(|DocNumber(other)| other != center && other != doc)
+                && self.corpus.signed.near(center, doc).is_some()
+        };
+        let mut found = Vec::new();
+        for members in self.corpus.buckets_of(center) {
+            if members.len() <= SMALL_BUCKET && found.len() < CHAINS {
+                let elsewhere = members.iter().copied().filter(|&doc| is_member_elsewhere(doc));
+                found.extend(elsewhere.take(CHAINS).map(DocNumber));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(CHAINS);
+        found
+    }
+
+    fn load(&mut self, docs: &[DocNumber]) -> Result<()> {
+        if self.by_distance {
+            return Ok(());
+        }
+        let missing: Vec<u32> =
+            docs.iter().map(|doc| doc.0).filter(|doc| !self.loaded.contains_key(doc)).collect();
+        let facts = if self.keep_templates { WithFacts::Yes } else { WithFacts::No };
+        self.loaded.extend(self.corpus.load(&missing, facts)?);
+        Ok(())
+    }
+
+    fn unload(&mut self, keep: &[DocNumber]) {
+        self.loaded.retain(|&doc, _| keep.binary_search(&DocNumber(doc)).is_ok());
+    }
+
+    fn compare(&mut self, DocNumber(center): DocNumber, DocNumber(doc): DocNumber, purpose: Purpose) -> bool {
+        let histogram = purpose == Purpose::Join && !self.clusters.histogram.is_empty();
+        let judge = if histogram { self.judge.with_threshold(0.0) } else { self.judge };
+        let a = self.corpus.side(center, self.loaded.get(&center));
+        let b = self.corpus.side(doc, self.loaded.get(&doc));
+        let Some(verdict) = judge.judge(&a, &b) else { return false };
+        if histogram {
+            self.clusters.histogram[(verdict.similarity * 100.0) as usize] += 1;
+            if verdict.verified && verdict.similarity < self.judge.threshold() {
+                return false;
+            }
+        }
+        if purpose == Purpose::Join {
+            self.clusters.counts.verified += u64::from(verdict.verified);
+        }
+        if self.is_separate_template(center, doc, verdict, purpose) {
+            return false;
+        }
+        if purpose == Purpose::Join {
+            self.clusters.similarity[doc as usize] = verdict.similarity as f32;
+            self.clusters.verified[doc as usize] = verdict.verified;
+        }
+        true
+    }
+
+    fn assigned(&mut self, DocNumber(doc): DocNumber) {
+        self.indexes.remove(doc);
+    }
+
+    fn progress(&mut self, done: usize) -> Result<()> {
+        self.log.progress(Progress::Comparing { done, of: self.corpus.signed.len() })
+    }
+
+    fn batch(&self) -> Batch {
+        match self.by_distance {
+            true => Batch::default(),
+            false => Batch { centers: BATCH, size: self.corpus.memory.window() },
+        }
+    }
+
+    fn size(&self, DocNumber(doc): DocNumber) -> usize {
+        self.corpus.signed.rows[doc as usize].text_bytes as usize
+    }
+}

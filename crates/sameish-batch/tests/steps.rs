@@ -1,0 +1,180 @@
+//! The steps give the same result for files, documents in memory and columns.
+
+#![allow(clippy::unwrap_used)]
+
+use sameish::{Analyzer, DocId, Document, Linkage, Preset, Templates};
+use sameish_batch::columns::{self, Edge, SignedBatch};
+use sameish_batch::input::{Input, InputResult, ReadOptions};
+use sameish_batch::{
+    Completion, Counts, Error, Files, IndexedCorpus, Monitor, OnBad, OnDupId, Options, Pair, Progress,
+    RunLog, Selection, Source, Task, index, sign,
+};
+use std::io::Write;
+use std::ops::ControlFlow;
+
+/// Families of texts that differ in a few words, templates with other names and numbers, and copies.
+fn documents(count: u64) -> Vec<Document> {
+    let mut state = 7u64;
+    let mut random = move |limit: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % limit
+    };
+    let text = |id: u64| {
+        let family = random(count / 6);
+        let mut words: Vec<String> =
+            (0..60).map(|i| format!("w{}", (family * 1000 + i) * 7919 % 4001)).collect();
+        for _ in 0..random(4) {
+            words[random(60) as usize] = format!("x{}", random(5));
+        }
+        if family.is_multiple_of(3) {
+            for at in 0..5 {
+                words[at * 12] = format!("Name{} {}", random(50), random(100_000));
+            }
+        }
+        Document::new(DocId::Number(id), words.join(" "))
+    };
+    (0..count).map(text).collect()
+}
+
+fn options(preset: Preset, threads: usize) -> Options {
+    let mut config = preset.config();
+    config.matching.linkage = Linkage::Cohesive;
+    Options { threads, ..Options::new(Analyzer::new(config).unwrap()) }
+}
+
+fn log() -> RunLog<()> {
+    RunLog::new((), OnBad::Reject, None)
+}
+
+fn indexed<'a>(task: Task, source: &Source<'a>, options: &Options) -> IndexedCorpus<'a> {
+    index(sign(task, source, options, None, &mut log()).unwrap(), source, options).unwrap()
+}
+
+fn pairs(corpus: &IndexedCorpus<'_>) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    let sink = |pair: Pair| {
+        pairs.push(pair);
+        Ok(ControlFlow::Continue(()))
+    };
+    corpus.pairs(sink, &mut log()).unwrap();
+    pairs
+}
+
+fn clusters(corpus: &IndexedCorpus<'_>) -> Vec<Vec<u32>> {
+    let clusters = corpus.clusters(&mut log()).unwrap();
+    (0..clusters.len()).map(|cluster| clusters.members(cluster).to_vec()).collect()
+}
+
+/// Writes documents as JSONL and returns the file.
+fn jsonl(documents: &[Document]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
+    for document in documents {
+        let sameish::Content::Text(text) = &document.content else { unreachable!() };
+        writeln!(file, "{}", serde_json::json!({"id": document.id, "text": text})).unwrap();
+    }
+    file
+}
+
+#[test]
+fn files_and_memory_give_the_same_pairs_clusters_and_selection() {
+    let documents = documents(600);
+    let file = jsonl(&documents);
+    let inputs: Vec<InputResult> = vec![Ok(Input::file(file.path().to_owned()))];
+    let read = ReadOptions::default();
+    let files = Source::Files(Files { inputs: &inputs, against: &[], read: &read });
+    let memory = Source::Documents(&documents);
+    for preset in [Preset::Copies, Preset::Articles, Preset::Wire, Preset::Headlines] {
+        let (one, many) = (options(preset, 1), options(preset, 3));
+        let found = pairs(&indexed(Task::Pairs, &files, &many));
+        assert!(found.len() > 100, "{preset}");
+        assert_eq!(found, pairs(&indexed(Task::Pairs, &memory, &one)), "{preset}");
+        let from_files = indexed(Task::Cluster, &files, &one);
+        let from_memory = indexed(Task::Cluster, &memory, &many);
+        assert_eq!(clusters(&from_files), clusters(&from_memory), "{preset}");
+        let corpus = indexed(Task::Dedup, &files, &many);
+        let stars = corpus.stars(&mut log()).unwrap();
+        let kept = Selection::new(&corpus, &stars, false).kept;
+        let centers: Vec<u64> = clusters(&from_memory).iter().map(|cluster| u64::from(cluster[0])).collect();
+        assert_eq!(kept, centers, "{preset}: `dedup` keeps the centers of `cluster`");
+    }
+}
+
+#[test]
+fn columns_give_the_pairs_and_clusters_of_a_corpus() {
+    let documents = documents(300);
+    let texts: Vec<String> = documents
+        .iter()
+        .map(|document| match &document.content {
+            sameish::Content::Text(text) => text.clone(),
+            sameish::Content::Tokens(_) => unreachable!(),
+        })
+        .collect();
+    let source = Source::Documents(&documents);
+    for preset in [Preset::Copies, Preset::Articles, Preset::Wire] {
+        let options = options(preset, 2);
+        let expected = pairs(&indexed(Task::Pairs, &source, &options));
+        let mut signed = SignedBatch::default();
+        columns::sign(&options.analyzer, &texts, &mut signed);
+        let candidates = columns::candidate_pairs(&options.analyzer, &signed).unwrap();
+        let text = |at: u32| &texts[at as usize];
+        let verdicts =
+            columns::verify(&options.analyzer, candidates.iter().map(|&(a, b)| (text(a), text(b))));
+        let mut found: Vec<Pair> = candidates
+            .iter()
+            .zip(verdicts)
+            .filter_map(|(&(a, b), verdict)| Some(Pair { a, b, verdict: verdict? }))
+            .collect();
+        found.sort_by_key(|pair| (pair.a, pair.b));
+        let mut sorted = expected.clone();
+        sorted.sort_by_key(|pair| (pair.a, pair.b));
+        assert_eq!(found, sorted, "{preset}");
+        let merge = options.analyzer.config().matching.templates == Templates::Merge;
+        let joins = |pair: &&Pair| merge || !pair.verdict.template;
+        let edges: Vec<Edge> = found.iter().filter(joins).map(|pair| Edge { a: pair.a, b: pair.b }).collect();
+        let mut expected = vec![0; texts.len()];
+        for cluster in clusters(&indexed(Task::Cluster, &source, &options)) {
+            cluster.iter().for_each(|&doc| expected[doc as usize] = cluster[0]);
+        }
+        assert_eq!(columns::cluster(texts.len(), &edges), expected, "{preset}");
+    }
+}
+
+#[test]
+fn duplicate_ids_are_rejected_or_replaced() {
+    let text = |word: &str| format!("{word} council voted on Monday evening to close the old stone bridge");
+    let documents =
+        [Document::new("a", text("the")), Document::new("a", text("the")), Document::new("a", text("a"))];
+    let source = Source::Documents(&documents);
+    let mut options = options(Preset::Copies, 1);
+    let mut rejecting = log();
+    let signed = sign(Task::Dedup, &source, &options, None, &mut rejecting).unwrap();
+    let (Counts { repeated, rejected, .. }, completion) = rejecting.finish().unwrap();
+    assert_eq!((signed.len(), repeated, rejected, completion), (1, 1, 1, Completion::Rejected));
+    options.on_dup_id = OnDupId::Last;
+    let corpus = indexed(Task::Dedup, &source, &options);
+    let stars = corpus.stars(&mut log()).unwrap();
+    assert_eq!(Selection::new(&corpus, &stars, false).kept, [2]);
+}
+
+/// Cancels the run while documents are compared.
+struct CancelWhileComparing;
+
+impl Monitor for CancelWhileComparing {
+    fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
+        match progress {
+            Progress::Comparing { .. } => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+#[test]
+fn monitor_cancels_a_run() {
+    let documents = documents(60);
+    let source = Source::Documents(&documents);
+    let options = options(Preset::Copies, 1);
+    let mut log = RunLog::new(CancelWhileComparing, OnBad::Reject, None);
+    let signed = sign(Task::Dedup, &source, &options, None, &mut log).unwrap();
+    let corpus = index(signed, &source, &options).unwrap();
+    assert!(matches!(corpus.stars(&mut log), Err(Error::Canceled)));
+}

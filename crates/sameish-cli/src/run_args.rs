@@ -1,0 +1,115 @@
+//! Arguments of commands that read documents and write data.
+
+use crate::args::ThreadArgs;
+use crate::exit::Failure;
+use crate::output::file::{Output, same_place};
+use crate::output::jsonl::push_line;
+use crate::output::messages::{Messages, say};
+use crate::run_log::Log;
+use sameish_batch::RunLog;
+use sameish_batch::input::InputResult;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Arguments of commands that read documents and write data.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct RunArgs {
+    /// Write to OUT (atomically) instead of standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the output if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// What to do with a record that cannot be used
+    #[arg(long, value_enum, default_value_t = OnBad::Reject)]
+    pub(crate) on_bad: OnBad,
+    /// Write rejected records to FILE as JSONL: position, reason and excerpt
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Print a machine-readable summary
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OnBad {
+    /// Skip it; exit code 0
+    Skip,
+    /// Skip and report it; exit code 3
+    Reject,
+    /// Stop at the first one; exit code 3
+    Fail,
+}
+
+impl From<OnBad> for sameish_batch::OnBad {
+    fn from(on_bad: OnBad) -> sameish_batch::OnBad {
+        match on_bad {
+            OnBad::Skip => sameish_batch::OnBad::Skip,
+            OnBad::Reject => sameish_batch::OnBad::Reject,
+            OnBad::Fail => sameish_batch::OnBad::Fail,
+        }
+    }
+}
+
+impl RunArgs {
+    /// Returns `true` if messages for people are printed.
+    pub(crate) fn talks(&self) -> bool {
+        !self.quiet && !self.json
+    }
+
+    /// Opens the output.
+    pub(crate) fn create_output(&self, inputs: &[InputResult]) -> Result<Output, Failure> {
+        Ok(Output::create(self.output.as_deref(), self.force, inputs)?)
+    }
+
+    /// Opens the list of rejected records and starts the log.
+    pub(crate) fn log(&self, inputs: &[InputResult]) -> Result<Log, Failure> {
+        let mut messages = Messages::new(self.quiet, self.output.is_none());
+        messages.expect(inputs);
+        Ok(RunLog::new(messages, self.on_bad.into(), self.create_rejects(inputs)?))
+    }
+
+    fn create_rejects(&self, inputs: &[InputResult]) -> Result<Option<Output>, Failure> {
+        let Some(path) = &self.rejects else { return Ok(None) };
+        if self.output.as_ref().is_some_and(|output| same_place(output, path)) {
+            return Err(Failure::usage("`--output` and `--rejects` are the same file; pass two files"));
+        }
+        Ok(Some(Output::create(Some(path), self.force, inputs)?))
+    }
+
+    /// Prints the summary to standard error, as JSON or in words.
+    pub(crate) fn summarize(
+        &self,
+        summary: &impl Serialize,
+        in_words: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        if self.json {
+            say(format_args!("{}", serde_json::to_string(summary)?));
+        } else if !self.quiet {
+            say(format_args!("{}", in_words()));
+        }
+        Ok(())
+    }
+
+    /// Prints the summary; as JSON to standard output, unless data goes there.
+    pub(crate) fn answer(
+        &self,
+        summary: &impl Serialize,
+        data_on_stdout: bool,
+        in_words: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        if !self.json || data_on_stdout {
+            return self.summarize(summary, in_words);
+        }
+        let mut line = Vec::new();
+        push_line(&mut line, summary);
+        Output::Stdout.write(&line)?;
+        Ok(())
+    }
+}
