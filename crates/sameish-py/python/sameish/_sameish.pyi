@@ -60,9 +60,9 @@ _T = TypeVar("_T")
 class Engine:
     """A collection of documents that can be searched for near-duplicates.
 
-    The settings are those of a preset, changed by `config` and by keywords. Any keyword can be
-    None, which removes an optional setting. An engine can be shared by threads: reads run in
-    parallel, and writes wait for earlier calls.
+    The settings are those of a preset, changed by `config` and then by keywords. A setting that is
+    not given has the value of the preset; None removes an optional setting. Threads can share an
+    engine: reads run in parallel, and writes wait for earlier calls.
 
     Args:
         preset: Name of the preset; default `"copies"`.
