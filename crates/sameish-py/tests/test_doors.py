@@ -1,4 +1,4 @@
-"""Sketches equal the vectors that all interfaces share."""
+"""The same bytes as from every other door."""
 
 import json
 
@@ -11,7 +11,7 @@ PRESETS = ["wire", "articles", "sdr", "headlines", "web", "copies"]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_engine_sketches_equal_vectors(preset, doors, texts):
+def test_sketches_equal_the_vectors(preset, doors, texts):
     engine = sameish.Engine(preset)
     expected = [json.loads(line) for line in (doors / f"{preset}.jsonl").read_text().splitlines()]
     assert {record["id"] for record in expected} == set(texts)
@@ -27,7 +27,7 @@ def test_engine_sketches_equal_vectors(preset, doors, texts):
         assert found == record
 
 
-def test_hashers_agree_with_engine(texts):
+def test_sketchers_equal_the_engine(texts):
     engine = sameish.Engine("copies")
     hasher = sameish.MinHasher(128, shingle="words:3", min_words=3)
     rows = hasher.sketch_many(list(texts.values()))
