@@ -4,25 +4,25 @@ use crate::error::{engine_error, file_error, os_error};
 use crate::interrupt::Task;
 use pyo3::prelude::*;
 use sameish::Engine;
-use sameish_files::Whole;
+use sameish_io::AtomicFile;
 use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes an engine to a file atomically. If the task is canceled, the old file remains.
 pub(crate) fn save(engine: &Engine, path: &Path, task: &Task) -> PyResult<()> {
     let failed = |error: io::Error| os_error(&error, path);
-    let mut writer = CancelableWriter { file: Whole::beside(path).map_err(failed)?, task };
+    let mut writer = CancelableWriter { file: AtomicFile::create(path).map_err(failed)?, task };
     engine.write_into(&mut writer).map_err(engine_error)?.map_err(failed)?;
     writer.file.sync().map_err(failed)?;
     if !task.is_running() {
         return Ok(());
     }
-    writer.file.keep().map_err(failed)
+    writer.file.commit().map_err(failed)
 }
 
 /// A file that returns an error for every write after the task is canceled.
 struct CancelableWriter<'a> {
-    file: Whole,
+    file: AtomicFile,
     task: &'a Task,
 }
 
