@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use rusqlite::Connection;
-use sameish::{Content, Engine, Fingerprint, Preset, Scratch, Signature};
+use sameish::{Analyzer, Content, Fingerprint, Preset, Scratch, Signature};
 use sameish_store::{Backfill, Backfilled, Error, Target, TextSource};
 use std::path::PathBuf;
 
@@ -44,8 +44,8 @@ fn run(
     target: Target,
     preset: Preset,
 ) -> sameish_store::Result<Backfilled> {
-    let engine = Engine::new(preset.config()).unwrap();
-    Backfill::open(&database.path, source, target)?.run(&engine, &mut |_| true)
+    let analyzer = Analyzer::new(preset.config()).unwrap();
+    Backfill::open(&database.path, source, target)?.run(&analyzer, &mut |_| true)
 }
 
 const ITEMS: &str = "CREATE TABLE items (id INTEGER PRIMARY KEY, title TEXT);
@@ -61,9 +61,9 @@ fn a_missing_column_is_added_and_filled() {
     let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
     assert_eq!(done, Backfilled { computed: 2, too_short: 1, skipped: 3, before: 0, added: true });
     let signature: Vec<u8> = database.value("SELECT minhash_signature FROM items WHERE id = 1");
-    let engine = Engine::new(Preset::Headlines.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Headlines.config()).unwrap();
     let content = Content::Text("SpaceX acquires xAI for $2 billion".into());
-    let expected = engine.sketch(&content, &mut Scratch::default()).minhash.unwrap();
+    let expected = analyzer.sketch(&content, &mut Scratch::default()).minhash.unwrap();
     assert_eq!((signature.len(), Signature::from_bytes(&signature).unwrap()), (400, expected));
     assert_eq!(database.value::<i64>("SELECT count(*) FROM items WHERE minhash_signature IS NULL"), 3);
 
@@ -96,8 +96,8 @@ fn articles_get_a_table_and_the_text_may_be_in_another() {
         database.schema().contains("content_id INTEGER PRIMARY KEY REFERENCES \"content_storage\" (\"id\")")
     );
     let print: Vec<u8> = database.value("SELECT simhash FROM article_fingerprints WHERE content_id = 10");
-    let engine = Engine::new(Preset::Articles.config()).unwrap();
-    let sketches = engine.sketch(&Content::Text(words), &mut Scratch::default());
+    let analyzer = Analyzer::new(Preset::Articles.config()).unwrap();
+    let sketches = analyzer.sketch(&Content::Text(words), &mut Scratch::default());
     assert_eq!(Fingerprint::from_bytes(&print).unwrap(), sketches.simhash.unwrap());
     let rows: Vec<u8> =
         database.value("SELECT minhash_signature FROM article_fingerprints WHERE content_id = 10");
@@ -124,9 +124,9 @@ fn a_run_that_was_broken_off_goes_on() {
          INSERT INTO items SELECT 'id' || i, 'a headline of enough different words numbered ' || i FROM n;",
     );
     let items = || source(Some("items"), "title", None);
-    let engine = Engine::new(Preset::Headlines.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Headlines.config()).unwrap();
     let mut first = Backfill::open(&database.path, items(), Target::Column).unwrap();
-    let done = first.run(&engine, &mut |_| false).unwrap();
+    let done = first.run(&analyzer, &mut |_| false).unwrap();
     assert_eq!(done.computed, 512);
     drop(first);
     let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();

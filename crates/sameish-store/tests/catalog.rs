@@ -46,7 +46,7 @@ fn an_inserted_document_is_found_and_survives_a_restart() {
     assert_eq!((first.outcome, first.status, first.duplicates.len()), (Outcome::Created, Status::Ok, 0));
     let second = articles.insert(document(2, article(1, 5))).unwrap();
     assert_eq!(second.duplicates[0].id, 1.into());
-    assert_eq!((second.cluster, second.duplicates[0].verified), (first.cluster, true));
+    assert_eq!((second.cluster, second.duplicates[0].verdict.verified), (first.cluster, true));
     articles.insert(document(3, article(9, 0))).unwrap();
     let digest = articles.digest().unwrap();
     drop(articles);
@@ -155,7 +155,10 @@ fn short_texts_are_kept_and_matched_by_what_the_preset_makes() {
     let first = articles.insert(document(1, short.into())).unwrap();
     assert_eq!((first.status, first.cluster), (Status::TooShort, None));
     let again = articles.insert(document(2, short.to_uppercase())).unwrap();
-    assert_eq!((again.duplicates[0].kind, again.duplicates[0].id.clone()), (MatchKind::Exact, 1.into()));
+    assert_eq!(
+        (again.duplicates[0].verdict.kind, again.duplicates[0].id.clone()),
+        (MatchKind::Exact, 1.into())
+    );
     assert!(articles.get(&1.into()).unwrap().unwrap().simhash.is_some());
     assert_eq!(articles.stats().unwrap().too_short, 2);
     let empty = articles.insert(document(3, String::new())).unwrap();

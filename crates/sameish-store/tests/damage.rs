@@ -220,7 +220,6 @@ fn a_rebuild_cures_what_verify_sends_to_it() {
     let folder = filled();
     sql(&folder, "INSERT INTO fingerprints SELECT 999, collection, simhash, minhash_signature, sdr, text_key, short, word_count,
         moment, scheme, computed_at, checksum FROM fingerprints WHERE document = 1;
-        INSERT INTO words VALUES (1, x'00', 0);
         UPDATE fingerprints SET word_count = 1 WHERE document = 4");
     assert!(
         !Catalog::open(folder.path(), OpenOptions { read_only: true, ..OpenOptions::default() })
@@ -259,7 +258,6 @@ fn damage_of_every_kind_is_named() {
         ("UPDATE clusters SET size = 9 WHERE number = 3", "cluster 3"),
         ("DELETE FROM clusters WHERE number = 3", "cluster 3"),
         ("INSERT INTO clusters VALUES (99, 1, 2)", "cluster 99"),
-        ("INSERT INTO words VALUES (1, x'00', 0)", "weights of words"),
     ];
     for (statement, object) in cases {
         let folder = filled();

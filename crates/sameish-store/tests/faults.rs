@@ -92,10 +92,6 @@ impl Transaction for Change<'_> {
         self.inner.put_cluster(collection, cluster, size)
     }
 
-    fn put_words(&mut self, collection: u32, words: &[u8]) -> Result<()> {
-        self.inner.put_words(collection, words)
-    }
-
     fn put_counters(&mut self, counters: Counters) -> Result<()> {
         self.inner.put_counters(counters)
     }
