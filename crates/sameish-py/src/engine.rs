@@ -178,7 +178,7 @@ impl Engine {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let ids = ids::list_from_python(ids)?;
-        ids::check_unique(&ids)?;
+        DocId::check_unique(&ids).map_err(engine_error)?;
         let dates = published_at.map(ids::dates).transpose()?;
         let texts = Texts::read(texts, "texts", self.analyzer.lossy())?;
         let texts = texts.raw("texts")?;

@@ -3,7 +3,7 @@
 //! Ids are 64-bit integers or strings and keep their type: `7` and `"7"` are different ids.
 
 use crate::arrow;
-use crate::error::{engine_error, excerpt, number_error, setting_error, type_error, type_name};
+use crate::error::{excerpt, number_error, setting_error, type_error, type_name};
 use crate::interrupt::check_signals_at;
 use crate::texts;
 use pyo3::IntoPyObjectExt;
@@ -11,7 +11,6 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString};
 use sameish::{DocId, Timestamp};
-use std::collections::HashMap;
 
 /// Reads an id.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>, what: &str) -> PyResult<DocId> {
@@ -99,18 +98,6 @@ fn read_list<T>(
         read(&item?, &format!("{name} at position {i}"))
     };
     items.enumerate().map(read_item).collect()
-}
-
-/// Returns an error if an id occurs twice.
-pub(crate) fn check_unique(ids: &[DocId]) -> PyResult<()> {
-    let mut positions = HashMap::with_capacity(ids.len());
-    for (second, id) in ids.iter().enumerate() {
-        if let Some(first) = positions.insert(id, second) {
-            let id = excerpt(&id.to_string());
-            return Err(engine_error(sameish::Error::RepeatedId { id, first, second }));
-        }
-    }
-    Ok(())
 }
 
 /// Converts an id to a Python int or str.

@@ -4,7 +4,7 @@
 //! dates are columns of the table, or lists or columns of their own.
 
 use crate::arrow;
-use crate::error::{setting_error, type_error, type_name};
+use crate::error::{engine_error, setting_error, type_error, type_name};
 use crate::ids;
 use crate::numbers::same_length;
 use crate::texts::Texts;
@@ -105,7 +105,7 @@ impl<'py> Table<'py> {
     pub(crate) fn check(&self, texts: usize) -> PyResult<()> {
         if let Some(ids) = &self.ids {
             same_length(("texts", texts), ("ids", ids.len()))?;
-            ids::check_unique(ids)?;
+            DocId::check_unique(ids).map_err(engine_error)?;
         }
         if let Some(dates) = &self.dates {
             same_length(("texts", texts), ("dates", dates.len()))?;

@@ -3,7 +3,7 @@
 //! The checksum of a row is XXH3 (64 bits) over all its fields. Each field is preceded by its length, so moving bytes from
 //! one field to the next changes the checksum.
 
-use sameish::{ClusterId, Content, DocId, Document, SchemeId, Schemes, Sketches, TextKey, Timestamp};
+use sameish::{ClusterId, Content, Document, SchemeId, Schemes, Sketches, TextKey, Timestamp};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A stored collection.
@@ -116,15 +116,6 @@ pub(crate) fn scheme_of(schemes: Schemes) -> SchemeId {
     let id = |scheme: Option<SchemeId>| scheme.map_or(0, SchemeId::as_u64);
     let Schemes { simhash, minhash, sdr } = schemes;
     SchemeId::of(&format!("{:016x} {:016x} {:016x}", id(simhash), id(minhash), id(sdr)))
-}
-
-/// Encodes an id as JSON, which keeps its type.
-pub(crate) fn id_to_json(id: &DocId) -> String {
-    serde_json::to_string(id).unwrap_or_else(|error| unreachable!("every id can be encoded as JSON: {error}"))
-}
-
-pub(crate) fn id_from_json(id: &str) -> Option<DocId> {
-    serde_json::from_str(id).ok()
 }
 
 /// The checksum of a row, computed field by field.

@@ -4,10 +4,7 @@ use super::write::{SketchNumbers, sketch_checksum};
 use super::{Mode, SqliteStore};
 use crate::error::{Error, Result};
 use crate::model::Finding;
-use crate::rows::{
-    ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, id_from_json,
-    id_to_json,
-};
+use crate::rows::{ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
 use crate::store::Read;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
@@ -110,7 +107,7 @@ impl Read for SqliteStore {
 
     fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>> {
         let sql = "SELECT number FROM documents WHERE collection = ? AND id = ?";
-        self.query_one(sql, params![collection, id_to_json(id)], |row| get_u64(row, 0))
+        self.query_one(sql, params![collection, id.to_json()], |row| get_u64(row, 0))
     }
 
     fn document(&self, number: u64) -> Result<Option<DocumentRow>> {
@@ -128,7 +125,7 @@ impl Read for SqliteStore {
         let sql = "SELECT number, id FROM documents WHERE collection = ? ORDER BY id";
         self.for_each(sql, [collection], |row| {
             let number = get_u64(row, 0)?;
-            match get_text(row, 1).ok().and_then(|id| id_from_json(&id)) {
+            match get_text(row, 1).ok().and_then(|id| DocId::from_json(&id)) {
                 Some(id) => sink(number, id),
                 // The entry of the index is damaged, but the row may be intact. If not, the document is in no index, and
                 // `verify` reports it.
@@ -328,7 +325,7 @@ fn document(row: &Row<'_>) -> Result<DocumentRow> {
         };
         let mismatch = || damaged("document", number, MISMATCH);
         let document = Document {
-            id: id_from_json(&id).ok_or_else(mismatch)?,
+            id: DocId::from_json(&id).ok_or_else(mismatch)?,
             content: content.ok_or_else(mismatch)?,
             title: optional(row, 3, get_text)?,
             source: optional(row, 4, get_text)?,

@@ -2,7 +2,7 @@
 
 use super::SqliteStore;
 use crate::error::{Error, Result};
-use crate::rows::{Checksum, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, id_to_json};
+use crate::rows::{Checksum, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
 use crate::store::{Read, Transaction};
 use rusqlite::params;
 use sameish::{ClusterId, Content, Status, Stored, encode_sketch};
@@ -66,7 +66,7 @@ impl Transaction for SqliteTransaction<'_> {
 
     fn put_document(&mut self, row: &DocumentRow) -> Result<()> {
         let document = &row.document;
-        let id = id_to_json(&document.id);
+        let id = document.id.to_json();
         let (is_tokens, text) = match &document.content {
             Content::Text(text) => (0, Cow::Borrowed(text)),
             Content::Tokens(tokens) => {
