@@ -94,7 +94,7 @@ class Engine {
     this.#queue.checkSyncWrite('addManyAsync');
     const batch = this.#analyzer.native.batch();
     for (const chunk of chunks(iterable(documents, 'documents'), this.#readDocuments(), documentLength)) {
-      callNative(() => batch.push(...columns(chunk)));
+      callNative(() => batch.push(columns(chunk)));
     }
     return this.#write('addManyAsync', (engine) => engine.insertBatch(batch));
   }
@@ -103,28 +103,28 @@ class Engine {
     const batch = this.#analyzer.native.batch();
     const input = chunksAsync(asyncIterable(documents, 'documents'), this.#readDocuments(), documentLength);
     const readInput = async () => {
-      for await (const chunk of input) await callNativeAsync(() => batch.pushAsync(...columns(chunk)));
+      for await (const chunk of input) await callNativeAsync(() => batch.pushAsync(columns(chunk)));
     };
     return this.#writeAsync((engine) => engine.insertBatchAsync(batch), readInput);
   }
 
   search(text, options) {
-    const args = [this.#analyzer.text(text), ...searchOptions(options)];
+    const args = [this.#analyzer.text(text), searchLimits(options)];
     return searchResult(this.#read('searchAsync', (engine) => engine.search(...args)));
   }
 
   async searchAsync(text, options) {
-    const args = [this.#analyzer.text(text), ...searchOptions(options)];
+    const args = [this.#analyzer.text(text), searchLimits(options)];
     return searchResultAsync(await this.#readAsync((engine) => engine.searchAsync(...args)));
   }
 
   searchId(id, options) {
-    const args = [check.id(id), ...searchOptions(options)];
+    const args = [check.id(id), searchLimits(options)];
     return searchResult(this.#read('searchIdAsync', (engine) => engine.searchId(...args)));
   }
 
   async searchIdAsync(id, options) {
-    const args = [check.id(id), ...searchOptions(options)];
+    const args = [check.id(id), searchLimits(options)];
     return searchResultAsync(await this.#readAsync((engine) => engine.searchIdAsync(...args)));
   }
 
@@ -247,15 +247,15 @@ function documentLength(document) {
 }
 
 function columns(documents) {
-  return [documents.map(({ id }) => id), documents.map(({ text }) => text), documents.map(({ date }) => date)];
+  return { ids: documents.map(({ id }) => id), texts: documents.map(({ text }) => text), dates: documents.map(({ date }) => date) };
 }
 
-function searchOptions(options) {
+function searchLimits(options) {
   const { limit, minSimilarity } = check.options(options, ['limit', 'minSimilarity']);
-  return [
-    check.optional(limit, check.integer, 'limit', 0, check.MAX_U32),
-    check.optional(minSimilarity, check.number, 'minSimilarity', 0, 1),
-  ];
+  return {
+    limit: check.optional(limit, check.integer, 'limit', 0, check.MAX_U32),
+    minSimilarity: check.optional(minSimilarity, check.number, 'minSimilarity', 0, 1),
+  };
 }
 
 /** Creates the result of a search from a native list, or `null` if the document that was searched for does not exist. */

@@ -30,6 +30,17 @@ pub struct Batch {
     documents: Arc<Mutex<Vec<PreparedDocument>>>,
 }
 
+/// A chunk of documents as columns of equal length.
+#[napi(object)]
+pub struct DocumentColumns {
+    /// Ids.
+    pub ids: Vec<Id>,
+    /// Texts or tokens.
+    pub texts: Vec<Text>,
+    /// Publication dates.
+    pub dates: Vec<Option<String>>,
+}
+
 /// The outcome of inserting a batch.
 #[napi(object)]
 #[derive(Default)]
@@ -44,34 +55,25 @@ pub struct Added {
 
 #[napi]
 impl Batch {
-    /// Prepares a chunk of documents, given as columns of equal length.
+    /// Prepares a chunk of documents.
     #[napi(catch_unwind)]
-    pub fn push(&self, ids: Vec<Id>, texts: Vec<Text>, dates: Vec<Option<String>>) -> Result<()> {
-        Ok(self.preparation(ids, texts, dates)()?)
+    pub fn push(&self, chunk: DocumentColumns) -> Result<()> {
+        Ok(self.preparation(chunk)()?)
     }
 
     /// Prepares a chunk of documents on worker threads.
     #[napi(js_name = "pushAsync", catch_unwind)]
-    pub fn push_async(
-        &self,
-        ids: Vec<Id>,
-        texts: Vec<Text>,
-        dates: Vec<Option<String>>,
-    ) -> AsyncTask<Job<()>> {
-        Job::start(self.preparation(ids, texts, dates))
+    pub fn push_async(&self, chunk: DocumentColumns) -> AsyncTask<Job<()>> {
+        Job::start(self.preparation(chunk))
     }
 
     /// Returns a closure that prepares a chunk on any thread and appends it to the batch.
-    fn preparation(
-        &self,
-        ids: Vec<Id>,
-        texts: Vec<Text>,
-        dates: Vec<Option<String>>,
-    ) -> impl FnOnce() -> Result<(), CodedError> + Send + use<> {
+    fn preparation(&self, chunk: DocumentColumns) -> impl FnOnce() -> Result<(), CodedError> + Send + use<> {
         let analyzer = self.analyzer.clone();
         let documents = Arc::clone(&self.documents);
-        let ids: Vec<DocId> = ids.into_iter().map(id::from_js).collect();
-        let contents = contents(texts);
+        let ids: Vec<DocId> = chunk.ids.into_iter().map(id::from_js).collect();
+        let contents = contents(chunk.texts);
+        let dates = chunk.dates;
         move || {
             if analyzer.config().matching.linkage == Linkage::Greedy {
                 check_dates(&dates, lock(&documents).len())?;
@@ -79,9 +81,11 @@ impl Batch {
             let prepare = |content: &Content| with_scratch(|scratch| analyzer.prepare(content, scratch));
             let prepared: Vec<Prepared> = contents.par_iter().map(prepare).collect();
             let columns = ids.into_iter().zip(dates).zip(prepared);
-            let chunk =
-                columns.map(|((id, published_at), prepared)| PreparedDocument { id, published_at, prepared });
-            lock(&documents).extend(chunk);
+            lock(&documents).extend(columns.map(|((id, published_at), prepared)| PreparedDocument {
+                id,
+                published_at,
+                prepared,
+            }));
             Ok(())
         }
     }

@@ -103,6 +103,22 @@ impl From<sameish::engine::Inserted> for Inserted {
     }
 }
 
+/// Options of a search. Absent options take the value of the settings.
+#[napi(object)]
+pub struct SearchLimits {
+    /// Maximum number of matches.
+    pub limit: Option<u32>,
+    /// Minimum similarity of a match.
+    pub min_similarity: Option<f64>,
+}
+
+impl From<SearchLimits> for SearchOptions {
+    fn from(limits: SearchLimits) -> SearchOptions {
+        let limit = limits.limit.map(|limit| limit as usize);
+        SearchOptions { limit, min_similarity: limits.min_similarity }
+    }
+}
+
 #[napi]
 impl NativeEngine {
     /// Creates an empty engine.
@@ -236,42 +252,27 @@ impl NativeEngine {
 
     /// Finds the documents that match a text.
     #[napi(catch_unwind)]
-    pub fn search(&self, text: Text, limit: Option<u32>, min_similarity: Option<f64>) -> Result<MatchList> {
-        Ok(self.shared.read(search(text, limit, min_similarity))?)
+    pub fn search(&self, text: Text, options: SearchLimits) -> Result<MatchList> {
+        Ok(self.shared.read(search(text, options))?)
     }
 
     /// Finds the documents that match a text on a worker thread.
     #[napi(js_name = "searchAsync", catch_unwind)]
-    pub fn search_async(
-        &self,
-        text: Text,
-        limit: Option<u32>,
-        min_similarity: Option<f64>,
-    ) -> AsyncTask<Job<MatchList>> {
-        self.read_async(search(text, limit, min_similarity))
+    pub fn search_async(&self, text: Text, options: SearchLimits) -> AsyncTask<Job<MatchList>> {
+        self.read_async(search(text, options))
     }
 
     /// Finds the other documents that match a stored one. Returns `null` if there is no document with this id.
     #[napi(catch_unwind)]
-    pub fn search_id(
-        &self,
-        id: Id,
-        limit: Option<u32>,
-        min_similarity: Option<f64>,
-    ) -> Result<Option<MatchList>> {
-        Ok(self.shared.read(search_id(id, limit, min_similarity))?)
+    pub fn search_id(&self, id: Id, options: SearchLimits) -> Result<Option<MatchList>> {
+        Ok(self.shared.read(search_id(id, options))?)
     }
 
     /// Finds the other documents that match a stored one on a worker thread. Returns `null` if there is no document with
     /// this id.
     #[napi(js_name = "searchIdAsync", catch_unwind)]
-    pub fn search_id_async(
-        &self,
-        id: Id,
-        limit: Option<u32>,
-        min_similarity: Option<f64>,
-    ) -> AsyncTask<Job<Option<MatchList>>> {
-        self.read_async(search_id(id, limit, min_similarity))
+    pub fn search_id_async(&self, id: Id, options: SearchLimits) -> AsyncTask<Job<Option<MatchList>>> {
+        self.read_async(search_id(id, options))
     }
 
     /// Computes up to `limit` pairs.
@@ -353,26 +354,15 @@ fn insert(
     }
 }
 
-fn search(
-    text: Text,
-    limit: Option<u32>,
-    min_similarity: Option<f64>,
-) -> impl FnOnce(&Engine) -> Result<MatchList, CodedError> + Send {
+fn search(text: Text, options: SearchLimits) -> impl FnOnce(&Engine) -> Result<MatchList, CodedError> + Send {
     let content = content(text);
-    let options = search_options(limit, min_similarity);
-    move |engine| Ok(with_scratch(|scratch| engine.search(&content, options, scratch))?.into())
+    move |engine| Ok(with_scratch(|scratch| engine.search(&content, options.into(), scratch))?.into())
 }
 
 fn search_id(
     id: Id,
-    limit: Option<u32>,
-    min_similarity: Option<f64>,
+    options: SearchLimits,
 ) -> impl FnOnce(&Engine) -> Result<Option<MatchList>, CodedError> + Send {
     let id = id::from_js(id);
-    let options = search_options(limit, min_similarity);
-    move |engine| Ok(engine.search_id(&id, options)?.map(MatchList::from))
-}
-
-fn search_options(limit: Option<u32>, min_similarity: Option<f64>) -> SearchOptions {
-    SearchOptions { limit: limit.map(|limit| limit as usize), min_similarity }
+    move |engine| Ok(engine.search_id(&id, options.into())?.map(MatchList::from))
 }
