@@ -7,7 +7,7 @@ const path = require('node:path');
 const PACKAGE = path.join(__dirname, '..', '..', 'crates', 'sameish-node');
 const sameish = require(PACKAGE);
 const plain = require(path.join(PACKAGE, 'test', 'support', 'plain.cjs'));
-const { madeTexts, numbers, records } = require(path.join(PACKAGE, 'test', 'support', 'data.cjs'));
+const { generateTexts, numbers, records } = require(path.join(PACKAGE, 'test', 'support', 'data.cjs'));
 
 const SMALLEST = Number(process.argv[2] ?? 2500);
 
@@ -58,7 +58,7 @@ function fingerprints() {
 
 async function documents() {
   const sizes = [1, 4, 16].map((times) => times * SMALLEST);
-  const texts = madeTexts(sizes[2], 300);
+  const texts = generateTexts(sizes[2], 300);
   console.log('\n### Engine, preset `copies`, generated texts of 300 words, one in five an edited copy\n');
   row('documents', 'MB', 'addMany, ms', 'documents/s', 'addManyAsync, ms', 'pairs, ms', 'pairs found', 'clusters, ms');
   row('---', '---', '---', '---', '---', '---', '---', '---');

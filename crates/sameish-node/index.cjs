@@ -1,8 +1,8 @@
-// The package `sameish`: what others may use.
+// The public names of the package `sameish`.
 'use strict';
 
 module.exports = {
-  ...require('./lib/seed.cjs'),
+  ...require('./lib/wire.cjs'),
   ...require('./lib/engine.cjs'),
   ...require('./lib/compare.cjs'),
   ...require('./lib/hashers.cjs'),

@@ -1,425 +1,654 @@
-// Types of the package `sameish`. What is told here in a sentence is told in full in docs/node.md.
+// Type declarations of the package `sameish`. The guide is docs/node.md.
 
-/** Names a document. `7` and `"7"` are two documents, `7` and `7n` are one. Comes back as a number where that is exact. */
+/**
+ * The id of a document: a string, a safe integer, or a BigInt from -2^63 to 2^64 - 1. `7` and `"7"` are different ids; `7` and `7n`
+ * are the same id. Results contain integers as numbers if they are safe integers, otherwise as BigInts.
+ */
 export type DocId = string | number | bigint;
 
-/** A text or, for those who split text themselves, its tokens. */
+/** A text, or its tokens from the caller's own tokenizer. Tokens are used without normalization. */
 export type Text = string | readonly string[];
 
-// ------------------------------------------------------------------------------- as in news-db-pure-analysis
+/** A `URL` with the protocol `file:`. */
+export interface FileUrl {
+  readonly href: string;
+  readonly protocol: string;
+}
 
-/** How close two fingerprints are. */
+// Functions of the FNV-1a SimHash news grouper `news-db-pure-analysis`
+
+/**
+ * How close two texts are.
+ *
+ * - `exact`: equal normalized texts; for `getMatchType`, equal fingerprints.
+ * - `near`: Jaccard similarity of at least 0.8, or fingerprints that differ in at most 3 bits.
+ * - `similar`: any other match; for `getMatchType`, fingerprints that differ in at most 10 bits.
+ * - `different`: no match.
+ */
 export type MatchType = 'exact' | 'near' | 'similar' | 'different';
 
-/** An article. Grouping looks at these fields and comparing at `simHash` alone; whatever else is there, is of no matter. */
+/** An article. `areArticlesSimilar` uses only `simHash`; grouping uses `id`, `simHash` and `publishedAt`. Other fields are ignored. */
 export interface ArticleInput<Id extends DocId = string> {
+  /** Id of the article. The ids of a list must be unique. */
   id: Id;
-  /** Fingerprint: 16 hex digits. */
+  /** Fingerprint: 16 hex digits, upper or lower case. */
   simHash: string;
-  /** A `Date`, or a date as `Date` reads it, such as `2024-01-01T12:00:00Z`. */
+  /** Publication date: a `Date`, or a string that `Date` parses, such as `2024-01-01T12:00:00Z`. */
   publishedAt: string | Date;
+  /** Not used. */
   headline?: string;
+  /** Not used. */
   sourceDomain?: string;
 }
 
-/** Articles that belong together. */
+/** A group of similar articles. */
 export interface ArticleGroup<Id extends DocId = string> {
   /** `cluster-1`, `cluster-2` and so on. */
   id: string;
-  /** The newest article. */
+  /** Id of the newest article, which is the center of the group. */
   centerArticleId: Id;
-  /** All articles of the group, the newest first, so the center comes first. */
+  /** Ids of all articles of the group, newest first, so the center is first. */
   memberIds: Id[];
-  /** How many bits the others differ from the center on average; 0 if there are none. */
+  /** Average Hamming distance between the center and the other articles in bits; 0 if there are no others. */
   averageDistance: number;
 }
 
-/** FNV-1a, 64 bits, of the UTF-8 bytes of a string. */
+/** Computes the 64-bit FNV-1a hash of the UTF-8 bytes of a string. Lone surrogates are hashed as U+FFFD. */
 export function fnv1a64(str: string): bigint;
 
-/** The fingerprint of a text: 16 hex digits; 16 zeros where it has no words. */
+/**
+ * Computes the 64-bit SimHash fingerprint of a text.
+ * @returns 16 hex digits, most significant first; 16 zeros if the text has no words.
+ */
 export function computeSimHash(text: string): string;
 
-/** In how many bits two fingerprints differ, 0 to 64. */
+/**
+ * Returns the number of bits in which two fingerprints differ, 0 to 64.
+ * @throws `ERR_SAMEISH_HEX` if an argument is not a string of 16 hex digits. The message says what is wrong with it.
+ */
 export function hammingDistance(a: string, b: string): number;
 
-/** The same, for input from outside: throws `Hashes must be 16-character hex strings`; the error's `path` tells which. */
+/**
+ * Returns the number of bits in which two fingerprints differ, 0 to 64.
+ * @throws `ERR_SAMEISH_HEX` with the message `Hashes must be 16-character hex strings` if an argument is not a string of 16 hex digits.
+ * The property `path` of the error is the name of the argument.
+ */
 export function calculateHammingDistance(hashA: string, hashB: string): number;
 
-/** Whether two fingerprints differ in at most `threshold` bits, 3 unless given. */
+/**
+ * Returns `true` if two fingerprints differ in at most `threshold` bits.
+ * @param threshold Maximum distance in bits, inclusive. Default: 3.
+ */
 export function isNearDuplicate(a: string, b: string, threshold?: number | null): boolean;
 
-/** 1 - distance / 64. */
+/** Returns 1 - distance / 64. The distance can be an average. */
 export function distanceToSimilarity(distance: number): number;
 
-/** 0 is exact, up to 3 near, up to 10 similar, beyond that different. */
+/** Returns the match type of a Hamming distance. A fractional distance is rounded up. */
 export function getMatchType(distance: number): MatchType;
 
-/** Whether the fingerprints of two articles differ in at most `threshold` bits, 3 unless given. */
+/**
+ * Returns `true` if the fingerprints of two articles differ in at most `threshold` bits.
+ * @param threshold Maximum distance in bits, inclusive. Default: 3.
+ * @throws `ERR_SAMEISH_HEX` if an article has no valid fingerprint; see {@link calculateHammingDistance}.
+ */
 export function areArticlesSimilar<A extends Pick<ArticleInput, 'simHash'>, B extends Pick<ArticleInput, 'simHash'>>(
   a: A,
   b: B,
   threshold?: number | null,
 ): boolean;
 
-/** Groups articles around the newest. In time that grows with their number, not with its square. */
+/**
+ * Groups articles by Hamming distance. The newest ungrouped article becomes the center of a group and takes all ungrouped articles
+ * within the threshold. The time grows almost linearly with the number of articles.
+ * @param threshold Maximum distance from the center in bits, inclusive. Default: 3.
+ * @throws `ERR_SAMEISH_REPEATED_ID` if two articles have the same id.
+ */
 export function groupArticlesBySimilarity<A extends Pick<ArticleInput<DocId>, 'id' | 'simHash' | 'publishedAt'>>(
   articles: readonly A[],
   threshold?: number | null,
 ): ArticleGroup<A['id']>[];
 
-/** The same, beside the event loop. */
+/** Like {@link groupArticlesBySimilarity}, without blocking the event loop. */
 export function groupArticlesBySimilarityAsync<A extends Pick<ArticleInput<DocId>, 'id' | 'simHash' | 'publishedAt'>>(
   articles: readonly A[],
   threshold?: number | null,
 ): Promise<ArticleGroup<A['id']>[]>;
 
-// ---------------------------------------------------------------------------------------------------- settings
+// Settings
 
-/** Named settings. */
+/**
+ * The name of a set of settings.
+ *
+ * - `copies`: verified near-duplicates in any corpus. The default.
+ * - `articles`: full articles; ranked, verified matches from SimHash and MinHash.
+ * - `headlines`: headlines, clustered online.
+ * - `wire`: news agency articles; the fingerprints of `computeSimHash`, clustered around the newest article.
+ * - `web`: web pages; SimHash of windows of 3 words within 3 bits.
+ * - `sdr`: sparse codes as input for machine learning.
+ */
 export type Preset = 'copies' | 'articles' | 'headlines' | 'wire' | 'web' | 'sdr';
 
-/** What a feature is: so many words or characters in a row, and so on. */
+/**
+ * Which parts of a text are features. Lengths are 1 to 64.
+ *
+ * - `words:N`: N consecutive words.
+ * - `chars:N`: N consecutive characters of the words joined by one space.
+ * - `windows:N`: N consecutive words, hashed with a rolling hash. A shorter text has no features.
+ * - `letters`: each word and each character of each word.
+ */
 export type Shingle = `words:${number}` | `chars:${number}` | `windows:${number}` | 'letters';
 
+/**
+ * Rules for splitting a text into words.
+ *
+ * - `unicode`: normalizes the text and splits it at Unicode word boundaries.
+ * - `ascii-words`: runs of at least two of `a-z 0-9 _` after conversion to lower case.
+ * - `whitespace`: splits at ASCII whitespace and does not change the words.
+ */
 export type Tokenizer = 'unicode' | 'ascii-words' | 'whitespace';
 
-/** All settings of an engine, with the names that a config file has. */
+/** The 64-bit hash function of tokens. `fnv1a` requires the shingle `words:1`. */
+export type TokenHash = 'fnv1a' | 'xxh3';
+
+/** The weight of a feature in a fingerprint: 1 per distinct feature (`uniform`), or 1 per occurrence (`frequency`). */
+export type Weighting = 'uniform' | 'frequency';
+
+/** Whether a repeated feature counts once (`set`) or as often as it occurs (`multiset`). */
+export type Counting = 'set' | 'multiset';
+
+/**
+ * How matches are clustered.
+ *
+ * - `cohesive`: in the order of insertion, the first unassigned document becomes a center and takes all unassigned documents that
+ *   match it.
+ * - `greedy`: like `cohesive`, but from the newest document to the oldest, by `publishedAt`.
+ * - `components`: connected components of the matches. Long chains can produce very large clusters.
+ * - `online`: each new document joins the cluster of its best match or starts a new one.
+ */
+export type Linkage = 'greedy' | 'components' | 'cohesive' | 'online';
+
+/** All settings of an engine. The names are those of a config file. At least one of `simhash`, `minhash` and `sdr` is present. */
 export interface Config {
-  text: { tokenizer: Tokenizer; stop_words?: string; min_words: number; lossy: boolean };
+  /** How texts are split into words. */
+  text: {
+    /** Rules for splitting. In preset `copies`: `unicode`. */
+    tokenizer: Tokenizer;
+    /** Language whose stop words are removed, as a two-letter code such as `en`. Default: absent. */
+    stop_words?: string;
+    /** Minimum number of words, without stop words. A document with fewer words is `too_short`. In preset `copies`: 3. */
+    min_words: number;
+    /** Whether lone surrogates are replaced by U+FFFD. If `false`, texts that contain one are rejected. Default: `false`. */
+    lossy: boolean;
+  };
+  /** Settings of SimHash fingerprints. If absent, no fingerprints are computed. */
   simhash?: {
+    /** Features of the fingerprint. */
     shingle: Shingle;
-    hash: 'fnv1a' | 'xxh3';
-    weighting: 'uniform' | 'frequency';
+    /** Hash function of tokens. */
+    hash: TokenHash;
+    /** Weight of the features. */
+    weighting: Weighting;
+    /** Maximum Hamming distance of two candidates in bits, 0 to 64, inclusive. */
     radius: number;
+    /**
+     * Blocks of the Hamming index: `total` (1 to 64), and the number in which two candidates may differ (less than `total`, at least
+     * the radius). Default: chosen by the size of the index.
+     */
     blocks?: { total: number; differing: number };
   };
+  /** Settings of MinHash signatures. If absent, no signatures are computed. */
   minhash?: {
+    /** Features of the signature, on which matches are verified, too. In preset `copies`: `words:3`. */
     shingle: Shingle;
-    counting: 'set' | 'multiset';
+    /** How repeated features are counted. In preset `copies`: `set`. */
+    counting: Counting;
+    /** Number of rows of a signature, 1 to 1024; each takes 4 bytes. In preset `copies`: 128. */
     rows: number;
+    /** Bands of the index; `count * rows` is at most the rows of the signature. Default: derived from threshold and recall. */
     bands?: { count: number; rows: number };
   };
+  /** Settings of sparse codes. If absent, no codes are computed. */
   sdr?: {
+    /** Number of bits of a code, 2 to 2^24. In preset `sdr`: 2048. */
     size: number;
+    /** Number of set bits, at least 1 and less than `size`. Exactly one of `active_bits` and `sparsity` is present. */
     active_bits?: number;
+    /** Fraction of the bits that are set, 0 to 1. In preset `sdr`: 0.02. */
     sparsity?: number;
+    /** Whether upper and lower case ASCII letters are different. Default: `false`. */
     case_sensitivity: boolean;
+    /** Whether tokens with common letters have overlapping codes. Default: `false`. */
     token_similarity: boolean;
+    /** Tokens and their weights. If absent, every token has weight 1. Default: absent. */
     vocabulary?: Record<string, number>;
+    /** Whether tokens that are not in the vocabulary are encoded with weight 1. Default: `false`. */
     encode_orphans: boolean;
+    /** Tokens that are ignored. Default: none. */
     excludes?: readonly string[];
+    /** Number of initial occurrences of each token that are ignored. Default: 0. */
     frequency_floor: number;
+    /** Occurrences of a token from this number on, counted from 1, are ignored; 0 means no limit. Default: 0. */
     frequency_ceiling: number;
   };
+  /** When two documents match, and how matches are clustered. */
   matching: {
+    /** Minimum similarity of a match, inclusive; greater than 0 and at most 1. In preset `copies`: 0.8. */
     threshold: number;
+    /** Minimum probability that the index finds a pair at the threshold; between 0 and 1. In preset `copies`: 0.99. */
     recall: number;
+    /** Maximum number of matches that a search returns, at least 1. Default: 10. */
     limit: number;
+    /** Whether candidates are verified on the features of the documents. In preset `copies`: `true`. */
     verify: boolean;
-    linkage: 'greedy' | 'components' | 'cohesive' | 'online';
+    /** How matches are clustered. In preset `copies`: `cohesive`. */
+    linkage: Linkage;
+    /** Whether templates are kept in separate clusters (`keep`) or clustered like other matches (`merge`). Default: `keep`. */
     templates: 'keep' | 'merge';
   };
 }
 
-/** Settings to lay over a preset. `null` takes one away that may be absent. */
+/** Settings that override those of a preset. `null` removes an optional setting; `undefined` has no effect. */
 export type Overrides<T = Config> = {
   [Key in keyof T]?: Override<NonNullable<T[Key]>> | (Record<never, never> extends Pick<T, Key> ? null : never) | undefined;
 };
 
-/** Lists and vocabularies are replaced whole, other objects setting by setting. */
+/** Arrays and vocabularies are replaced as a whole, other objects setting by setting. */
 type Override<Value> = Value extends readonly unknown[]
   ? Value
   : Value extends object
     ? string extends keyof Value ? Value : Overrides<Value>
     : Value;
 
-// ---------------------------------------------------------------------------------------------------- sketches
+// Sketches
 
-/** What an engine makes of a text. */
+/** The sketches of a text. Which ones are present depends on the settings. */
 export interface Sketch {
-  /** Whether the text was long enough for the preset. */
+  /** `too_short` if the text has fewer words than the settings require. */
   status: 'ok' | 'too_short';
-  /** How many words it has, without stop words. */
+  /** Number of words, without stop words. */
   words: number;
-  /** Fingerprint: 16 hex digits. */
+  /** SimHash fingerprint: 16 hex digits. */
   simhash?: string;
-  /** MinHash signature. */
+  /** MinHash signature: one number per row. Absent if the text is too short. */
   minhash?: Uint32Array;
-  /** Positions of the set bits of the sparse code, ascending. */
+  /** Sparse code: the positions of the set bits, ascending. */
   sdr?: Uint32Array;
 }
 
+/** Options of a {@link SimHasher}. */
 export interface SimHasherOptions {
+  /** Features of the fingerprint. Default: `words:1`. */
   shingle?: Shingle | null | undefined;
-  hash?: 'fnv1a' | 'xxh3' | null | undefined;
-  weighting?: 'uniform' | 'frequency' | null | undefined;
+  /** Hash function of tokens. Default: `fnv1a`, which requires `words:1`. */
+  hash?: TokenHash | null | undefined;
+  /** Weight of the features. Default: `frequency`. */
+  weighting?: Weighting | null | undefined;
+  /** Rules for splitting. Default: `ascii-words`. */
   tokenizer?: Tokenizer | null | undefined;
+  /** Language whose stop words are removed, as a two-letter code. Default: none. */
   stopWords?: string | null | undefined;
 }
 
-/** Makes fingerprints: unless told otherwise, those of `computeSimHash`. */
+/** Computes SimHash fingerprints. Without options, they are those of {@link computeSimHash}. */
 export class SimHasher {
   constructor(options?: SimHasherOptions | null);
-  /** The fingerprint of a text or of tokens. */
+  /** Computes the fingerprint of a text or tokens: 16 hex digits, all zero if there are no words. */
   sketch(text: Text): string;
-  /** The fingerprint of features that you hashed, each as loud as its weight. */
+  /**
+   * Computes the fingerprint of features that the caller hashed.
+   * @param weights One weight per feature, 0 to 1,000,000. Default: 1 each.
+   */
   sketch(features: BigUint64Array, weights?: Float64Array | null): string;
+  /** Computes the fingerprints of many texts on all cores. */
   sketchMany(texts: Iterable<Text>): string[];
+  /** Computes the fingerprints of many texts on all cores, without blocking the event loop. */
   sketchManyAsync(texts: Iterable<Text> | AsyncIterable<Text>): Promise<string[]>;
+  /** Returns the number of bits in which two fingerprints differ, 0 to 64. */
   distance(a: string, b: string): number;
+  /** Returns 1 - distance / 64. */
   similarity(a: string, b: string): number;
 }
 
+/** Options of a {@link MinHasher}. */
 export interface MinHasherOptions {
-  /** 1 to 1024; 128 unless given. */
+  /** Number of rows of a signature, 1 to 1024. Default: 128. */
   rows?: number | null | undefined;
-  /** `words:3` unless given. */
+  /** Features of the signature. Default: `words:3`. */
   shingle?: Shingle | null | undefined;
-  counting?: 'set' | 'multiset' | null | undefined;
+  /** How repeated features are counted. Default: `set`. */
+  counting?: Counting | null | undefined;
+  /** Rules for splitting. Default: `unicode`. */
   tokenizer?: Tokenizer | null | undefined;
+  /** Language whose stop words are removed, as a two-letter code. Default: none. */
   stopWords?: string | null | undefined;
 }
 
-/** Makes MinHash signatures. */
+/** Computes MinHash signatures. */
 export class MinHasher {
   constructor(options?: MinHasherOptions | null);
+  /** Number of rows of a signature. */
   readonly rows: number;
-  /** The signature of a text, of tokens, or of features that you hashed well; `null` where there are none. */
+  /**
+   * Computes the signature of a text, of tokens, or of features that the caller hashed. Hashes must be well mixed. Returns `null` if
+   * there are no features.
+   */
   sketch(input: Text | BigUint64Array): Uint32Array | null;
+  /** Computes the signatures of many texts on all cores. */
   sketchMany(texts: Iterable<Text>): (Uint32Array | null)[];
+  /** Computes the signatures of many texts on all cores, without blocking the event loop. */
   sketchManyAsync(texts: Iterable<Text> | AsyncIterable<Text>): Promise<(Uint32Array | null)[]>;
   /**
-   * The share of rows in which two signatures agree: an estimate of the Jaccard similarity. Both must have as many rows as this
-   * hasher; that both were made with the same options is yours to see to, because nothing in them tells.
+   * Returns the fraction of rows in which two signatures agree, an estimate of the Jaccard similarity. Both must have the number of
+   * rows of this hasher. The caller must ensure that both were computed with the same options; a signature does not contain them.
    */
   similarity(a: Uint32Array, b: Uint32Array): number;
-  /** The bytes to store: four a row, the lowest first. */
+  /** Converts a signature to bytes for storage: 4 little-endian bytes per row. */
   toBytes(signature: Uint32Array): Uint8Array;
+  /** Converts a signature from bytes. */
   fromBytes(bytes: Uint8Array): Uint32Array;
 }
 
-// ---------------------------------------------------------------------------------------------------- comparing
+// Comparison of two texts
 
-/** A passage that both texts have. Places count as JavaScript counts, so `a.slice(aStart, aEnd)` is the passage; where tokens were
- * compared, they count tokens. */
+/**
+ * A passage that occurs in both texts. Offsets count UTF-16 units, so `a.slice(aStart, aEnd)` is the passage. If tokens were compared,
+ * they count tokens.
+ */
 export interface Passage {
+  /** Start in the first text. */
   aStart: number;
+  /** End in the first text, exclusive. */
   aEnd: number;
+  /** Start in the second text. */
   bStart: number;
+  /** End in the second text, exclusive. */
   bEnd: number;
-  /** How many words long. */
+  /** Length in words. */
   tokens: number;
-  /** As it stands in the first text. */
+  /** The passage as it appears in the first text. */
   text: string;
 }
 
+/** The result of a comparison. Fractions are from 0 to 1. */
 export interface Comparison {
-  /** Exact Jaccard similarity of the preset's shingles. */
+  /** Exact Jaccard similarity of the shingles, 0 to 1. */
   similarity: number;
-  /** The share of the smaller side's shingles that the other has. */
+  /** The larger of `containmentA` and `containmentB`. */
   containment: number;
+  /** Fraction of the first text's shingles that the second text contains. */
   containmentA: number;
+  /** Fraction of the second text's shingles that the first text contains. */
   containmentB: number;
+  /** Hamming distance of the fingerprints in bits, 0 to 64. */
   simhashDistance: number;
+  /** Similarity estimated from the signatures, 0 to 1. Present if both texts have a signature. */
   minhashSimilarity?: number;
+  /** How close the texts are. */
   matchType: MatchType;
+  /** Whether either text has too few words for the settings. */
   tooShort: boolean;
+  /** Number of words in the first text. */
   wordsA: number;
+  /** Number of words in the second text. */
   wordsB: number;
-  /** The share of each text's words that stand in a shared passage. */
+  /** Fraction of the first text's words that are in a shared passage. */
   coverageA: number;
+  /** Fraction of the second text's words that are in a shared passage. */
   coverageB: number;
-  /** Longest shared passages, in the order of the first text. */
+  /** The maximal shared passages, in the order of the first text. */
   passages: Passage[];
 }
 
+/** Options of {@link compare}. */
 export interface CompareOptions {
+  /** Default: `copies`. */
   preset?: Preset | null | undefined;
+  /** Settings that override those of the preset. */
   overrides?: Overrides | null | undefined;
-  /** Fewest words of a passage; 5 unless given. */
+  /** Minimum length of a passage in words, at least 1. Default: 5. */
   minTokens?: number | null | undefined;
 }
 
-/** Two texts side by side: every measure, and the passages they share. */
+/** Compares two texts with every measure and finds the passages that they share. */
 export function compare(a: Text, b: Text, options?: CompareOptions | null): Comparison;
 
-/** The same, beside the event loop. */
+/** Like {@link compare}, without blocking the event loop. */
 export function compareAsync(a: Text, b: Text, options?: CompareOptions | null): Promise<Comparison>;
 
-// ---------------------------------------------------------------------------------------------------- documents
+// Documents
 
-/** A document to add; other fields are of no matter. Its title is compared only where there is neither text nor tokens. */
+/** A document. One of `text`, `tokens` and `title` is compared: the first that is present. Other fields are ignored. */
 export interface Document<Id extends DocId = DocId> {
+  /** Id. A document replaces an earlier one with the same id. */
   id: Id;
+  /** Text or tokens. */
   text?: Text | null | undefined;
+  /** Tokens, compared if `text` is absent. */
   tokens?: readonly string[] | null | undefined;
+  /** Title, compared if `text` and `tokens` are absent. */
   title?: string | null | undefined;
-  /** A `Date`, or a date as the command line takes it. Matters to greedy clustering alone. */
+  /**
+   * Publication date, used only by linkage `greedy`: a `Date` or a string such as `2024-01-31`, `2024-01-31T12:00:00Z` or
+   * `Wed, 31 Jan 2024 12:00:00 GMT`. Without an offset, a time is UTC.
+   */
   publishedAt?: string | Date | null | undefined;
-  /** Refused, so that nobody believes it were read: it is `publishedAt` here. */
+  /** Rejected to prevent mistakes: the name is `publishedAt`. */
   published_at?: undefined;
 }
 
-/** What `addMany` takes. */
+/** A document, or a pair of id and text. */
 export type DocumentInput = Document | readonly [DocId, Text];
 
-export interface Inserted {
-  status: 'ok' | 'too_short';
-  /** Whether a document of that id was there and has gone. */
-  replaced: boolean;
-  /** The cluster it joined or founded, under online clustering. */
-  cluster?: number;
-}
-
-export interface Added {
-  added: number;
-  replaced: number;
-  tooShort: number;
-}
-
-interface Judged {
-  /** From 0 to 1: exact Jaccard similarity where `verified`, else what the sketches say. */
-  similarity: number;
-  matchType: Exclude<MatchType, 'different'>;
-  /** Whether it was judged on the documents' own features. */
-  verified: boolean;
-  /** In how many bits the fingerprints differ, where both have one. */
-  distance?: number;
-  /** How far numbers and rare words agree, of a verified match. */
-  facts?: number;
-  /** Whether the two are of one form with other facts. */
-  template: boolean;
-}
-
-export interface Match extends Judged {
-  id: DocId;
-}
-
-export interface MatchedPair extends Judged {
-  /** The one that came first. */
-  a: DocId;
-  /** The one that came later. */
-  b: DocId;
-}
-
-export interface Effort {
-  /** Documents that were asked for their matches. */
-  asked: number;
-  /** Candidates that were judged. */
-  candidates: number;
-  /** Limits that were hit: where it is not 0, matches may be missing. */
-  capped: number;
-}
-
-export interface Search {
-  /** The most similar first. */
-  matches: Match[];
-  candidates: number;
-  capped: number;
-}
-
-export interface SearchOptions {
-  limit?: number | null | undefined;
-  minSimilarity?: number | null | undefined;
-}
-
-export interface PairOptions {
-  /** A million unless given. */
-  limit?: number | null | undefined;
-}
-
+/** Options of `Engine.add`. */
 export interface AddOptions {
-  /** Matters to greedy clustering alone. */
+  /** Publication date, used only by linkage `greedy`; see {@link Document}. */
   publishedAt?: string | Date | null | undefined;
 }
 
+/** The outcome of adding a document. */
+export interface Inserted {
+  /** `too_short` if the text has fewer words than the settings require. Such a document is stored, too. */
+  status: 'ok' | 'too_short';
+  /** Whether the document replaced one with the same id. */
+  replaced: boolean;
+  /** Number of the cluster that the document joined or started. Present with linkage `online`. */
+  cluster?: number;
+}
+
+/** The outcome of adding many documents. */
+export interface Added {
+  /** Number of documents added. */
+  added: number;
+  /** Number of those that replaced a document with the same id. */
+  replaced: number;
+  /** Number of those that have fewer words than the settings require. */
+  tooShort: number;
+}
+
+/** How two documents match. */
+export interface Verdict {
+  /** From 0 to 1: the exact Jaccard similarity if `verified`, otherwise the estimate from the sketches. */
+  similarity: number;
+  /** How close the documents are. */
+  matchType: Exclude<MatchType, 'different'>;
+  /** Whether the documents' own features were compared. If `false`, the sketches decided. */
+  verified: boolean;
+  /** Hamming distance of the fingerprints in bits. Present if both documents have one. */
+  distance?: number;
+  /** How far the names and numbers of the two texts agree, 0 to 1. Present if the match is verified. */
+  facts?: number;
+  /** Whether the two are templates: the same wording with different names or numbers. */
+  template: boolean;
+}
+
+/** A document that matches a query. */
+export interface Match extends Verdict {
+  /** Id of the document. */
+  id: DocId;
+}
+
+/** Two documents that match. */
+export interface MatchedPair extends Verdict {
+  /** Id of the document that was added first. */
+  a: DocId;
+  /** Id of the document that was added later. */
+  b: DocId;
+}
+
+/** Options of a search. */
+export interface SearchOptions {
+  /** Maximum number of matches, 0 to 2^32 - 1. Default: `matching.limit` of the settings, which is 10 in all presets. */
+  limit?: number | null | undefined;
+  /**
+   * Minimum similarity of a match, 0 to 1. Default: `matching.threshold` of the settings. Far below that, the index finds few
+   * documents.
+   */
+  minSimilarity?: number | null | undefined;
+}
+
+/** The result of a search. */
+export interface Search {
+  /** Matches by descending similarity; equally similar ones in the order of insertion. */
+  matches: Match[];
+  /** Number of distinct candidates. */
+  candidates: number;
+  /** Number of limits reached. If it is not 0, matches may be missing. */
+  capped: number;
+}
+
+/** The work done to compute all pairs or clusters. */
+export interface Effort {
+  /** Number of documents whose matches were computed. */
+  asked: number;
+  /** Number of candidates that were judged. */
+  candidates: number;
+  /** Number of limits reached. If it is not 0, matches may be missing. */
+  capped: number;
+}
+
+/** Options of `Engine.pairs`. */
+export interface PairOptions {
+  /** Maximum number of pairs, 0 to 2^32 - 1. Default: 1,000,000. */
+  limit?: number | null | undefined;
+}
+
+/** The matching pairs of an engine. */
 export interface Pairs extends Effort {
+  /** Pairs, ordered by the later document, then by the earlier one. */
   pairs: MatchedPair[];
-  /** Whether these are all; otherwise there are more than the limit. */
+  /** `false` if there are more pairs than the limit. */
   complete: boolean;
 }
 
+/** An iteration over all pairs of an engine, for `for await`. */
 export interface PairWalk extends AsyncIterable<MatchedPair> {
-  /** What it took; `null` before the end. */
+  /** The work done; `null` before the end. */
   readonly effort: Effort | null;
 }
 
+/** A cluster of documents. */
 export interface Cluster {
+  /** Id of the center, the representative of the cluster. */
   center: DocId;
-  /** All documents of the cluster, the center first. */
+  /** Ids of all documents of the cluster, the center first. */
   members: DocId[];
-  /** Under presets that judge by fingerprints. */
+  /** Average Hamming distance between the center and the other members in bits. Present if fingerprints decide (`wire`, `web`). */
   averageDistance?: number;
-  /** Under the others. */
+  /** Mean similarity between the center and the other members, 0 to 1; 1 if there are no others. Present otherwise. */
   meanSimilarity?: number;
 }
 
+/** The clusters of an engine. */
 export interface Clusters extends Effort {
+  /** Clusters in the order of their centers; with linkage `online` in the order in which they were started. */
   clusters: Cluster[];
-  /** Matches between clusters that were cut, because a document can be in one only. */
+  /** Number of matches between documents of different clusters. */
   cut: number;
 }
 
 /**
- * Holds documents and finds those that match. The forms that end in `Async` work beside the event loop, in the order in which they
- * were called; the others throw `ERR_SAMEISH_BUSY` where they would have to wait for those.
+ * A collection of documents that can be searched for near-duplicates.
+ *
+ * Methods that end in `Async` do not block the event loop; they run in the order in which they were called. The other methods throw
+ * `ERR_SAMEISH_BUSY` if they would have to wait for an async call.
  */
 export class Engine {
-  /** With the settings of a preset, `copies` unless given, and what is laid over them. */
+  /**
+   * Creates an empty engine.
+   * @param preset Default: `copies`.
+   * @param overrides Settings that override those of the preset.
+   */
   constructor(preset?: Preset | null, overrides?: Overrides | null);
-  /** The engine that was saved in a file. */
+  /** Loads an engine from a file. */
   static load(path: string | FileUrl): Engine;
+  /** Loads an engine from a file, without blocking the event loop. */
   static loadAsync(path: string | FileUrl): Promise<Engine>;
-  /** The engine that `toBytes` gave. */
+  /** Restores an engine from the bytes that `toBytes` returned. */
   static fromBytes(bytes: Uint8Array): Engine;
+  /** Restores an engine from the bytes that `toBytes` returned, without blocking the event loop. */
   static fromBytesAsync(bytes: Uint8Array): Promise<Engine>;
-  /** The settings, whole. */
+  /** All settings. */
   readonly config: Config;
-  /** How likely a pair right at the threshold is found; `null` for presets that miss nothing within their radius. */
+  /** Probability that the index finds a pair at the threshold, 0 to 1; `null` if the index is exact within its radius. */
   readonly expectedRecall: number | null;
-  /** How many documents there are. */
+  /** Number of documents. */
   readonly size: number;
+  /** Returns `true` if there is a document with this id. */
   has(id: DocId): boolean;
+  /** Resolves to `true` if there is a document with this id. */
   hasAsync(id: DocId): Promise<boolean>;
-  /** Adds a document, in place of the one that has its id if there is one. */
+  /** Adds a document. Replaces the document with the same id, if any. */
   add(id: DocId, text: Text, options?: AddOptions | null): Inserted;
+  /** Adds a document, without blocking the event loop. Replaces the document with the same id, if any. */
   addAsync(id: DocId, text: Text, options?: AddOptions | null): Promise<Inserted>;
-  /** Adds many, or none if one of them is refused or the iterable throws. */
+  /** Adds many documents, or none if one of them is invalid or the iterable throws an error. */
   addMany<D extends DocumentInput>(documents: Iterable<D>): Added;
-  /** The same; its turn begins when it is called. The input can not wait for an async form of the same engine. */
+  /**
+   * Adds many documents, or none if one of them is invalid or the iterable throws an error, without blocking the event loop. Later
+   * async calls wait until the input has been read. The input must not wait for an async call on the same engine.
+   */
   addManyAsync<D extends DocumentInput>(documents: Iterable<D> | AsyncIterable<D>): Promise<Added>;
-  /** Takes a document out; tells whether it was there. */
+  /** Removes a document. Returns `true` if the engine contained it. */
   remove(id: DocId): boolean;
+  /** Removes a document, without blocking the event loop. Resolves to `true` if the engine contained it. */
   removeAsync(id: DocId): Promise<boolean>;
-  /** The documents that match a text. */
+  /** Finds the documents that match a text. */
   search(text: Text, options?: SearchOptions | null): Search;
+  /** Finds the documents that match a text, without blocking the event loop. */
   searchAsync(text: Text, options?: SearchOptions | null): Promise<Search>;
-  /** The other documents that match one; `null` if it is not there. */
+  /** Finds the other documents that match a stored one. Returns `null` if there is no document with this id. */
   searchId(id: DocId, options?: SearchOptions | null): Search | null;
+  /**
+   * Finds the other documents that match a stored one, without blocking the event loop. Resolves to `null` if there is no document
+   * with this id.
+   */
   searchIdAsync(id: DocId, options?: SearchOptions | null): Promise<Search | null>;
-  /** Pairs that match, a million at most unless a limit is given. */
+  /** Finds all matching pairs, up to a limit. */
   pairs(options?: PairOptions | null): Pairs;
+  /** Finds all matching pairs, up to a limit, without blocking the event loop. */
   pairsAsync(options?: PairOptions | null): Promise<Pairs>;
-  /** All pairs, however many, found while you walk them. From the first step to the last the engine can be read but not changed. */
+  /**
+   * Iterates over all matching pairs in bounded memory. From the first step until the end, or until the loop is left, the engine can be
+   * read but not changed.
+   */
   eachPair(): PairWalk;
-  /** All documents in clusters, by the linkage of the settings. */
+  /** Clusters all documents with the linkage of the settings. */
   clusters(): Clusters;
+  /** Clusters all documents with the linkage of the settings, without blocking the event loop. */
   clustersAsync(): Promise<Clusters>;
-  /** The sketches of a text, which is not added. */
+  /** Computes the sketches of a text, which is not added. */
   sketch(text: Text): Sketch;
+  /** Computes the sketches of many texts on all cores. */
   sketchMany(texts: Iterable<Text>): Sketch[];
+  /** Computes the sketches of many texts on all cores, without blocking the event loop. */
   sketchManyAsync(texts: Iterable<Text> | AsyncIterable<Text>): Promise<Sketch[]>;
-  /** Writes the engine into a file, which appears when it is whole. */
+  /** Saves the engine to a file, atomically. */
   save(path: string | FileUrl): void;
+  /** Saves the engine to a file, atomically, without blocking the event loop. */
   saveAsync(path: string | FileUrl): Promise<void>;
-  /** The engine as the bytes of that file. */
+  /** Returns the engine as the content of a file. */
   toBytes(): Uint8Array;
+  /** Returns the engine as the content of a file, without blocking the event loop. */
   toBytesAsync(): Promise<Uint8Array>;
-}
-
-/** A `URL` of a file. */
-interface FileUrl {
-  readonly href: string;
-  readonly protocol: string;
 }

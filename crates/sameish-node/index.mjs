@@ -1,4 +1,4 @@
-// The same names for `import`.
+// The public names of the package `sameish` for `import`.
 import sameish from './index.cjs';
 
 export const {

@@ -1,12 +1,13 @@
 //! Measures how well `facts` separates copies from templates. `cargo run --release --bin facts -- PAIRS.jsonl...`
 //!
-//! Each line of a file has the fields `set`, `kind`, `copy`, `a` and `b`; see `bench/facts/`. Document frequencies are counted over
-//! the distinct texts of the same file. F1 is that of copies; balanced F1 gives copies and templates equal weight, so that files with
-//! different shares of copies can be compared.
+//! Each line of a file has the fields `set`, `kind`, `copy`, `a` and `b`; see `bench/facts/`. F1 is that of copies; balanced F1 gives
+//! copies and templates equal weight, so that files with different shares of copies can be compared.
 
-use sameish::{Content, Facts, FeatureSet, WordFrequencies, facts_agreement, is_template};
+use sameish::Content;
+use sameish::features::{Facts, FeatureSet};
+use sameish::matching::{facts_agreement, is_template};
 use sameish_bench::time;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 struct Pair {
     kind: String,
@@ -18,7 +19,6 @@ struct Pair {
 struct Set {
     name: String,
     pairs: Vec<Pair>,
-    frequencies: WordFrequencies,
     /// The first text of each pair, to measure the time of extraction.
     texts: Vec<Content>,
 }
@@ -30,8 +30,7 @@ fn main() {
         let copies = set.pairs.iter().filter(|pair| pair.copy).count();
         println!("{:<16} {copies} copies, {} templates", set.name, set.pairs.len() - copies);
         evaluate(set, "jaccard", 0.8, |pair| pair.similarity);
-        evaluate(set, "facts", 0.84, |pair| agreement(pair, Some(&set.frequencies)));
-        evaluate(set, "facts, no corpus", 0.84, |pair| agreement(pair, None));
+        evaluate(set, "facts", 0.84, agreement);
         for threshold in [0.3, 0.5, 0.8] {
             false_merges(set, threshold);
         }
@@ -40,14 +39,12 @@ fn main() {
     sets.iter().for_each(speed);
 }
 
-fn agreement(pair: &Pair, frequencies: Option<&WordFrequencies>) -> f64 {
-    facts_agreement(&pair.facts[0], &pair.facts[1], frequencies)
+fn agreement(pair: &Pair) -> f64 {
+    facts_agreement(&pair.facts[0], &pair.facts[1])
 }
 
 fn read(path: &str) -> Set {
     let file = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}; see bench/README.md"));
-    let mut seen = HashSet::new();
-    let mut frequencies = WordFrequencies::default();
     let mut name = String::new();
     let mut pairs = Vec::new();
     let mut first_texts = Vec::new();
@@ -60,22 +57,17 @@ fn read(path: &str) -> Set {
         let facts = texts.clone().map(|text| Facts::of(&Content::Text(text)));
         let [x, y] = texts.clone().map(|text| shingles(&text));
         first_texts.push(Content::Text(texts[0].clone()));
-        for (text, facts) in texts.into_iter().zip(&facts) {
-            if seen.insert(text) {
-                frequencies.add(facts);
-            }
-        }
         name = text("set");
         let copy = value["copy"].as_bool().unwrap_or_else(|| panic!("{path}: no boolean in `copy`"));
         pairs.push(Pair { kind: text("kind"), copy, facts, similarity: x.jaccard(&y) });
     }
-    Set { name, pairs, frequencies, texts: first_texts }
+    Set { name, pairs, texts: first_texts }
 }
 
 fn shingles(text: &str) -> FeatureSet {
     let config = sameish::Preset::Copies.config();
-    let engine = sameish::Engine::new(config).unwrap_or_else(|e| panic!("{e}"));
-    engine.features(&Content::Text(text.to_owned()), &mut sameish::Scratch::default())
+    let analyzer = sameish::Analyzer::new(config).unwrap_or_else(|e| panic!("{e}"));
+    analyzer.shingles(text, &mut sameish::Scratch::default())
 }
 
 /// Returns F1, balanced F1, and the shares of copies and of templates that are classified as copies.
@@ -110,7 +102,7 @@ fn evaluate(set: &Set, name: &str, limit: f64, measure: impl Fn(&Pair) -> f64) {
 /// Prints the pairs that a Jaccard threshold merges, before and after templates are excluded.
 fn false_merges(set: &Set, threshold: f64) {
     let merged: Vec<&Pair> = set.pairs.iter().filter(|pair| pair.similarity >= threshold).collect();
-    let copy = |pair: &&&Pair| !is_template(pair.similarity, agreement(pair, Some(&set.frequencies)));
+    let copy = |pair: &&&Pair| !is_template(pair.similarity, agreement(pair));
     let kept: Vec<&&Pair> = merged.iter().filter(copy).collect();
     let templates = merged.iter().filter(|pair| !pair.copy).count();
     let kept_templates = kept.iter().filter(|pair| !pair.copy).count();
@@ -126,7 +118,7 @@ fn false_merges(set: &Set, threshold: f64) {
 fn errors_by_kind(set: &Set) {
     let mut kinds: BTreeMap<(bool, &str), [usize; 2]> = BTreeMap::new();
     for pair in &set.pairs {
-        let wrong = is_template(1.0, agreement(pair, Some(&set.frequencies))) == pair.copy;
+        let wrong = is_template(1.0, agreement(pair)) == pair.copy;
         for kind in pair.kind.rsplit('/').next().unwrap_or_default().split('+') {
             let count = kinds.entry((pair.copy, kind)).or_default();
             count[0] += usize::from(wrong);
@@ -144,20 +136,16 @@ fn speed(set: &Set) {
     let count = set.pairs.len() as f64;
     let words =
         set.pairs.iter().flat_map(|pair| &pair.facts).map(Facts::len).sum::<usize>() as f64 / count / 2.0;
-    let run = |frequencies: Option<&WordFrequencies>| {
-        let seconds = time(5, || {
-            std::hint::black_box(set.pairs.iter().map(|pair| agreement(pair, frequencies)).sum::<f64>());
-        });
-        seconds.best / count * 1e6
-    };
-    let with = run(Some(&set.frequencies));
-    let without = run(None);
+    let comparison = time(5, || {
+        std::hint::black_box(set.pairs.iter().map(agreement).sum::<f64>());
+    });
+    let comparison = comparison.best / count * 1e6;
     let extraction = time(5, || {
         std::hint::black_box(set.texts.iter().map(|text| Facts::of(text).len()).sum::<usize>());
     });
     let extraction = extraction.best / count * 1e6;
     println!(
-        "{:<16} {words:.0} distinct words per text: {with:.2} us per pair, {without:.2} us without corpus, {extraction:.1} us to extract",
+        "{:<16} {words:.0} distinct words per text: {comparison:.2} us per pair, {extraction:.1} us to extract",
         set.name
     );
 }

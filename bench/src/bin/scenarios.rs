@@ -97,7 +97,7 @@ fn unrelated(engine: &Engine, texts: &[String]) -> Unrelated {
             continue;
         }
         let contents = [a, b].map(|i| Content::Text(texts[i].clone()));
-        let [x, y] = [0, 1].map(|i| engine.features(&contents[i], &mut scratch));
+        let [x, y] = [0, 1].map(|i| engine.analyzer().shingles(&contents[i], &mut scratch));
         let jaccard = x.jaccard(&y);
         if jaccard >= 0.5 {
             continue;

@@ -42,11 +42,11 @@ fn main() {
 }
 
 fn sketch(name: &str, config: Config, contents: &[Content], bytes: usize) {
-    let engine = Engine::new(config).unwrap();
+    let analyzer = Analyzer::new(config).unwrap();
     let mut scratch = Scratch::default();
     let timing = time(5, || {
         for content in contents {
-            black_box(engine.sketch(content, &mut scratch));
+            black_box(analyzer.sketch(content, &mut scratch));
         }
     });
     report(name, bytes, timing, "");
@@ -74,10 +74,10 @@ fn kernel() {
 
 /// Prints the error of the MinHash estimate for pairs with an exact similarity of at least 0.5.
 fn error(contents: &[Content]) {
-    let engine = Engine::new(Preset::Copies.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
     let mut scratch = Scratch::default();
-    let features: Vec<FeatureSet> = contents.iter().map(|c| engine.features(c, &mut scratch)).collect();
-    let signatures: Vec<_> = contents.iter().map(|c| engine.sketch(c, &mut scratch).minhash).collect();
+    let features: Vec<FeatureSet> = contents.iter().map(|c| analyzer.shingles(c, &mut scratch)).collect();
+    let signatures: Vec<_> = contents.iter().map(|c| analyzer.sketch(c, &mut scratch).minhash).collect();
     let mut documents_by_feature = std::collections::HashMap::<u64, Vec<usize>>::new();
     for (i, set) in features.iter().enumerate() {
         // Near-duplicates share one of the first features, so there is no need to compare all pairs.
@@ -121,7 +121,7 @@ fn error(contents: &[Content]) {
 /// Measures one document of 1, 4, 16 and 64 MiB, and one with two million different words.
 fn growth(texts: &[String]) {
     println!("## growth with document length, MinHash-128 of words:3");
-    let engine = Engine::new(Preset::Copies.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
     let mut scratch = Scratch::default();
     let all = texts.join("\n");
     for megabytes in [1usize, 4, 16, 64] {
@@ -130,7 +130,7 @@ fn growth(texts: &[String]) {
         text.truncate(text.floor_char_boundary(size));
         let content = Content::Text(text);
         let timing = time(3, || {
-            black_box(engine.sketch(&content, &mut scratch));
+            black_box(analyzer.sketch(&content, &mut scratch));
         });
         report(&format!("one document of {megabytes} MiB"), size, timing, "");
     }
@@ -138,7 +138,7 @@ fn growth(texts: &[String]) {
     let bytes = distinct.len();
     let content = Content::Text(distinct);
     let timing = time(3, || {
-        black_box(engine.sketch(&content, &mut scratch));
+        black_box(analyzer.sketch(&content, &mut scratch));
     });
     report("2 million different words", bytes, timing, "");
 }
@@ -158,7 +158,7 @@ fn sparse(texts: &[String]) {
 
 /// Measures the comparison of two texts of about 1 MB: an edited copy, and one repeated word.
 fn passages(texts: &[String]) {
-    let engine = Engine::new(Preset::Copies.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
     let words: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).take(170_000).collect();
     let edited = words.iter().enumerate().map(|(i, &word)| if i % 100 == 99 { "edited" } else { word });
     let edited = edited.collect::<Vec<_>>().join(" ");
@@ -169,7 +169,7 @@ fn passages(texts: &[String]) {
         let bytes = a.len();
         let [a, b] = [a, b].map(Content::Text);
         let mut passage_count = 0;
-        let timing = time(3, || passage_count = black_box(engine.compare(&a, &b, 5)).passages.len());
+        let timing = time(3, || passage_count = black_box(analyzer.compare(&a, &b, 5)).passages.len());
         let seconds = timing.best;
         println!(
             "## compare, two texts of {:.1} MB, {name}: {seconds:.3} s, {passage_count} passages",

@@ -10,7 +10,7 @@
 use crate::error::{Error, Result};
 use crate::escape::escaped_name;
 use bytemuck::Pod;
-use sameish_files::sync_folder;
+use sameish_io::sync_parent_directory;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File, TryLockError};
@@ -110,7 +110,7 @@ impl StepDirectory {
             write(&mut writer)?;
             writer.finish()?;
             fs::rename(&partial, self.path(step))?;
-            sync_folder(&self.path(step))
+            sync_parent_directory(&self.path(step))
         };
         save().map_err(Error::Temporary)
     }

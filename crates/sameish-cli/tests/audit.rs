@@ -1,4 +1,4 @@
-//! `sameish eval --exact`: planted misses give the recall that was worked out by hand.
+//! `sameish eval --exact`: precision and recall with planted errors.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,13 +7,13 @@ mod common;
 use common::{Dir, gzip};
 use serde_json::{Value, json};
 
-/// Words that no two seeds share.
+/// Returns a text whose words occur with no other seed.
 fn text(seed: u64, words: usize) -> String {
     (0..words).map(|word| format!("w{seed}x{word}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Ten families: an original `a`, a copy `b` with one word of 40 changed in the middle, whose similarity is 35 of 41, and a
-/// stranger `c`.
+/// Returns ten families: an original `a`, a copy `b` with one changed word of 40 (similarity 35 / 41), and an unrelated text
+/// `c`.
 fn families() -> Vec<Value> {
     (0..10)
         .flat_map(|n| {
@@ -44,10 +44,10 @@ fn close(value: &Value, expected: f64) {
 }
 
 #[test]
-fn a_file_of_pairs_gets_the_recall_and_precision_worked_out_by_hand() {
+fn computes_precision_and_recall_of_a_file_of_pairs() {
     let dir = Dir::new();
     write(&dir, "corpus.jsonl", &families());
-    // Three of ten are missed, one of eight is wrong, and one names a document that is not there.
+    // Three of ten pairs are missed, one of eight is wrong, and one has an unknown document.
     let mut pairs: Vec<Value> = (0..7).map(|n| json!({"a": format!("b{n}"), "b": format!("a{n}")})).collect();
     pairs.push(json!({"a": "c1", "b": "c2"}));
     pairs.push(json!({"a": "c1", "b": "nowhere"}));
@@ -58,7 +58,7 @@ fn a_file_of_pairs_gets_the_recall_and_precision_worked_out_by_hand() {
     assert_eq!((&answer["predicted"], &answer["wrong"]), (&json!(8), &json!(1)));
     close(&answer["recall"], 0.7);
     close(&answer["precision"], 0.875);
-    // Wilson for 7 of 10, from the formula: (0.7 + 0.19207) / 1.38415 less and more 0.24809.
+    // The Wilson interval for 7 of 10: (0.7 + 0.19207) / 1.38415 plus and minus 0.24809.
     close(&answer["recall_interval"][0], 0.396778);
     close(&answer["recall_interval"][1], 0.892209);
     assert_eq!(answer["unknown"], 1);
@@ -77,10 +77,10 @@ fn a_file_of_pairs_gets_the_recall_and_precision_worked_out_by_hand() {
 }
 
 #[test]
-fn clusters_and_labels_say_the_same_as_their_pairs() {
+fn clusters_and_labels_give_the_same_result_as_pairs() {
     let dir = Dir::new();
     write(&dir, "corpus.jsonl", &families());
-    // Two families are one cluster: one pair of each is right, four across are wrong. The others are not there.
+    // Two families form one cluster: one pair of each is correct, four pairs across are wrong. The others are missing.
     write(&dir, "clusters.jsonl", &[json!({"id": 1, "members": ["a0", "b0", "a1", "b1"]})]);
     let labels = ["a0", "b0", "a1", "b1"].map(|id| json!({"id": id, "cluster": "x"}));
     write(&dir, "labels.jsonl", &labels);
@@ -94,10 +94,10 @@ fn clusters_and_labels_say_the_same_as_their_pairs() {
 }
 
 #[test]
-fn the_engine_misses_what_its_bands_can_not_find() {
+fn measures_the_recall_of_the_index() {
     let dir = Dir::new();
     let mut records = families();
-    // Six of ten copies are verbatim; the others share no whole signature.
+    // Six of ten copies are verbatim. The signatures of the others differ.
     for n in 0..6 {
         records[3 * n + 1]["text"] = records[3 * n]["text"].clone();
     }
@@ -109,19 +109,19 @@ fn the_engine_misses_what_its_bands_can_not_find() {
     assert!(answer["expected_recall"].as_f64().unwrap() < 0.61);
     assert_eq!((&answer["precision"], &answer["wrong"]), (&json!(1.0), &json!(0)));
     assert_eq!(answer["worst_missed"].as_array().unwrap().len(), 4);
-    // The preset's own bands find all.
+    // The preset's bands find all pairs.
     let answer = audited(&dir, &["--exact", "corpus.jsonl"]);
     assert_eq!((&answer["recall"], &answer["pairs"]), (&json!(1.0), &json!(10)));
-    // Equal texts are one and need no candidates; of the other four pairs each document has one.
+    // Equal texts are collapsed and have no candidates. The documents of the other four pairs have one candidate each.
     close(&answer["candidates_per_document"], 8.0 / 30.0);
-    // Fingerprints judge alone, and what they join need not be similar.
+    // This preset matches by fingerprints alone, so wrong pairs are possible.
     let answer = audited(&dir, &["--exact", "corpus.jsonl", "--preset", "wire", "--radius", "64"]);
     assert_eq!((&answer["predicted"], &answer["recall"]), (&json!(435), &json!(1.0)));
     assert_eq!(answer["expected_recall"], Value::Null);
 }
 
 #[test]
-fn a_sample_is_the_same_for_any_order_and_threads_and_another_for_another_seed() {
+fn sample_depends_on_the_seed_but_not_on_order_or_threads() {
     let dir = Dir::new();
     let mut records = families();
     write(&dir, "corpus.jsonl", &records);
@@ -140,13 +140,13 @@ fn a_sample_is_the_same_for_any_order_and_threads_and_another_for_another_seed()
     assert_eq!(run("corpus.jsonl", "4", "1"), first);
     assert_eq!(run("reversed.jsonl.gz", "2", "1"), first);
     assert!((2..20).any(|seed| run("corpus.jsonl", "1", &seed.to_string()) != first));
-    // Every pair counts once, whether one of its documents was drawn or both.
+    // A pair counts once, whether one or both of its documents are sampled.
     let pairs = first[0].as_u64().unwrap();
     assert!((1..=8).contains(&pairs), "{pairs}");
 }
 
 #[test]
-fn ids_that_come_again_and_short_texts_count_as_elsewhere() {
+fn handles_duplicate_ids_and_short_texts() {
     let dir = Dir::new();
     let mut records = families();
     records.truncate(2);
@@ -158,9 +158,9 @@ fn ids_that_come_again_and_short_texts_count_as_elsewhere() {
     records.push(json!({"id": "e2", "text": ""}));
     write(&dir, "corpus.jsonl", &records);
     let answer = audited(&dir, &["--exact", "corpus.jsonl"]);
-    // The copy, and the two that are equal but for their case. Nothing is the same as nothing.
+    // The copy, and the two texts that differ only in case. Empty texts do not match.
     assert_eq!((&answer["documents"], &answer["pairs"], &answer["found"]), (&json!(7), &json!(2), &json!(2)));
-    // Another text under an id that was there: rejected, or in its place.
+    // A duplicate id with a different text is rejected, or replaces the first.
     records.push(json!({"id": "b0", "text": text(7, 40)}));
     write(&dir, "corpus.jsonl", &records);
     let run = dir
@@ -173,9 +173,9 @@ fn ids_that_come_again_and_short_texts_count_as_elsewhere() {
 }
 
 #[test]
-fn forms_that_are_kept_apart_are_not_missed() {
+fn templates_kept_apart_are_not_missed() {
     let dir = Dir::new();
-    let form = |company: &str, figure: u32| {
+    let template = |company: &str, figure: u32| {
         format!(
             "{company} said on Monday that its profit for the third quarter rose to {figure} million as sales of its \
              main products grew in all markets and costs fell for the second time in a row this year, which was \
@@ -183,8 +183,8 @@ fn forms_that_are_kept_apart_are_not_missed() {
         )
     };
     let records = [
-        json!({"id": 1, "text": form("Northwind Trading", 412)}),
-        json!({"id": 2, "text": form("Contoso Motors", 958)}),
+        json!({"id": 1, "text": template("Northwind Trading", 412)}),
+        json!({"id": 2, "text": template("Contoso Motors", 958)}),
     ];
     write(&dir, "corpus.jsonl", &records);
     dir.write("none.jsonl", "");
@@ -196,17 +196,17 @@ fn forms_that_are_kept_apart_are_not_missed() {
 }
 
 #[test]
-fn the_report_is_for_people_and_fits_80_columns() {
+fn report_fits_80_columns() {
     let dir = Dir::new();
     write(&dir, "corpus.jsonl", &families());
     dir.write("pairs.jsonl", "{\"a\":\"a0\",\"b\":\"b0\"}\n{\"a\":\"c0\",\"b\":\"c1\"}\n");
     let run = dir.run(["eval", "pairs.jsonl", "--exact", "corpus.jsonl"]).ends_with(0);
     for words in [
-        "All 30 documents with each other",
+        "30 documents, each compared with all others",
         "10 true, 1 found, 9 missed",
-        "2 given, 1 wrong",
-        "Missed, ",
-        "Wrong, ",
+        "2 predicted, 1 wrong",
+        "Missed pairs, ",
+        "Wrong pairs, ",
     ] {
         assert!(run.stdout.contains(words), "no `{words}` in:\n{}", run.stdout);
     }
@@ -217,7 +217,7 @@ fn the_report_is_for_people_and_fits_80_columns() {
 }
 
 #[test]
-fn wrong_usage_and_bad_inputs_end_as_elsewhere() {
+fn reports_usage_errors_and_invalid_inputs() {
     let dir = Dir::new();
     write(&dir, "corpus.jsonl", &families());
     let cases: [(&[&str], &str); 7] = [

@@ -26,7 +26,7 @@ fn json(dir: &Dir, args: &[&str]) -> Value {
 }
 
 #[test]
-fn the_object_has_every_measure_and_passage() {
+fn json_has_every_measure_and_passage() {
     let object = json(&texts(), &["a.txt", "b.txt"]);
     let similarity = object["similarity"].as_f64().unwrap();
     assert!(similarity > 0.2 && similarity < 1.0, "{object}");
@@ -52,10 +52,10 @@ fn the_object_has_every_measure_and_passage() {
 }
 
 #[test]
-fn passages_have_a_least_length() {
+fn min_tokens_limits_passages() {
     let dir = texts();
-    let count = |least: &str| {
-        json(&dir, &["a.txt", "b.txt", "--min-tokens", least])["passages"].as_array().unwrap().len()
+    let count = |length: &str| {
+        json(&dir, &["a.txt", "b.txt", "--min-tokens", length])["passages"].as_array().unwrap().len()
     };
     assert_eq!((count("8"), count("9"), count("12")), (2, 1, 0));
 }
@@ -69,7 +69,7 @@ fn equal_texts_are_exact() {
 }
 
 #[test]
-fn texts_come_from_anywhere() {
+fn reads_files_arguments_and_standard_input() {
     let dir = texts();
     dir.write("b.txt.gz", gzip(B.as_bytes()));
     let expected = json(&dir, &["a.txt", "b.txt"]);
@@ -80,7 +80,7 @@ fn texts_come_from_anywhere() {
 }
 
 #[test]
-fn different_texts_end_with_0_too() {
+fn different_texts_exit_with_0() {
     let dir = Dir::new();
     let object = json(&dir, &["--text", "one thing entirely here", "--text", "something else over there"]);
     assert_eq!(object["match_type"], "different");
@@ -90,7 +90,7 @@ fn different_texts_end_with_0_too() {
 }
 
 #[test]
-fn the_report_shows_shared_words_among_changed_ones() {
+fn report_shows_shared_and_changed_words() {
     let dir = texts();
     let report = dir.run(["compare", "a.txt", "b.txt"]).ends_with(0).stdout;
     for part in [
@@ -110,18 +110,23 @@ fn the_report_shows_shared_words_among_changed_ones() {
 }
 
 #[test]
-fn colour_is_for_terminals_and_those_who_ask() {
+fn color_follows_terminal_flag_and_environment() {
     let dir = texts();
     assert!(!dir.run(["compare", "a.txt", "b.txt"]).ends_with(0).stdout.contains('\u{1b}'));
     let colored = dir.run(["compare", "a.txt", "b.txt", "--color", "always"]).ends_with(0).stdout;
     assert!(colored.contains("\u{1b}[32mThe central bank raised its main rate by\u{1b}[0m"), "{colored}");
-    let output =
-        dir.command(["compare", "a.txt", "b.txt", "--color", "auto"]).env("NO_COLOR", "1").output().unwrap();
-    assert!(!output.stdout.contains(&0x1b));
+    let colored_with = |variables: &[&str]| {
+        let mut command = dir.command(["compare", "a.txt", "b.txt", "--color", "auto"]);
+        command.envs(variables.iter().map(|variable| (variable, "1")));
+        command.output().unwrap().stdout.contains(&0x1b)
+    };
+    assert!(!colored_with(&["NO_COLOR"]));
+    assert!(colored_with(&["CLICOLOR_FORCE"]));
+    assert!(!colored_with(&["NO_COLOR", "CLICOLOR_FORCE"]));
 }
 
 #[test]
-fn a_text_can_not_steer_the_terminal() {
+fn text_cannot_control_the_terminal() {
     let dir = Dir::new();
     let text = "one two \u{1b}[31mthree four\u{202e} five six seven";
     let report = dir.run(["compare", "--text", text, "--text", text]).ends_with(0).stdout;
@@ -129,7 +134,7 @@ fn a_text_can_not_steer_the_terminal() {
 }
 
 #[test]
-fn presets_and_settings_count() {
+fn respects_presets_and_settings() {
     let dir = texts();
     let similarity =
         |args: &[&str]| json(&dir, &[&["a.txt", "b.txt"], args].concat())["similarity"].as_f64().unwrap();
@@ -138,7 +143,7 @@ fn presets_and_settings_count() {
 }
 
 #[test]
-fn texts_that_can_not_be_had() {
+fn reports_unusable_texts() {
     let dir = texts();
     dir.write("latin.txt", b"caf\xe9");
     dir.write("zeros.txt", [0; 100]);
@@ -160,7 +165,7 @@ fn texts_that_can_not_be_had() {
 }
 
 #[test]
-fn flags_that_are_everywhere_are_here_too() {
+fn accepts_common_flags() {
     let args = ["compare", "--text", "one text", "--text", "one text", "--quiet", "--threads", "2", "--json"];
     assert!(Dir::new().run(args).ends_with(0).stdout.contains("\"exact\""));
 }

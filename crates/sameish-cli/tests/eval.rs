@@ -1,4 +1,4 @@
-//! `sameish eval`: kinds of files, figures, examples, and files that can not be used.
+//! `sameish eval`: file kinds, measures, examples, invalid files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,7 +19,7 @@ fn evaluated(dir: &Dir, args: &[&str]) -> Value {
 }
 
 #[test]
-fn clusters_give_every_measure() {
+fn computes_every_measure_for_clusters() {
     let dir = Dir::new();
     dir.write("found", FOUND);
     dir.write("truth", gzip(TRUTH.as_bytes()));
@@ -39,14 +39,14 @@ fn clusters_give_every_measure() {
 }
 
 #[test]
-fn labels_say_the_same_as_clusters() {
+fn labels_give_the_same_result_as_clusters() {
     let dir = Dir::new();
     dir.write("found", FOUND);
     dir.write("truth", TRUTH);
     let label =
         |id: &str, cluster: &str| format!("{{\"doc\":\"{id}\",\"story\":\"{cluster}\",\"text\":\"...\"}}\n");
-    let labelled = [("a", "x"), ("c", "y"), ("b", "x"), ("e", "y"), ("d", "y")].map(|(id, c)| label(id, c));
-    dir.write("labels", labelled.concat());
+    let labeled = [("a", "x"), ("c", "y"), ("b", "x"), ("e", "y"), ("d", "y")].map(|(id, c)| label(id, c));
+    dir.write("labels", labeled.concat());
     let expected = evaluated(&dir, &["found", "truth"]);
     let answer = evaluated(&dir, &["found", "labels", "--cluster-field", "story", "--id-field", "doc"]);
     for measure in ["pairs", "bcubed", "adjusted_rand_index", "false_merges"] {
@@ -56,7 +56,7 @@ fn labels_say_the_same_as_clusters() {
 }
 
 #[test]
-fn a_label_of_null_stands_alone() {
+fn null_label_is_a_cluster_of_its_own() {
     let dir = Dir::new();
     dir.write("a", "{\"id\":1,\"cluster\":null}\n{\"id\":2,\"cluster\":null}\n{\"id\":3,\"cluster\":1}\n");
     let answer = evaluated(&dir, &["a", "a"]);
@@ -76,24 +76,32 @@ fn ids_keep_their_type() {
 }
 
 #[test]
-fn documents_of_one_file_stand_alone_in_the_other() {
+fn missing_documents_are_clusters_of_their_own() {
     let dir = Dir::new();
     dir.write("a", "{\"members\":[1,2]}\n");
     dir.write("b", "{\"members\":[2,3]}\n");
     let run = dir.run(["eval", "a", "b"]).ends_with(0);
-    assert!(run.stdout.contains("1 document only in PRED: each counts as alone in GOLD\n"), "{}", run.stdout);
-    assert!(run.stdout.contains("1 document only in GOLD: each counts as alone in PRED\n"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("1 document only in PRED: each is a cluster of its own in GOLD\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("1 document only in GOLD: each is a cluster of its own in PRED\n"),
+        "{}",
+        run.stdout
+    );
     let answer = evaluated(&dir, &["a", "b"]);
     assert_eq!(
         answer["pairs"],
         json!({"both": 0, "only_predicted": 1, "only_gold": 1, "precision": 0.0, "recall": 0.0, "f1": 0.0})
     );
-    // {1 2} {3} against {1} {2 3}: 1/2, 1/2, 1 for either.
+    // {1 2} {3} against {1} {2 3}: the precisions of the documents are 1/2, 1/2 and 1.
     assert_eq!(answer["bcubed"]["precision"], 0.666667);
 }
 
 #[test]
-fn pairs_are_not_closed() {
+fn pairs_are_not_transitive() {
     let dir = Dir::new();
     dir.write("pairs", "{\"a\":1,\"b\":2,\"similarity\":0.9}\n{\"a\":3,\"b\":2}\n{\"a\":8,\"b\":9}\n");
     dir.write("clusters", "{\"members\":[1,2,3]}\n{\"members\":[8]}\n");
@@ -110,11 +118,11 @@ fn pairs_are_not_closed() {
     let answer = evaluated(&dir, &["pairs", "others"]);
     assert_eq!(answer["pairs"]["both"], 1);
     assert_eq!(answer["pairs"]["only_gold"], 1);
-    assert!(dir.run(["eval", "pairs", "clusters"]).ends_with(0).stdout.contains("taken as given"));
+    assert!(dir.run(["eval", "pairs", "clusters"]).ends_with(0).stdout.contains("not transitive"));
 }
 
 #[test]
-fn the_report_fits_80_columns() {
+fn report_fits_80_columns() {
     let dir = Dir::new();
     let id = |n: usize| format!("\"{n}-{}\"", "long ".repeat(40));
     let members = |from, to| (from..to).map(id).collect::<Vec<_>>().join(",");
@@ -134,7 +142,7 @@ fn the_report_fits_80_columns() {
 }
 
 #[test]
-fn bad_lines_end_the_run() {
+fn invalid_lines_are_errors() {
     let cases = [
         ("{\"members\":[1,2]}\n{\"members\":[2,3]}\n", "line 2: id 2 is there twice"),
         ("{\"members\":[1,1]}\n", "line 1: id 1 is there twice"),
@@ -173,7 +181,7 @@ fn bad_lines_end_the_run() {
 }
 
 #[test]
-fn empty_files_agree() {
+fn accepts_empty_files() {
     let dir = Dir::new();
     dir.write("a", "\n");
     let answer = evaluated(&dir, &["a", "a"]);

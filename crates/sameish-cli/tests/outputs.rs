@@ -35,13 +35,13 @@ fn output_does_not_depend_on_threads() {
 }
 
 #[test]
-fn fingerprints_equal_the_published_vectors() {
-    let doors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/doors");
+fn fingerprint_command_reproduces_the_sketch_vectors() {
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sketches");
     let dir = Dir::new();
     for preset in ["wire", "articles", "sdr", "headlines", "web", "copies"] {
-        let texts = doors.join("texts.jsonl");
+        let texts = vectors.join("texts.jsonl");
         let run = dir.run(["fingerprint", "--preset", preset, texts.to_str().unwrap()]).ends_with(0);
-        let expected = std::fs::read_to_string(doors.join(format!("{preset}.jsonl"))).unwrap();
+        let expected = std::fs::read_to_string(vectors.join(format!("{preset}.jsonl"))).unwrap();
         assert!(run.stdout == expected, "{preset}");
     }
 }

@@ -1,4 +1,4 @@
-//! `tune`: what it proposes, what it says about labels, and that its answer is the same each time.
+//! `sameish tune`: proposals, labels, determinism.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use common::{Dir, Run};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Numbers without pattern.
+/// A SplitMix64 generator.
 struct Random(u64);
 
 impl Random {
@@ -24,8 +24,8 @@ impl Random {
     }
 }
 
-/// Texts of `words` random words; the last `copies` are earlier ones with one word in the middle changed, in a cluster
-/// with the original.
+/// Returns texts of `words` random words. The last `copies` texts are copies of the first ones with one changed word, in the
+/// same cluster.
 fn corpus(originals: usize, copies: usize, words: usize) -> Vec<Value> {
     let mut random = Random(5);
     let texts: Vec<Vec<String>> = (0..originals).map(|_| random.words(words)).collect();
@@ -47,12 +47,12 @@ fn without_clusters(records: &[Value]) -> Vec<Value> {
     records.iter().map(|record| json!({"id": record["id"], "text": record["text"]})).collect()
 }
 
-/// Words whatever the lines are.
+/// Removes line breaks.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The object that `--json` gives.
+/// Runs `tune --json`.
 fn tune(dir: &Dir, args: &[&str]) -> Value {
     let run = dir.run([&["tune", "--json"], args].concat()).ends_with(0);
     serde_json::from_str(&run.stdout).unwrap()
@@ -60,7 +60,7 @@ fn tune(dir: &Dir, args: &[&str]) -> Value {
 
 #[track_caller]
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 #[track_caller]
@@ -69,14 +69,14 @@ fn fits_the_terminal(run: &Run) {
 }
 
 #[test]
-fn threshold_lies_between_strangers_and_copies() {
+fn proposes_a_threshold_between_unrelated_texts_and_copies() {
     let dir = Dir::new();
     write(&dir, "in.jsonl", &without_clusters(&corpus(200, 40, 60)));
     let object = tune(&dir, &["in.jsonl"]);
     let proposal = &object["proposal"];
     assert_eq!(proposal["chosen_by"], "valley", "{object}");
     let threshold = number(&proposal["threshold"]);
-    // One word of 60 changes 3 of 58 shingles: 55 / 61 = 0.90. Strangers share next to nothing.
+    // One word of 60 changes 3 of 58 shingles: 55 / 61 = 0.90. Unrelated texts share almost nothing.
     assert!((0.3..0.9).contains(&threshold), "{threshold}");
     assert_eq!(number(&proposal["pairs"]), 40.0);
     let counts = &object["histogram"]["counts"];
@@ -87,15 +87,13 @@ fn threshold_lies_between_strangers_and_copies() {
     let run = dir.run(["tune", "in.jsonl", "--ascii"]).ends_with(0);
     fits_the_terminal(&run);
     let command = format!("sameish dedup in.jsonl --threshold {threshold} --recall 0.99 -o kept.jsonl");
-    for part in
-        ["240 documents, all that were read", "lies a valley", &command, "How likely is a pair found?"]
-    {
+    for part in ["240 documents, the whole input", "has a valley", &command, "Detection probability with"] {
         assert!(run.stdout.contains(part), "no `{part}` in {}", run.stdout);
     }
 }
 
 #[test]
-fn plain_characters_are_drawn_on_request_and_where_the_locale_has_no_others() {
+fn draws_ascii_on_request_and_without_a_utf8_locale() {
     let dir = Dir::new();
     write(&dir, "in.jsonl", &corpus(50, 10, 40));
     let drawn = |args: &[&str], locale: &str| {
@@ -108,25 +106,25 @@ fn plain_characters_are_drawn_on_request_and_where_the_locale_has_no_others() {
 }
 
 #[test]
-fn large_samples_are_estimated_close_to_the_truth() {
+fn estimates_large_samples_accurately() {
     let dir = Dir::new();
-    // 2,300 texts have more pairs than are all compared.
+    // 2,300 texts have too many pairs to compare all of them.
     write(&dir, "in.jsonl", &without_clusters(&corpus(2000, 300, 12)));
     let object = tune(&dir, &["in.jsonl"]);
     assert_eq!(object["origin"]["estimated"], true);
     let counts: Vec<f64> = object["histogram"]["counts"].as_array().unwrap().iter().map(number).collect();
-    // One word of 12 changes 3 of 10 shingles: 7 / 13 = 0.54, found with near certainty and weighted with almost 1.
+    // One word of 12 changes 3 of 10 shingles: 7 / 13 = 0.54, found almost certainly, so the weight is almost 1.
     assert!((counts[10] - 300.0).abs() < 3.0, "{counts:?}");
     let all = 2300.0 * 2299.0 / 2.0;
     assert!((counts.iter().sum::<f64>() / all - 1.0).abs() < 0.001, "{counts:?}");
     assert_eq!(object["proposal"]["chosen_by"], "valley");
     let run = dir.run(["tune", "in.jsonl"]).ends_with(0);
     fits_the_terminal(&run);
-    assert!(run.stdout.contains("counted") && run.stdout.contains("random pairs"), "{}", run.stdout);
+    assert!(run.stdout.contains("weighted") && run.stdout.contains("random pairs"), "{}", run.stdout);
 }
 
 #[test]
-fn sample_is_the_same_for_any_order_and_any_number_of_threads() {
+fn sample_does_not_depend_on_order_or_threads() {
     let dir = Dir::new();
     let mut records = corpus(400, 100, 30);
     write(&dir, "in.jsonl", &records);
@@ -144,10 +142,10 @@ fn sample_is_the_same_for_any_order_and_any_number_of_threads() {
     for args in [["in.jsonl", "--threads", "4"], ["back.jsonl", "--threads", "3"]] {
         assert_eq!(without_time(tune(&dir, &[&args[..], &["--sample", "200"]].concat())), first);
     }
-    // Many batches, so that most records come when the sample is full.
+    // Many batches, so that most records arrive when the sample is full.
     let mut many = corpus(20_000, 0, 30);
     for (i, record) in many.iter_mut().enumerate() {
-        // Of many lengths, so that another sample would show in the memory for each document.
+        // Different lengths, so that a different sample would change the memory per document.
         let words: Vec<&str> = record["text"].as_str().unwrap().split(' ').take(4 + i * 7 % 27).collect();
         *record = json!({"id": i, "text": words.join(" ")});
     }
@@ -157,18 +155,18 @@ fn sample_is_the_same_for_any_order_and_any_number_of_threads() {
     let of_many = |name: &str| without_time(tune(&dir, &[name, "--sample", "300", "--threads", "2"]));
     assert_eq!(of_many("many.jsonl"), of_many("many-back.jsonl"));
     let run = dir.run(["tune", "in.jsonl", "--sample", "200"]).ends_with(0);
-    assert!(run.stdout.starts_with("200 of 500 documents: those whose ids have"), "{}", run.stdout);
+    assert!(run.stdout.starts_with("200 of 500 documents, a deterministic sample"), "{}", run.stdout);
 }
 
 #[test]
-fn labels_give_precision_and_recall_and_count_what_nothing_finds() {
+fn cluster_labels_give_precision_and_recall() {
     let dir = Dir::new();
     let mut records = corpus(100, 30, 60);
-    // A positive pair that shares no word, one that is too short, and a copy under another name.
+    // A positive pair without shared words, one that is too short, and a copy in another cluster.
     records.push(json!({"id": "far", "cluster": 99, "text": "nothing here is like any other text of this corpus at all"}));
     records.push(json!({"id": "short", "cluster": 98, "text": "short"}));
     records.push(json!({"id": "twin", "cluster": "elsewhere", "text": records[97]["text"]}));
-    // Without a cluster, so that it does not count.
+    // Without a cluster, so it is ignored.
     records.push(json!({"id": "none", "text": records[96]["text"]}));
     write(&dir, "in.jsonl", &records);
     let object = tune(&dir, &["in.jsonl"]);
@@ -178,11 +176,11 @@ fn labels_give_precision_and_recall_and_count_what_nothing_finds() {
         let levels = labels["levels"].as_array().unwrap();
         levels.iter().find(|level| number(&level["threshold"]) == threshold).unwrap()
     };
-    // 30 of 32 found, and one wrong.
+    // 30 of 32 pairs are found, and one is wrong.
     assert_eq!(number(&level(0.5)["recall"]), 0.9375);
     assert!((number(&level(0.5)["precision"]) - 30.0 / 31.0).abs() < 1e-6);
     assert_eq!(level(0.5)["pairs"], 31);
-    // Wilson's interval for 30 of 32.
+    // The Wilson interval for 30 of 32.
     let interval = &level(0.5)["recall_interval"];
     assert!(
         (number(&interval[0]) - 0.7985).abs() < 1e-3 && (number(&interval[1]) - 0.9827).abs() < 1e-3,
@@ -195,9 +193,9 @@ fn labels_give_precision_and_recall_and_count_what_nothing_finds() {
     fits_the_terminal(&run);
     for part in [
         "32 positive pairs",
-        "1 document has none and does not count.",
-        "No threshold has a precision of 0.99",
-        "Precision 0.99: nowhere",
+        "1 document without a cluster ignored.",
+        "No threshold reaches a precision of 0.99",
+        "Precision 0.99: not reached",
     ] {
         assert!(flat(&run.stdout).contains(part), "no `{part}` in {}", run.stdout);
     }
@@ -209,7 +207,7 @@ fn labels_give_precision_and_recall_and_count_what_nothing_finds() {
 }
 
 #[test]
-fn judged_pairs_count_even_outside_the_sample() {
+fn labeled_pairs_count_outside_the_sample() {
     let dir = Dir::new();
     write(&dir, "in.jsonl", &without_clusters(&corpus(100, 30, 60)));
     let judged: Vec<Value> = (0..20).map(|i| json!({"a": i, "b": 100 + i, "same": i < 15})).collect();
@@ -222,8 +220,8 @@ fn judged_pairs_count_even_outside_the_sample() {
         (0.75, 1.0, &json!(20))
     );
     let run = dir.run(["tune", "in.jsonl", "--labels", "judged.jsonl"]).ends_with(0);
-    assert!(run.stdout.contains("20 pairs that somebody judged, 15 of them the same"), "{}", run.stdout);
-    assert!(flat(&run.stdout).contains("1 more names a document that is not there."), "{}", run.stdout);
+    assert!(run.stdout.contains("20 labeled pairs, 15 of them positive"), "{}", run.stdout);
+    assert!(flat(&run.stdout).contains("1 pair with an unknown id ignored."), "{}", run.stdout);
     dir.write("bad.jsonl", "{\"a\": 1, \"b\": 2, \"same\": true}\n{\"a\": 1}\n");
     dir.run(["tune", "in.jsonl", "--labels", "bad.jsonl"])
         .ends_with(4)
@@ -234,15 +232,15 @@ fn judged_pairs_count_even_outside_the_sample() {
 }
 
 #[test]
-fn nothing_one_equal_and_strange_documents_are_answered() {
+fn handles_degenerate_corpora() {
     let dir = Dir::new();
     dir.write("empty.jsonl", "");
     let run = dir.run(["tune", "empty.jsonl"]).ends_with(0);
-    assert!(run.stdout.contains("fewer than two texts"), "{}", run.stdout);
+    assert!(run.stdout.contains("Fewer than two texts"), "{}", run.stdout);
     write(&dir, "one.jsonl", &corpus(1, 0, 20));
     let run = dir.run(["tune", "one.jsonl"]).ends_with(0);
     assert!(
-        run.stdout.contains("1 document, all") && run.stdout.contains("fewer than two texts"),
+        run.stdout.contains("1 document, the whole input") && run.stdout.contains("Fewer than two texts"),
         "{}",
         run.stdout
     );
@@ -267,7 +265,7 @@ fn nothing_one_equal_and_strange_documents_are_answered() {
 }
 
 #[test]
-fn fingerprints_get_a_radius() {
+fn proposes_a_radius_for_fingerprints() {
     let dir = Dir::new();
     let mut records = corpus(150, 0, 200);
     for i in 0..30 {
@@ -296,7 +294,7 @@ fn fingerprints_get_a_radius() {
 }
 
 #[test]
-fn plots_become_files_that_ask_for_nothing() {
+fn writes_self_contained_chart_files() {
     let dir = Dir::new();
     write(&dir, "<b>&.jsonl", &corpus(100, 20, 40));
     let run =
@@ -316,23 +314,23 @@ fn plots_become_files_that_ask_for_nothing() {
     for word in ["<script", "<link", "<img", "href=", "src="] {
         assert!(!page.contains(word), "{word}");
     }
-    assert_eq!(page.matches("http").count(), 3 + 1, "only names of the format: {page}");
+    assert_eq!(page.matches("http").count(), 3 + 1, "only namespaces and the policy: {page}");
     dir.run(["tune", "<b>&.jsonl", "--html", "page.html"]).ends_with(2).says(&["page.html: exists already"]);
     dir.run(["tune", "<b>&.jsonl", "--svg", "plots", "--force"]).ends_with(0);
 }
 
 #[test]
-fn wrong_usage_and_bad_records_end_as_with_other_commands() {
+fn reports_usage_errors_and_rejects_records() {
     let dir = Dir::new();
     write(&dir, "in.jsonl", &without_clusters(&corpus(20, 0, 20)));
     let cases: [(&[&str], &str); 8] = [
         (&["--preset", "sdr"], "sparse codes"),
         (&["--threshold", "1.5"], "`matching.threshold` is 1.5"),
         (&["--recall", "1"], "`matching.recall` is 1"),
-        (&["--radius", "3"], "`--radius` does nothing here"),
-        (&["--preset", "wire", "--threshold", "0.5"], "`--threshold` does nothing here"),
-        (&["--cluster-field", "story"], "no record has a field `story`"),
-        (&["--precision", "0.9"], "`--precision` needs labels"),
+        (&["--radius", "3"], "`--radius` has no effect"),
+        (&["--preset", "wire", "--threshold", "0.5"], "`--threshold` has no effect"),
+        (&["--cluster-field", "story"], "no record has a string or number in field `story`"),
+        (&["--precision", "0.9"], "`--precision` requires labels"),
         (&["--sample", "1"], "invalid value '1'"),
     ];
     for (args, message) in cases {
@@ -355,19 +353,19 @@ fn wrong_usage_and_bad_records_end_as_with_other_commands() {
 }
 
 #[test]
-fn proposals_suit_the_corpora_of_real_text() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/corpora");
+fn proposals_fit_the_test_corpora() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/corpora");
     let dir = Dir::new();
-    for (name, least_f1) in [("gesetze_rev", 0.93), ("msdocs_aw", 0.9)] {
-        let path = folder.join(format!("{name}.jsonl"));
+    for (name, min_f1) in [("gesetze_rev", 0.93), ("msdocs_aw", 0.9)] {
+        let path = corpora.join(format!("{name}.jsonl"));
         let text = std::fs::read_to_string(&path).unwrap();
         dir.write("plain.jsonl", text.replace("\"cluster\"", "\"kept\""));
-        let (labelled, plain) = (tune(&dir, &[path.to_str().unwrap()]), tune(&dir, &["plain.jsonl"]));
+        let (labeled, plain) = (tune(&dir, &[path.to_str().unwrap()]), tune(&dir, &["plain.jsonl"]));
         assert_eq!(plain["proposal"]["chosen_by"], "valley", "{name}");
         let threshold = number(&plain["proposal"]["threshold"]);
-        let levels = labelled["labels"]["levels"].as_array().unwrap();
+        let levels = labeled["labels"]["levels"].as_array().unwrap();
         let level = levels.iter().find(|level| number(&level["threshold"]) >= threshold).unwrap();
-        assert!(number(&level["f1"]) >= least_f1, "{name}: {threshold} gives {level}");
-        assert!(number(&labelled["labels"]["best"]["f1"]) >= number(&level["f1"]));
+        assert!(number(&level["f1"]) >= min_f1, "{name}: {threshold} gives {level}");
+        assert!(number(&labeled["labels"]["best"]["f1"]) >= number(&level["f1"]));
     }
 }

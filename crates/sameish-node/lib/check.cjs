@@ -1,25 +1,25 @@
-// What may JavaScript hand in?
+// Validation of arguments.
 //
-// Everything is looked at here, before it reaches the engine: a wrong type is a TypeError with the code
-// ERR_INVALID_ARG_TYPE, a number outside of its range a RangeError with ERR_OUT_OF_RANGE. Messages name the argument, what it
-// is, and what would be right. Types are known by what they are and not by their constructor, which is another in other realms.
+// Everything is checked here before it reaches the addon. A wrong type is a TypeError with the code ERR_INVALID_ARG_TYPE, a
+// number out of range a RangeError with ERR_OUT_OF_RANGE. Messages name the argument, its value or type, and the valid ones.
+// Classes are detected without `instanceof`, because objects of another realm have other constructors.
 'use strict';
 
 const { types } = require('node:util');
 const { fileURLToPath } = require('node:url');
 
-/** Largest number that crosses as one: 32 bits. */
-const MOST = 0xffff_ffff;
+/** Maximum integer argument of the addon. */
+const MAX_U32 = 0xffff_ffff;
 
-/** Names of classes that are shown; what somebody else calls a class may be anything. */
+/** Class names that are safe to show in a message. */
 const CLASS_NAME = /^[\w$]{1,40}$/;
-/** Most letters of a value that a message shows. */
-const SHOWN = 40;
-/** Half of a surrogate pair; whole ones are one character to this expression. */
-const HALF = /\p{Surrogate}/u;
+/** Maximum number of characters of a value in a message. */
+const MAX_QUOTED = 40;
+/** A lone surrogate; the flag `u` makes the expression skip surrogate pairs. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** What a value is, in words; never what is in it. */
-function kind(value) {
+/** Describes the type of a value, never its content. */
+function typeName(value) {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
   if (typeof value !== 'object') return `a ${typeof value}`;
@@ -35,125 +35,133 @@ function className(value) {
   }
 }
 
-/** A value in a message, cut where it is long. */
-function shown(value) {
-  const text = typeof value === 'string' ? JSON.stringify(value.slice(0, SHOWN + 1)) : String(value);
-  return text.length > SHOWN + 2 ? `${text.slice(0, SHOWN)}… and more` : text;
+/** Formats a value for a message, shortened. */
+function quoted(value) {
+  const text = typeof value === 'string' ? JSON.stringify(value.slice(0, MAX_QUOTED + 1)) : String(value);
+  return text.length > MAX_QUOTED + 2 ? `${text.slice(0, MAX_QUOTED)}…` : text;
 }
 
-function wrong(Wrong, code, message) {
-  return Object.assign(new Wrong(message), { code });
+function errorWithCode(ErrorClass, code, message) {
+  return Object.assign(new ErrorClass(message), { code });
 }
 
-function wrongType(what, value, expected) {
-  return wrong(TypeError, 'ERR_INVALID_ARG_TYPE', `\`${what}\` is ${kind(value)}: must be ${expected}`);
+function invalidType(name, value, expected) {
+  return errorWithCode(TypeError, 'ERR_INVALID_ARG_TYPE', `\`${name}\` is ${typeName(value)}: must be ${expected}`);
 }
 
-function outOfRange(what, value, expected) {
-  return wrong(RangeError, 'ERR_OUT_OF_RANGE', `\`${what}\` is ${shown(value)}: must be ${expected}`);
+function outOfRange(name, value, expected) {
+  return errorWithCode(RangeError, 'ERR_OUT_OF_RANGE', `\`${name}\` is ${quoted(value)}: must be ${expected}`);
 }
 
-function string(value, what) {
-  if (typeof value !== 'string') throw wrongType(what, value, 'a string');
+function string(value, name) {
+  if (typeof value !== 'string') throw invalidType(name, value, 'a string');
   return value;
 }
 
-/** A string that has a UTF-8 form. Half of a surrogate pair has none. */
-function wellFormed(value, what) {
-  // Node 20 and later know by themselves, and faster.
-  if (string(value, what).isWellFormed?.()) return value;
-  const at = value.search(HALF);
-  if (at === -1) return value;
-  const remedy = 'must be well-formed, as `Buffer.from(text).toString()` makes it';
-  throw wrong(TypeError, 'ERR_SAMEISH_LONE_SURROGATE', `\`${what}\` has half of a surrogate pair at position ${at}: ${remedy}`);
+/** Checks a string without lone surrogates, which have no UTF-8 encoding. */
+function wellFormed(value, name) {
+  // Node 20 and later have a fast method.
+  if (string(value, name).isWellFormed?.()) return value;
+  const position = value.search(LONE_SURROGATE);
+  if (position === -1) return value;
+  const remedy = 'must be well-formed; `Buffer.from(text).toString()` replaces lone surrogates';
+  throw errorWithCode(TypeError, 'ERR_SAMEISH_LONE_SURROGATE', `\`${name}\` has a lone surrogate at position ${position}: ${remedy}`);
 }
 
 /**
- * A text or a list of tokens. Under settings that are lossy, halves of surrogate pairs become U+FFFD. Tokens are copied: whatever
- * the list is and becomes, the addon gets the strings that were looked at.
+ * Checks a text or an array of tokens. If the settings are lossy, lone surrogates are allowed; the addon replaces them by U+FFFD.
+ * Tokens are copied, so that the addon gets the strings that were checked even if the array changes or has getters.
  */
-function text(value, what, lossy = false) {
-  const one = lossy ? string : wellFormed;
-  if (typeof value === 'string') return one(value, what);
-  if (!Array.isArray(value)) throw wrongType(what, value, 'a string, or an array of strings that are taken as tokens');
+function text(value, name, lossy = false) {
+  const check = lossy ? string : wellFormed;
+  if (typeof value === 'string') return check(value, name);
+  if (!Array.isArray(value)) throw invalidType(name, value, 'a string or an array of strings (tokens)');
   const tokens = [];
-  for (let i = 0; i < value.length; i += 1) tokens.push(one(value[i], `${what}[${i}]`));
+  for (let i = 0; i < value.length; i += 1) tokens.push(check(value[i], `${name}[${i}]`));
   return tokens;
 }
 
-const LEAST_ID = -(2n ** 63n);
+const MIN_ID = -(2n ** 63n);
 const ID_END = 2n ** 64n;
 
-function id(value, what = 'id') {
-  if (typeof value === 'string') return wellFormed(value, what);
+function id(value, name = 'id') {
+  if (typeof value === 'string') return wellFormed(value, name);
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return value;
-    throw outOfRange(what, value, 'a safe integer, a BigInt or a string');
+    throw outOfRange(name, value, 'a safe integer, a BigInt or a string');
   }
   if (typeof value === 'bigint') {
-    if (value >= LEAST_ID && value < ID_END) return value;
-    throw outOfRange(what, value, 'at least -2^63 and below 2^64');
+    if (value >= MIN_ID && value < ID_END) return value;
+    throw outOfRange(name, value, 'at least -2^63 and less than 2^64');
   }
-  throw wrongType(what, value, 'a string, an integer or a BigInt');
+  throw invalidType(name, value, 'a string, an integer or a BigInt');
 }
 
-/** Milliseconds since 1970 of a Date. */
-function milliseconds(value, what) {
-  if (!types.isDate(value)) throw wrongType(what, value, 'a string or a Date');
+/** Returns the milliseconds since 1970 of a Date. */
+function milliseconds(value, name) {
+  if (!types.isDate(value)) throw invalidType(name, value, 'a string or a Date');
   const time = Date.prototype.getTime.call(value);
-  if (Number.isNaN(time)) throw wrong(RangeError, 'ERR_OUT_OF_RANGE', `\`${what}\` is an invalid Date: must be a valid one`);
+  if (Number.isNaN(time)) throw errorWithCode(RangeError, 'ERR_OUT_OF_RANGE', `\`${name}\` is an invalid Date: must be a valid one`);
   return time;
 }
 
-/** Milliseconds since 1970 of a Date, or of a text as `Date` reads it. */
-function moment(value, what) {
-  if (typeof value !== 'string') return milliseconds(value, what);
+/** Returns the milliseconds since 1970 of a Date, or of a string that `Date` parses. */
+function timestamp(value, name) {
+  if (typeof value !== 'string') return milliseconds(value, name);
   const time = Date.parse(value);
   if (!Number.isNaN(time)) return time;
-  const expected = 'a date that `Date` reads, such as 2024-01-31 or 2024-01-31T12:00:00Z';
-  throw wrong(Error, 'ERR_SAMEISH_INVALID_FIELD', `\`${what}\` is ${shown(value)}: must be ${expected}`);
+  const expected = 'a date that `Date` parses, such as 2024-01-31 or 2024-01-31T12:00:00Z';
+  throw errorWithCode(Error, 'ERR_SAMEISH_INVALID_FIELD', `\`${name}\` is ${quoted(value)}: must be ${expected}`);
 }
 
-/** A date as a text that the engine reads, if there is one. */
-function date(value, what) {
+/** Returns a date as a string that the engine parses. Returns `undefined` if it is absent. */
+function date(value, name) {
   if (value === undefined || value === null) return undefined;
-  return typeof value === 'string' ? wellFormed(value, what) : new Date(milliseconds(value, what)).toISOString();
+  return typeof value === 'string' ? wellFormed(value, name) : new Date(milliseconds(value, name)).toISOString();
 }
 
-function number(value, what, least, most) {
-  if (typeof value !== 'number') throw wrongType(what, value, 'a number');
-  if (value >= least && value <= most) return value;
-  throw outOfRange(what, value, most === Infinity ? `a number, at least ${least}` : `a number from ${least} to ${most}`);
+function number(value, name, min, max) {
+  if (typeof value !== 'number') throw invalidType(name, value, 'a number');
+  if (value >= min && value <= max) return value;
+  throw outOfRange(name, value, max === Infinity ? `a number, at least ${min}` : `a number from ${min} to ${max}`);
 }
 
-function integer(value, what, least, most) {
-  number(value, what, least, most);
-  if (!Number.isInteger(value)) throw outOfRange(what, value, 'a whole number');
+function integer(value, name, min, max) {
+  number(value, name, min, max);
+  if (!Number.isInteger(value)) throw outOfRange(name, value, 'a whole number');
   return value;
 }
 
-/** An object with options, of which only these are known: a misspelled one would be silently without effect. */
-function options(value, known, what = 'options') {
+/** Applies a check to a value unless it is absent. */
+function optional(value, check, ...args) {
+  return value === undefined || value === null ? undefined : check(value, ...args);
+}
+
+/** Checks that an object has only known options, because a misspelled one would have no effect. */
+function options(value, known, name = 'options') {
   if (value === undefined || value === null) return {};
-  if (typeof value !== 'object' || Array.isArray(value)) throw wrongType(what, value, 'an object');
+  if (typeof value !== 'object' || Array.isArray(value)) throw invalidType(name, value, 'an object');
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue;
-    throw wrong(TypeError, 'ERR_INVALID_ARG_VALUE', `\`${what}\` has no key ${shown(key)}: choose among ${known.join(', ')}`);
+    const message = `\`${name}\` has the unknown key ${quoted(key)}: expected one of ${known.join(', ')}`;
+    throw errorWithCode(TypeError, 'ERR_INVALID_ARG_VALUE', message);
   }
   return value;
 }
 
-/** A typed array of one class, such as `Uint32Array`. */
-function array(value, what, name) {
-  if (!types[`is${name}`](value)) throw wrongType(what, value, `a ${name}`);
+/** Checks a typed array of a class, such as `Uint32Array`. */
+function typedArray(value, name, className) {
+  if (!types[`is${className}`](value)) throw invalidType(name, value, `a ${className}`);
   return value;
 }
 
-/** The path of a file, given as a text or as a URL. */
-function file(value, what = 'path') {
-  if (typeof value === 'string') return wellFormed(value, what);
-  if (value === null || typeof value !== 'object' || value.protocol !== 'file:') throw wrongType(what, value, 'a string or a file: URL');
+/** Returns the path of a file that is given as a path or as a URL. */
+function file(value, name = 'path') {
+  if (typeof value === 'string') return wellFormed(value, name);
+  if (value === null || typeof value !== 'object' || value.protocol !== 'file:') throw invalidType(name, value, 'a string or a file: URL');
   return fileURLToPath(value.href);
 }
 
-module.exports = { MOST, array, date, file, id, integer, moment, number, options, string, text, wellFormed, wrong, wrongType };
+module.exports = {
+  MAX_U32, date, errorWithCode, file, id, integer, invalidType, number, optional, options, outOfRange, string, text, timestamp, typedArray,
+};

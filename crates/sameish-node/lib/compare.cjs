@@ -1,52 +1,48 @@
-// Two texts side by side.
+// Comparison of two texts.
 'use strict';
 
+const { Analyzer } = require('./analyzer.cjs');
 const check = require('./check.cjs');
-const { asked, askedLater } = require('./native.cjs');
-const { gather, items } = require('./slices.cjs');
-const { configOf, engineOf } = require('./settings.cjs');
+const { collect, takeAll } = require('./chunks.cjs');
+const { callNative, callNativeAsync } = require('./native.cjs');
 
-const MIN_TOKENS = 5;
+const DEFAULT_MIN_TOKENS = 5;
 
-/** Engines of presets as they are, made once. */
-const engines = new Map();
+/** Analyzers of presets without overrides. */
+const analyzers = new Map();
 
-/** An engine, and whether its settings are lossy. */
-function engineFor(preset, overrides) {
-  const known = overrides === undefined || overrides === null ? engines.get(preset) : undefined;
-  if (known !== undefined) return known;
-  const engine = engineOf(preset, overrides);
-  const made = [engine, configOf(engine).text.lossy];
-  if (overrides === undefined || overrides === null) engines.set(preset, made);
-  return made;
+function analyzerFor(preset, overrides) {
+  if (overrides !== undefined && overrides !== null) return Analyzer.create(preset, overrides);
+  if (!analyzers.has(preset)) analyzers.set(preset, Analyzer.create(preset));
+  return analyzers.get(preset);
 }
 
-/** What was asked, checked: an engine, two texts and the fewest words of a passage. */
-function question(a, b, options) {
+/** Checks the arguments. Returns a native analyzer and the arguments of its method `compare`. */
+function prepare(a, b, options) {
   const { preset, overrides, minTokens } = check.options(options, ['preset', 'overrides', 'minTokens']);
-  const [engine, lossy] = engineFor(preset, overrides);
-  const fewest = check.integer(minTokens ?? MIN_TOKENS, 'minTokens', 1, check.MOST);
-  return [engine, check.text(a, 'a', lossy), check.text(b, 'b', lossy), fewest];
+  const analyzer = analyzerFor(preset, overrides);
+  const min = check.integer(minTokens ?? DEFAULT_MIN_TOKENS, 'minTokens', 1, check.MAX_U32);
+  return { analyzer: analyzer.native, args: [analyzer.text(a, 'a'), analyzer.text(b, 'b'), min] };
 }
 
-/** The passages of a comparison, each with its words as they stand in the first text. */
-function* passages(list, a) {
-  for (const passage of items(list)) {
+/** Takes the passages of a comparison and adds the text of each one. `a` is the first text or its tokens. */
+function* passages(result, a) {
+  for (const passage of takeAll(result)) {
     const words = a.slice(passage.aStart, passage.aEnd);
     yield { ...passage, text: typeof words === 'string' ? words : words.join(' ') };
   }
 }
 
 function compare(a, b, options) {
-  const [engine, ...texts] = question(a, b, options);
-  const list = asked(() => engine.compare(...texts));
-  return { ...list.measures, passages: [...passages(list, texts[0])] };
+  const { analyzer, args } = prepare(a, b, options);
+  const result = callNative(() => analyzer.compare(...args));
+  return { ...result.measures, passages: [...passages(result, args[0])] };
 }
 
 async function compareAsync(a, b, options) {
-  const [engine, ...texts] = question(a, b, options);
-  const list = await askedLater(() => engine.compareAsync(...texts));
-  return { ...list.measures, passages: await gather(passages(list, texts[0])) };
+  const { analyzer, args } = prepare(a, b, options);
+  const result = await callNativeAsync(() => analyzer.compareAsync(...args));
+  return { ...result.measures, passages: await collect(passages(result, args[0])) };
 }
 
 module.exports = { compare, compareAsync };

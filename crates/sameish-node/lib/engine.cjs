@@ -1,53 +1,58 @@
-// Documents that stay, and those that match.
+// The class `Engine`: documents and searches.
 'use strict';
 
+const { Analyzer, asyncIterable, iterable } = require('./analyzer.cjs');
 const check = require('./check.cjs');
-const { asked, askedLater, here, native } = require('./native.cjs');
-const { gather, groups, items, letters, slices, slicesAsync } = require('./slices.cjs');
-const { configOf, engineOf } = require('./settings.cjs');
-const { Turns } = require('./turns.cjs');
-const { PairWalk } = require('./walk.cjs');
+const { chunks, chunksAsync, clusters, collect, takeAll, textLength } = require('./chunks.cjs');
+const { callNative, callNativeAsync, localArray, native } = require('./native.cjs');
+const { PairWalk } = require('./pairs.cjs');
+const { CallQueue } = require('./queue.cjs');
 
-const MOST_PAIRS = 1_000_000;
+const DEFAULT_PAIR_LIMIT = 1_000_000;
 
 class Engine {
   #native;
-  #turns = new Turns();
-  #lossy;
-  #weighed = false;
+  #analyzer;
+  #queue = new CallQueue();
+  #memoryReported = false;
 
   constructor(preset, overrides) {
-    this.#native = preset instanceof native.NativeEngine ? preset : engineOf(preset, overrides);
-    this.#lossy = this.config.text.lossy;
-    if (this.size > 0) this.#weigh();
+    if (preset instanceof native.NativeEngine) {
+      this.#native = preset;
+      this.#analyzer = new Analyzer(callNative(() => preset.analyzer()));
+    } else {
+      this.#analyzer = Analyzer.create(preset, overrides);
+      this.#native = callNative(() => new native.NativeEngine(this.#analyzer.native));
+    }
+    if (this.size > 0) this.#reportMemory();
   }
 
   static load(path) {
     const file = check.file(path);
-    return new Engine(asked(() => native.NativeEngine.load(file)));
+    return new Engine(callNative(() => native.NativeEngine.load(file)));
   }
 
   static async loadAsync(path) {
     const file = check.file(path);
-    return new Engine(await askedLater(() => native.NativeEngine.loadAsync(file)));
+    return new Engine(await callNativeAsync(() => native.NativeEngine.loadAsync(file)));
   }
 
   static fromBytes(bytes) {
-    check.array(bytes, 'bytes', 'Uint8Array');
-    return new Engine(asked(() => native.NativeEngine.fromBytes(bytes)));
+    check.typedArray(bytes, 'bytes', 'Uint8Array');
+    return new Engine(callNative(() => native.NativeEngine.fromBytes(bytes)));
   }
 
   static async fromBytesAsync(bytes) {
-    check.array(bytes, 'bytes', 'Uint8Array');
-    return new Engine(await askedLater(() => native.NativeEngine.fromBytesAsync(bytes)));
+    check.typedArray(bytes, 'bytes', 'Uint8Array');
+    return new Engine(await callNativeAsync(() => native.NativeEngine.fromBytesAsync(bytes)));
   }
 
   get config() {
-    return configOf(this.#native);
+    return this.#analyzer.config;
   }
 
   get expectedRecall() {
-    return this.#native.expectedRecall();
+    return this.#analyzer.expectedRecall;
   }
 
   get size() {
@@ -55,250 +60,222 @@ class Engine {
   }
 
   has(id) {
-    const name = check.id(id);
-    return this.#readNow('hasAsync', (engine) => engine.has(name));
+    const checked = check.id(id);
+    return this.#read('hasAsync', (engine) => engine.has(checked));
   }
 
   async hasAsync(id) {
-    const name = check.id(id);
-    return this.#read((engine) => engine.hasAsync(name));
+    const checked = check.id(id);
+    return this.#readAsync((engine) => engine.hasAsync(checked));
   }
 
   add(id, text, options) {
-    const document = this.#document(id, text, options);
-    return this.#writeNow('addAsync', (engine) => engine.insert(...document));
+    const args = this.#addArguments(id, text, options);
+    return this.#write('addAsync', (engine) => engine.insert(...args));
   }
 
   async addAsync(id, text, options) {
-    const document = this.#document(id, text, options);
-    return this.#write((engine) => engine.insertAsync(...document));
+    const args = this.#addArguments(id, text, options);
+    return this.#writeAsync((engine) => engine.insertAsync(...args));
   }
 
   remove(id) {
-    const name = check.id(id);
-    return this.#writeNow('removeAsync', (engine) => engine.remove(name));
+    const checked = check.id(id);
+    return this.#write('removeAsync', (engine) => engine.remove(checked));
   }
 
   async removeAsync(id) {
-    const name = check.id(id);
-    return this.#write((engine) => engine.removeAsync(name));
+    const checked = check.id(id);
+    return this.#writeAsync((engine) => engine.removeAsync(checked));
   }
 
   addMany(documents) {
-    // Before the input is read for nothing.
-    this.#turns.now(true, 'addManyAsync');
-    const batch = this.#native.batch();
-    for (const slice of slices(iterable(documents, 'documents'), this.#reader(), weigh)) {
-      asked(() => batch.push(...columns(slice)));
+    // `#write` checks again after the input, which can call this engine. This check avoids reading it in vain.
+    this.#queue.checkSyncWrite('addManyAsync');
+    const batch = this.#analyzer.native.batch();
+    for (const chunk of chunks(iterable(documents, 'documents'), this.#readDocuments(), documentLength)) {
+      callNative(() => batch.push(...columns(chunk)));
     }
-    return this.#writeNow('addManyAsync', (engine) => engine.insertBatch(batch));
+    return this.#write('addManyAsync', (engine) => engine.insertBatch(batch));
   }
 
   async addManyAsync(documents) {
-    const batch = this.#native.batch();
-    const all = slicesAsync(iterable(documents, 'documents', true), this.#reader(), weigh);
-    const fill = async () => {
-      for await (const slice of all) await askedLater(() => batch.pushAsync(...columns(slice)));
+    const batch = this.#analyzer.native.batch();
+    const input = chunksAsync(asyncIterable(documents, 'documents'), this.#readDocuments(), documentLength);
+    const readInput = async () => {
+      for await (const chunk of input) await callNativeAsync(() => batch.pushAsync(...columns(chunk)));
     };
-    return this.#write((engine) => engine.insertBatchAsync(batch), fill);
+    return this.#writeAsync((engine) => engine.insertBatchAsync(batch), readInput);
   }
 
   search(text, options) {
-    const question = [this.#text(text), ...narrowed(options)];
-    return found(this.#readNow('searchAsync', (engine) => engine.search(...question)));
+    const args = [this.#analyzer.text(text), ...searchOptions(options)];
+    return searchResult(this.#read('searchAsync', (engine) => engine.search(...args)));
   }
 
   async searchAsync(text, options) {
-    const question = [this.#text(text), ...narrowed(options)];
-    return foundLater(await this.#read((engine) => engine.searchAsync(...question)));
+    const args = [this.#analyzer.text(text), ...searchOptions(options)];
+    return searchResultAsync(await this.#readAsync((engine) => engine.searchAsync(...args)));
   }
 
   searchId(id, options) {
-    const question = [check.id(id), ...narrowed(options)];
-    return found(this.#readNow('searchIdAsync', (engine) => engine.searchId(...question)));
+    const args = [check.id(id), ...searchOptions(options)];
+    return searchResult(this.#read('searchIdAsync', (engine) => engine.searchId(...args)));
   }
 
   async searchIdAsync(id, options) {
-    const question = [check.id(id), ...narrowed(options)];
-    return foundLater(await this.#read((engine) => engine.searchIdAsync(...question)));
+    const args = [check.id(id), ...searchOptions(options)];
+    return searchResultAsync(await this.#readAsync((engine) => engine.searchIdAsync(...args)));
   }
 
   pairs(options) {
     const limit = pairLimit(options);
-    const list = this.#readNow('pairsAsync', (engine) => engine.pairs(limit));
-    return { pairs: [...items(list)], complete: list.complete, ...list.work };
+    const list = this.#read('pairsAsync', (engine) => engine.pairs(limit));
+    return { pairs: [...takeAll(list)], complete: list.complete, ...list.effort };
   }
 
   async pairsAsync(options) {
     const limit = pairLimit(options);
-    const list = await this.#read((engine) => engine.pairsAsync(limit));
-    return { pairs: await gather(items(list)), complete: list.complete, ...list.work };
+    const list = await this.#readAsync((engine) => engine.pairsAsync(limit));
+    return { pairs: await collect(takeAll(list)), complete: list.complete, ...list.effort };
   }
 
   eachPair() {
-    return new PairWalk(this.#native, this.#turns);
+    return new PairWalk(this.#native, this.#queue);
   }
 
   clusters() {
-    const list = this.#readNow('clustersAsync', (engine) => engine.clusters());
-    return { clusters: [...groups(list, [...items(list)], cluster(list))], cut: list.cut, ...list.work };
+    const list = this.#read('clustersAsync', (engine) => engine.clusters());
+    return { clusters: [...clusters(list, [...takeAll(list)], clusterCreator(list))], cut: list.cut, ...list.effort };
   }
 
   async clustersAsync() {
-    const list = await this.#read((engine) => engine.clustersAsync());
-    const clusters = await gather(groups(list, await gather(items(list)), cluster(list)));
-    return { clusters, cut: list.cut, ...list.work };
+    const list = await this.#readAsync((engine) => engine.clustersAsync());
+    const members = await collect(takeAll(list));
+    return { clusters: await collect(clusters(list, members, clusterCreator(list))), cut: list.cut, ...list.effort };
   }
 
   sketch(text) {
-    const checked = this.#text(text);
-    return sketchOf(asked(() => this.#native.sketch(checked)));
+    return this.#analyzer.sketch(text);
   }
 
   sketchMany(texts) {
-    const all = [];
-    for (const slice of slices(iterable(texts, 'texts'), this.#textReader(), letters)) {
-      for (const sketch of asked(() => this.#native.sketchMany(slice))) all.push(sketchOf(sketch));
-    }
-    return all;
+    return this.#analyzer.sketchMany(texts);
   }
 
   async sketchManyAsync(texts) {
-    const all = [];
-    for await (const slice of slicesAsync(iterable(texts, 'texts', true), this.#textReader(), letters)) {
-      for (const sketch of await askedLater(() => this.#native.sketchManyAsync(slice))) all.push(sketchOf(sketch));
-    }
-    return all;
+    return this.#analyzer.sketchManyAsync(texts);
   }
 
   save(path) {
     const file = check.file(path);
-    this.#readNow('saveAsync', (engine) => engine.save(file));
+    this.#read('saveAsync', (engine) => engine.save(file));
   }
 
   async saveAsync(path) {
     const file = check.file(path);
-    await this.#read((engine) => engine.saveAsync(file));
+    await this.#readAsync((engine) => engine.saveAsync(file));
   }
 
   toBytes() {
-    return here(this.#readNow('toBytesAsync', (engine) => engine.toBytes()), Uint8Array);
+    return localArray(this.#read('toBytesAsync', (engine) => engine.toBytes()), Uint8Array);
   }
 
   async toBytesAsync() {
-    return here(await this.#read((engine) => engine.toBytesAsync()), Uint8Array);
+    return localArray(await this.#readAsync((engine) => engine.toBytesAsync()), Uint8Array);
   }
 
-  #readNow(form, call) {
-    this.#turns.now(false, form);
-    return asked(() => call(this.#native));
+  #read(asyncName, call) {
+    this.#queue.checkSyncRead(asyncName);
+    return callNative(() => call(this.#native));
   }
 
-  #writeNow(form, call) {
-    this.#turns.now(true, form);
-    this.#weigh();
-    return asked(() => call(this.#native));
+  #readAsync(call) {
+    return this.#queue.read(() => callNativeAsync(() => call(this.#native)));
   }
 
-  #read(call) {
-    return this.#turns.read(() => askedLater(() => call(this.#native)));
+  #write(asyncName, call) {
+    this.#queue.checkSyncWrite(asyncName);
+    this.#reportMemory();
+    return callNative(() => call(this.#native));
   }
 
-  #write(call, gatherFirst) {
-    this.#weigh();
-    return this.#turns.write(() => askedLater(() => call(this.#native)), gatherFirst);
+  #writeAsync(call, readInput) {
+    this.#reportMemory();
+    return this.#queue.write(() => callNativeAsync(() => call(this.#native)), readInput);
   }
 
-  /** An engine with documents holds memory that the garbage collector has to be told of; one that only sketches does not. */
-  #weigh() {
-    if (this.#weighed) return;
-    this.#weighed = true;
-    asked(() => this.#native.weigh());
+  /** Reports the memory of the engine to the garbage collector, once. An engine without documents needs little. */
+  #reportMemory() {
+    if (this.#memoryReported) return;
+    this.#memoryReported = true;
+    callNative(() => this.#native.reportMemory());
   }
 
-  #document(id, text, options) {
+  #addArguments(id, text, options) {
     const { publishedAt } = check.options(options, ['publishedAt']);
-    return [check.id(id), this.#text(text), check.date(publishedAt, 'publishedAt')];
+    return [check.id(id), this.#analyzer.text(text), check.date(publishedAt, 'publishedAt')];
   }
 
-  #text(text, what = 'text') {
-    return check.text(text, what, this.#lossy);
-  }
-
-  #textReader() {
-    return (text, position) => this.#text(text, `texts[${position}]`);
-  }
-
-  #reader() {
-    return (value, position) => readDocument(value, `documents[${position}]`, this.#lossy);
+  #readDocuments() {
+    return (value, position) => readDocument(value, `documents[${position}]`, this.#analyzer);
   }
 }
 
-/** How a cluster is made of its members. */
-function cluster(list) {
-  const measure = list.byDistance ? 'averageDistance' : 'meanSimilarity';
-  return (members, number, spread) => ({ center: members[0], members, [measure]: spread });
-}
-
-/** What a search found; nothing where there was nothing to search for. */
-function found(list) {
-  return list && { matches: [...items(list)], candidates: list.candidates, capped: list.capped };
-}
-
-async function foundLater(list) {
-  return list && { matches: await gather(items(list)), candidates: list.candidates, capped: list.capped };
-}
-
-function sketchOf(sketch) {
-  if (sketch.minhash) sketch.minhash = here(sketch.minhash);
-  if (sketch.sdr) sketch.sdr = here(sketch.sdr);
-  return sketch;
-}
-
-/** A document as the engine takes it. Its title is what is compared where there is no text. */
-function readDocument(value, what, lossy) {
+/** Checks a document of `addMany`. */
+function readDocument(value, name, analyzer) {
   if (Array.isArray(value)) {
     const [id, text] = value;
-    return { id: check.id(id, `${what}[0]`), text: check.text(text, `${what}[1]`, lossy), date: undefined };
+    return { id: check.id(id, `${name}[0]`), text: analyzer.text(text, `${name}[1]`), date: undefined };
   }
-  if (value === null || typeof value !== 'object') throw check.wrongType(what, value, 'a document or [id, text]');
+  if (value === null || typeof value !== 'object') throw check.invalidType(name, value, 'a document or [id, text]');
   const { id, text, tokens, title, publishedAt } = value;
   if (value.published_at !== undefined) {
-    // The other doors call it so. Overlooking it would put documents into a wrong order without a word.
-    throw check.wrong(TypeError, 'ERR_INVALID_ARG_VALUE', `\`${what}\` has the key "published_at": must be \`publishedAt\``);
+    // This is the name in all other interfaces. Ignoring it would silently change the order of the documents.
+    const message = `\`${name}\` has the unknown key "published_at": use \`publishedAt\``;
+    throw check.errorWithCode(TypeError, 'ERR_INVALID_ARG_VALUE', message);
   }
   return {
-    id: check.id(id, `${what}.id`),
-    text: check.text(text ?? tokens ?? title, `${what}.text`, lossy),
-    date: check.date(publishedAt, `${what}.publishedAt`),
+    id: check.id(id, `${name}.id`),
+    text: analyzer.text(text ?? tokens ?? title, `${name}.text`),
+    date: check.date(publishedAt, `${name}.publishedAt`),
   };
 }
 
-function columns(slice) {
-  return [slice.map((one) => one.id), slice.map((one) => one.text), slice.map((one) => one.date)];
+function documentLength(document) {
+  return textLength(document.text);
 }
 
-function weigh(document) {
-  return letters(document.text);
+function columns(documents) {
+  return [documents.map(({ id }) => id), documents.map(({ text }) => text), documents.map(({ date }) => date)];
 }
 
-function iterable(value, what, mayBeAsync = false) {
-  const iterates = value !== null && typeof value === 'object';
-  if (iterates && (Symbol.iterator in value || (mayBeAsync && Symbol.asyncIterator in value))) return value;
-  throw check.wrongType(what, value, 'an array or another iterable');
-}
-
-function narrowed(options) {
+function searchOptions(options) {
   const { limit, minSimilarity } = check.options(options, ['limit', 'minSimilarity']);
   return [
-    limit === undefined || limit === null ? undefined : check.integer(limit, 'limit', 0, check.MOST),
-    minSimilarity === undefined || minSimilarity === null ? undefined : check.number(minSimilarity, 'minSimilarity', 0, 1),
+    check.optional(limit, check.integer, 'limit', 0, check.MAX_U32),
+    check.optional(minSimilarity, check.number, 'minSimilarity', 0, 1),
   ];
+}
+
+/** Creates the result of a search from a native list, or `null` if the document that was searched for does not exist. */
+function searchResult(list) {
+  return list && { matches: [...takeAll(list)], candidates: list.candidates, capped: list.capped };
+}
+
+async function searchResultAsync(list) {
+  return list && { matches: await collect(takeAll(list)), candidates: list.candidates, capped: list.capped };
 }
 
 function pairLimit(options) {
   const { limit } = check.options(options, ['limit']);
-  return check.integer(limit ?? MOST_PAIRS, 'limit', 0, check.MOST);
+  return check.integer(limit ?? DEFAULT_PAIR_LIMIT, 'limit', 0, check.MAX_U32);
+}
+
+/** Returns a function that creates the clusters of a native list. */
+function clusterCreator(list) {
+  const measure = list.byDistance ? 'averageDistance' : 'meanSimilarity';
+  return (members, position, spread) => ({ center: members[0], members, [measure]: spread });
 }
 
 module.exports = { Engine };

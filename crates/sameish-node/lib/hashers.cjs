@@ -1,47 +1,48 @@
-// Sketches by themselves: of texts, of tokens, or of features that the caller hashed.
+// Fingerprints and signatures of texts, of tokens, and of features that the caller hashed.
 'use strict';
 
 const { types } = require('node:util');
-const { asked, here, native } = require('./native.cjs');
+const { Analyzer } = require('./analyzer.cjs');
 const check = require('./check.cjs');
-const { Engine } = require('./engine.cjs');
-const { distanceToSimilarity, hammingDistance } = require('./seed.cjs');
+const { callNative, localArray, native } = require('./native.cjs');
+const { distanceToSimilarity, hammingDistance } = require('./wire.cjs');
 
-const TEXT_KEYS = ['tokenizer', 'stopWords'];
+const TEXT_OPTIONS = ['tokenizer', 'stopWords'];
+/** Maximum weight of a feature. */
+const MAX_WEIGHT = 1_000_000;
+const MAX_ROWS = 1024;
 
-/** Options, where `null` counts as absent. */
-function given(options, known) {
-  const present = Object.entries(check.options(options, known)).filter(([, value]) => value !== null);
-  return Object.fromEntries(present);
+/** Returns the options that are present. `null` counts as absent. */
+function presentOptions(options, known) {
+  const entries = Object.entries(check.options(options, known)).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries);
 }
 
-/** Settings of an engine that makes one kind of sketch. */
-function lane(name, settings, { tokenizer, stopWords }) {
-  const text = { tokenizer, stop_words: stopWords, min_words: 1 };
-  return { text, [name]: settings };
+function textSettings({ tokenizer, stopWords }) {
+  return { tokenizer, stop_words: stopWords, min_words: 1 };
 }
 
 class SimHasher {
-  #engine;
+  #analyzer;
 
   constructor(options) {
-    const { shingle, hash, weighting, ...text } = given(options, ['shingle', 'hash', 'weighting', ...TEXT_KEYS]);
-    this.#engine = new Engine('wire', lane('simhash', { shingle, hash, weighting }, text));
+    const { shingle, hash, weighting, ...text } = presentOptions(options, ['shingle', 'hash', 'weighting', ...TEXT_OPTIONS]);
+    this.#analyzer = Analyzer.create('wire', { text: textSettings(text), simhash: { shingle, hash, weighting } });
   }
 
   sketch(input, weights) {
     const weighted = weights !== undefined && weights !== null;
-    if (types.isBigUint64Array(input)) return ofFeatures(input, weighted ? weights : undefined);
-    if (weighted) throw check.wrongType('weights', weights, 'absent beside a text: they are for features');
-    return this.#engine.sketch(input).simhash;
+    if (types.isBigUint64Array(input)) return sketchFeatures(input, weighted ? weights : undefined);
+    if (weighted) throw check.invalidType('weights', weights, 'absent for a text: only features have weights');
+    return this.#analyzer.sketch(input).simhash;
   }
 
   sketchMany(texts) {
-    return this.#engine.sketchMany(texts).map((sketch) => sketch.simhash);
+    return this.#analyzer.sketchMany(texts).map((sketch) => sketch.simhash);
   }
 
   async sketchManyAsync(texts) {
-    return (await this.#engine.sketchManyAsync(texts)).map((sketch) => sketch.simhash);
+    return (await this.#analyzer.sketchManyAsync(texts)).map((sketch) => sketch.simhash);
   }
 
   distance(a, b) {
@@ -53,32 +54,30 @@ class SimHasher {
   }
 }
 
-function ofFeatures(features, weights) {
+function sketchFeatures(features, weights) {
   if (weights !== undefined) {
-    check.array(weights, 'weights', 'Float64Array');
-    sameLength(weights, 'weights', features.length, 'as many as there are features');
-    weights.forEach((weight, i) => check.number(weight, `weights[${i}]`, 0, MOST_WEIGHT));
+    check.typedArray(weights, 'weights', 'Float64Array');
+    checkLength(weights, 'weights', features.length, 'one per feature');
+    weights.forEach((weight, i) => check.number(weight, `weights[${i}]`, 0, MAX_WEIGHT));
   }
-  return asked(() => native.simHashOf(features, weights));
+  return callNative(() => native.simHashFeatures(features, weights));
 }
 
-/** The largest weight that the engine takes. */
-const MOST_WEIGHT = 1_000_000;
-
-function sameLength(value, what, length, why) {
-  if (value.length === length) return;
-  throw check.wrong(RangeError, 'ERR_OUT_OF_RANGE', `\`${what}.length\` is ${value.length}: must be ${length}, ${why}`);
+function checkLength(value, name, length, reason) {
+  if (value.length !== length) throw check.outOfRange(`${name}.length`, value.length, `${length}, ${reason}`);
 }
 
 class MinHasher {
-  #engine;
+  #analyzer;
   #rows;
 
   constructor(options) {
-    const { rows, shingle, counting, ...text } = given(options, ['rows', 'shingle', 'counting', ...TEXT_KEYS]);
-    if (rows !== undefined) check.integer(rows, 'rows', 1, 1024);
-    this.#engine = new Engine('copies', lane('minhash', { rows, shingle, counting, bands: { count: 1, rows: 1 } }, text));
-    this.#rows = this.#engine.config.minhash.rows;
+    const { rows, shingle, counting, ...text } = presentOptions(options, ['rows', 'shingle', 'counting', ...TEXT_OPTIONS]);
+    if (rows !== undefined) check.integer(rows, 'rows', 1, MAX_ROWS);
+    // There is no index; these bands are valid for any number of rows.
+    const bands = { count: 1, rows: 1 };
+    this.#analyzer = Analyzer.create('copies', { text: textSettings(text), minhash: { rows, shingle, counting, bands } });
+    this.#rows = this.#analyzer.config.minhash.rows;
   }
 
   get rows() {
@@ -86,35 +85,35 @@ class MinHasher {
   }
 
   sketch(input) {
-    if (types.isBigUint64Array(input)) return here(asked(() => native.minHashOf(this.#rows, input)));
-    return this.#engine.sketch(input).minhash ?? null;
+    if (types.isBigUint64Array(input)) return localArray(callNative(() => native.minHashFeatures(this.#rows, input)));
+    return this.#analyzer.sketch(input).minhash ?? null;
   }
 
   sketchMany(texts) {
-    return this.#engine.sketchMany(texts).map((sketch) => sketch.minhash ?? null);
+    return this.#analyzer.sketchMany(texts).map((sketch) => sketch.minhash ?? null);
   }
 
   async sketchManyAsync(texts) {
-    return (await this.#engine.sketchManyAsync(texts)).map((sketch) => sketch.minhash ?? null);
+    return (await this.#analyzer.sketchManyAsync(texts)).map((sketch) => sketch.minhash ?? null);
   }
 
   similarity(a, b) {
     const signatures = [this.#signature(a, 'a'), this.#signature(b, 'b')];
-    return asked(() => native.minHashSimilarity(...signatures));
+    return callNative(() => native.minHashSimilarity(...signatures));
   }
 
   toBytes(signature) {
     this.#signature(signature, 'signature');
-    return here(asked(() => native.minHashToBytes(signature)), Uint8Array);
+    return localArray(callNative(() => native.minHashToBytes(signature)), Uint8Array);
   }
 
   fromBytes(bytes) {
-    sameLength(check.array(bytes, 'bytes', 'Uint8Array'), 'bytes', this.#rows * 4, 'four a row');
-    return here(asked(() => native.minHashFromBytes(bytes)));
+    checkLength(check.typedArray(bytes, 'bytes', 'Uint8Array'), 'bytes', this.#rows * 4, '4 bytes per row');
+    return localArray(callNative(() => native.minHashFromBytes(bytes)));
   }
 
-  #signature(value, what) {
-    sameLength(check.array(value, what, 'Uint32Array'), what, this.#rows, 'as many as this hasher has rows');
+  #signature(value, name) {
+    checkLength(check.typedArray(value, name, 'Uint32Array'), name, this.#rows, 'the number of rows of this hasher');
     return value;
   }
 }

@@ -1,7 +1,7 @@
-// The addon itself.
+// The native addon.
 //
-// What it throws and gives was made in the realm in which Node loaded it. Test runners run this file in realms of their own, whose
-// `instanceof` knows nothing of that one.
+// Its errors and typed arrays belong to the realm in which Node loaded it. Test runners such as Jest run this package in
+// realms of their own, where `instanceof` does not recognize them. The functions below convert them to the current realm.
 'use strict';
 
 const path = require('node:path');
@@ -12,37 +12,37 @@ function load() {
   try {
     return require(ADDON);
   } catch (cause) {
-    const message = `the addon ${ADDON} can not be loaded: run \`npm rebuild sameish\``;
+    const message = `cannot load the addon \`${ADDON}\`: run \`npm rebuild sameish\``;
     throw Object.assign(new Error(message, { cause }), { code: 'ERR_SAMEISH_ADDON' });
   }
 }
 
-/** What a call of the addon gives; what it throws is an error of this realm, with a code of ours. */
-function asked(call) {
+/** Returns the result of a call of the addon. Converts its errors. */
+function callNative(call) {
   try {
     return call();
   } catch (error) {
-    throw ours(error);
+    throw localError(error);
   }
 }
 
-/** The same for calls that give promises. */
-async function askedLater(call) {
+/** Returns the result of a call of the addon that returns a promise. Converts its errors. */
+async function callNativeAsync(call) {
   try {
     return await call();
   } catch (error) {
-    throw ours(error);
+    throw localError(error);
   }
 }
 
-function ours({ code, message }) {
-  // The binding gives this code to a panic in a call without promise.
+function localError({ code, message }) {
+  // napi gives this code to a panic in a synchronous call.
   return Object.assign(new Error(message), { code: code === 'GenericFailure' ? 'ERR_SAMEISH_INTERNAL' : code });
 }
 
-/** Numbers that the addon gave, as an array of this realm. */
-function here(array, Kind = Uint32Array) {
+/** Returns a typed array of the addon as one of the current realm. Returns `null` and `undefined` unchanged. */
+function localArray(array, Kind = Uint32Array) {
   return array instanceof Kind || !array ? array : new Kind(array);
 }
 
-module.exports = { asked, askedLater, here, native: load() };
+module.exports = { callNative, callNativeAsync, localArray, native: load() };

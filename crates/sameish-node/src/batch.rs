@@ -1,52 +1,56 @@
-//! How do many documents come in at once?
+//! Inserts of many documents.
 //!
-//! Documents are made ready piece by piece, by all cores, and put into the engine when the last is there. So an input that
-//! breaks off half way changes nothing, and a corpus never has to be copied as a whole.
+//! A [`Batch`] collects documents chunk by chunk and prepares each chunk on all cores. The engine inserts the documents when
+//! the batch is complete, so an input that fails halfway leaves the engine unchanged.
 
-use crate::fault::{Fault, Result};
+use crate::analyzer::contents;
+use crate::error::{CodedError, Result};
 use crate::id::{self, Id};
-use crate::job::Job;
-use crate::sketches::{Text, content, with_scratch};
+use crate::job::{Job, lock};
+use crate::sketches::{Text, with_scratch};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use rayon::prelude::*;
-use sameish::{Analyzer, Content, DocId, Engine, Linkage, Prepared, Status, Timestamp};
-use std::sync::{Arc, Mutex, PoisonError};
+use sameish::analyzer::{Prepared, Status};
+use sameish::config::Linkage;
+use sameish::{Analyzer, Content, DocId, Engine, Timestamp};
+use std::sync::{Arc, Mutex};
 
-/// A document that the engine has only to take.
-pub(crate) struct Ready {
+/// A document that is ready to be inserted.
+pub(crate) struct PreparedDocument {
     id: DocId,
     published_at: Option<String>,
     prepared: Prepared,
 }
 
-/// Documents on their way into an engine.
+/// Documents to be inserted together.
 #[napi(js_name = "Batch")]
 pub struct Batch {
-    pub(crate) analyzer: Analyzer,
-    pub(crate) ready: Arc<Mutex<Vec<Ready>>>,
+    analyzer: Analyzer,
+    documents: Arc<Mutex<Vec<PreparedDocument>>>,
 }
 
-/// What became of the documents of a batch.
+/// The outcome of inserting a batch.
 #[napi(object)]
+#[derive(Default)]
 pub struct Added {
-    /// How many came.
+    /// Number of documents inserted.
     pub added: f64,
-    /// How many of them took the place of one with the same id.
+    /// Number of those that replaced a document with the same id.
     pub replaced: f64,
-    /// How many were too short for the preset.
+    /// Number of those whose text is too short for the settings.
     pub too_short: f64,
 }
 
 #[napi]
 impl Batch {
-    /// Makes some documents ready, given as columns of equal length.
+    /// Prepares a chunk of documents, given as columns of equal length.
     #[napi(catch_unwind)]
     pub fn push(&self, ids: Vec<Id>, texts: Vec<Text>, dates: Vec<Option<String>>) -> Result<()> {
-        Ok(self.making(ids, texts, dates).make()?)
+        Ok(self.preparation(ids, texts, dates)()?)
     }
 
-    /// The same, beside the event loop.
+    /// Prepares a chunk of documents on worker threads.
     #[napi(js_name = "pushAsync", catch_unwind)]
     pub fn push_async(
         &self,
@@ -54,57 +58,62 @@ impl Batch {
         texts: Vec<Text>,
         dates: Vec<Option<String>>,
     ) -> AsyncTask<Job<()>> {
-        let making = self.making(ids, texts, dates);
-        Job::start(move || making.make())
+        Job::start(self.preparation(ids, texts, dates))
     }
 
-    fn making(&self, ids: Vec<Id>, texts: Vec<Text>, dates: Vec<Option<String>>) -> Making {
-        let contents = texts.into_iter().map(content).collect();
-        let (analyzer, ready) = (self.analyzer.clone(), Arc::clone(&self.ready));
-        Making { analyzer, ready, ids: ids.into_iter().map(id::read).collect(), contents, dates }
-    }
-}
-
-/// Documents that are being made ready.
-struct Making {
-    analyzer: Analyzer,
-    ready: Arc<Mutex<Vec<Ready>>>,
-    ids: Vec<DocId>,
-    contents: Vec<Content>,
-    dates: Vec<Option<String>>,
-}
-
-impl Making {
-    fn make(self) -> Result<(), Fault> {
-        if self.analyzer.config().matching.linkage == Linkage::Greedy {
-            self.check_dates()?;
+    /// Returns a closure that prepares a chunk on any thread and appends it to the batch.
+    fn preparation(
+        &self,
+        ids: Vec<Id>,
+        texts: Vec<Text>,
+        dates: Vec<Option<String>>,
+    ) -> impl FnOnce() -> Result<(), CodedError> + Send + use<> {
+        let analyzer = self.analyzer.clone();
+        let documents = Arc::clone(&self.documents);
+        let ids: Vec<DocId> = ids.into_iter().map(id::from_js).collect();
+        let contents = contents(texts);
+        move || {
+            if analyzer.config().matching.linkage == Linkage::Greedy {
+                check_dates(&dates, lock(&documents).len())?;
+            }
+            let prepare = |content: &Content| with_scratch(|scratch| analyzer.prepare(content, scratch));
+            let prepared: Vec<Prepared> = contents.par_iter().map(prepare).collect();
+            let columns = ids.into_iter().zip(dates).zip(prepared);
+            let chunk =
+                columns.map(|((id, published_at), prepared)| PreparedDocument { id, published_at, prepared });
+            lock(&documents).extend(chunk);
+            Ok(())
         }
-        let prepare = |content: &Content| with_scratch(|scratch| self.analyzer.prepare(content, scratch));
-        let prepared: Vec<Prepared> = self.contents.par_iter().map(prepare).collect();
-        let documents = self.ids.into_iter().zip(self.dates).zip(prepared);
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready.extend(documents.map(|((id, published_at), prepared)| Ready { id, published_at, prepared }));
-        Ok(())
-    }
-
-    /// Looks at dates before anything is inserted, because nothing is to be inserted if one is wrong.
-    fn check_dates(&self) -> Result<(), Fault> {
-        let before = self.ready.lock().unwrap_or_else(PoisonError::into_inner).len();
-        for (position, date) in self.dates.iter().enumerate() {
-            let Some(date) = date else { continue };
-            let place = || format!("documents[{}].publishedAt", before + position);
-            Timestamp::parse(date).map_err(|error| Fault::of_date(error, &place()))?;
-        }
-        Ok(())
     }
 }
 
-/// Puts what is ready into the engine.
-pub(crate) fn insert(engine: &mut Engine, ready: &Mutex<Vec<Ready>>) -> Result<Added, Fault> {
-    let documents = std::mem::take(&mut *ready.lock().unwrap_or_else(PoisonError::into_inner));
-    let mut added = Added { added: documents.len() as f64, replaced: 0.0, too_short: 0.0 };
-    for Ready { id, published_at, prepared } in documents {
+impl Batch {
+    pub(crate) fn new(analyzer: Analyzer) -> Batch {
+        Batch { analyzer, documents: Arc::default() }
+    }
+
+    /// Removes and returns the documents.
+    pub(crate) fn take(&self) -> Vec<PreparedDocument> {
+        std::mem::take(&mut *lock(&self.documents))
+    }
+}
+
+/// Returns an error for the first invalid date. Dates are checked here because the engine must not insert part of a batch.
+fn check_dates(dates: &[Option<String>], first_position: usize) -> Result<(), CodedError> {
+    for (i, date) in dates.iter().enumerate() {
+        let Some(date) = date else { continue };
+        let path = || format!("documents[{}].publishedAt", first_position + i);
+        Timestamp::parse(date).map_err(|error| CodedError::from_date(error, &path()))?;
+    }
+    Ok(())
+}
+
+/// Inserts prepared documents.
+pub(crate) fn insert_all(engine: &mut Engine, documents: Vec<PreparedDocument>) -> Result<Added, CodedError> {
+    let mut added = Added::default();
+    for PreparedDocument { id, published_at, prepared } in documents {
         let inserted = engine.insert_prepared(&id, published_at.as_deref(), prepared)?;
+        added.added += 1.0;
         added.replaced += f64::from(u8::from(inserted.replaced));
         added.too_short += f64::from(u8::from(inserted.status == Status::TooShort));
     }

@@ -1,58 +1,59 @@
-//! Two texts side by side, with places that JavaScript can cut at.
+//! Comparison of two texts.
 //!
-//! The analyzer counts bytes of UTF-8, JavaScript counts units of UTF-16 in strings, and tokens in arrays of them.
+//! The analyzer returns offsets in bytes of UTF-8. JavaScript counts UTF-16 units in strings, and tokens in arrays.
 
 use napi_derive::napi;
-use sameish::{Analyzer, Content, Passage};
+use sameish::matching::Passage;
+use sameish::{Analyzer, Content};
 use std::vec::IntoIter;
 
-/// What can be said of two texts in numbers.
+/// The measures of a comparison.
 #[napi(object)]
 #[derive(Clone)]
 pub struct Measures {
-    /// Exact Jaccard similarity of the preset's shingles.
+    /// Exact Jaccard similarity of the shingles.
     pub similarity: f64,
-    /// The share of the smaller side's shingles that the other has.
+    /// The larger of `containment_a` and `containment_b`.
     pub containment: f64,
-    /// The share of the first text's shingles that the second has.
+    /// Fraction of the first text's shingles that the second text contains.
     pub containment_a: f64,
-    /// The share of the second text's shingles that the first has.
+    /// Fraction of the second text's shingles that the first text contains.
     pub containment_b: f64,
-    /// Bits in which the fingerprints differ.
+    /// Hamming distance of the fingerprints in bits.
     pub simhash_distance: u32,
-    /// What the signatures estimate.
+    /// Similarity estimated from the signatures.
     pub minhash_similarity: Option<f64>,
     /// `exact`, `near`, `similar` or `different`.
     pub match_type: String,
-    /// Whether either text is too short for the preset.
+    /// Whether either text has too few words for the settings.
     pub too_short: bool,
-    /// Words of the first text.
+    /// Number of words in the first text.
     pub words_a: f64,
-    /// Words of the second text.
+    /// Number of words in the second text.
     pub words_b: f64,
-    /// Share of the first text's words in shared passages.
+    /// Fraction of the first text's words that are in a shared passage.
     pub coverage_a: f64,
-    /// Share of the second text's words in shared passages.
+    /// Fraction of the second text's words that are in a shared passage.
     pub coverage_b: f64,
 }
 
-/// A passage that both texts have.
+/// A passage that occurs in both texts.
 #[napi(object)]
 pub struct SharedPassage {
-    /// Where it begins in the first text.
+    /// Start in the first text.
     pub a_start: f64,
-    /// Where it ends in the first text.
+    /// End in the first text, exclusive.
     pub a_end: f64,
-    /// Where it begins in the second text.
+    /// Start in the second text.
     pub b_start: f64,
-    /// Where it ends in the second text.
+    /// End in the second text, exclusive.
     pub b_end: f64,
-    /// How many words long.
+    /// Length in words.
     pub tokens: f64,
 }
 
-impl From<&Passage> for SharedPassage {
-    fn from(passage: &Passage) -> SharedPassage {
+impl From<Passage> for SharedPassage {
+    fn from(passage: Passage) -> SharedPassage {
         SharedPassage {
             a_start: passage.a_start as f64,
             a_end: passage.a_end as f64,
@@ -63,47 +64,47 @@ impl From<&Passage> for SharedPassage {
     }
 }
 
-/// Everything that can be said of two texts; passages wait to be taken.
-#[napi(js_name = "Compared")]
-pub struct Compared {
+/// The result of comparing two texts: the measures, and a list of passages to be taken in chunks.
+#[napi(js_name = "ComparisonResult")]
+pub struct ComparisonResult {
     measures: Measures,
     passages: IntoIter<Passage>,
 }
 
-impl Compared {
-    /// Compares, and counts places anew.
-    pub(crate) fn of(analyzer: &Analyzer, a: &Content, b: &Content, min_tokens: usize) -> Compared {
-        let found = analyzer.compare(a, b, min_tokens);
-        let passages = found.passages_in(a, b, |piece| piece.encode_utf16().count());
+impl ComparisonResult {
+    /// Compares two texts. Passages have at least `min_tokens` words.
+    pub(crate) fn new(analyzer: &Analyzer, a: &Content, b: &Content, min_tokens: usize) -> ComparisonResult {
+        let comparison = analyzer.compare(a, b, min_tokens);
+        let passages = comparison.passages_in(a, b, |slice| slice.encode_utf16().count());
         let measures = Measures {
-            similarity: found.similarity,
-            containment: found.containment,
-            containment_a: found.containment_a,
-            containment_b: found.containment_b,
-            simhash_distance: found.simhash_distance,
-            minhash_similarity: found.minhash_similarity,
-            match_type: found.match_type.to_string(),
-            too_short: found.too_short,
-            words_a: found.words_a as f64,
-            words_b: found.words_b as f64,
-            coverage_a: found.coverage_a,
-            coverage_b: found.coverage_b,
+            similarity: comparison.similarity,
+            containment: comparison.containment,
+            containment_a: comparison.containment_a,
+            containment_b: comparison.containment_b,
+            simhash_distance: comparison.simhash_distance,
+            minhash_similarity: comparison.minhash_similarity,
+            match_type: comparison.match_type.to_string(),
+            too_short: comparison.too_short,
+            words_a: comparison.words_a as f64,
+            words_b: comparison.words_b as f64,
+            coverage_a: comparison.coverage_a,
+            coverage_b: comparison.coverage_b,
         };
-        Compared { measures, passages: passages.into_iter() }
+        ComparisonResult { measures, passages: passages.into_iter() }
     }
 }
 
 #[napi]
-impl Compared {
-    /// Everything but the passages.
+impl ComparisonResult {
+    /// Returns the measures.
     #[napi(getter, catch_unwind)]
     pub fn measures(&self) -> Measures {
         self.measures.clone()
     }
 
-    /// The next so many passages that both have; none at the end.
+    /// Removes and returns up to `count` passages.
     #[napi(catch_unwind)]
     pub fn take(&mut self, count: u32) -> Vec<SharedPassage> {
-        self.passages.by_ref().take(count as usize).map(|passage| SharedPassage::from(&passage)).collect()
+        self.passages.by_ref().take(count as usize).map(SharedPassage::from).collect()
     }
 }

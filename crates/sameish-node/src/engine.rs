@@ -1,405 +1,378 @@
-//! Documents that stay, and those that match: the engine as JavaScript holds it.
+//! The engine: documents and searches.
 //!
-//! Texts are made ready by an engine of the same settings that holds nothing, so that no lock is needed for it. The lock
-//! around the other is never waited for: `lib/turns.cjs` lets calls that return promises wait for each other, and refuses
-//! others that would have to wait.
+//! Methods come in pairs: one runs on the event loop, one (`...Async`) on a worker thread. Both take the lock of the engine
+//! without waiting: `lib/queue.cjs` orders the calls so that the lock is always free.
 
-use crate::batch::{Added, Batch, insert};
-use crate::compare::Compared;
-use crate::fault::{Fault, Result};
-use crate::groups::{GroupList, MatchList, PairList};
+use crate::analyzer::NativeAnalyzer;
+use crate::batch::{Added, Batch, insert_all};
+use crate::error::{CodedError, Result};
+use crate::file;
 use crate::id::{self, Id};
 use crate::job::Job;
-use crate::sketches::{Sketch, Text, content, sketch_all, with_scratch};
-use crate::stored;
-use crate::stream::PairStream;
+use crate::pair_stream::PairStream;
+use crate::results::{ClusterList, MatchList, PairList};
+use crate::sketches::{Text, content, with_scratch};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, ObjectFinalize, Uint8Array};
 use napi_derive::napi;
-use sameish::{Analyzer, Config, DocId, Engine, Prepared, Preset, SearchOptions};
+use sameish::{Document, Engine, SearchOptions};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, TryLockError};
 
-/// The engine below the class `Engine` of the package.
-#[napi(js_name = "NativeEngine", custom_finalize)]
-pub struct NativeEngine {
-    analyzer: Analyzer,
-    held: Arc<RwLock<Engine>>,
-    /// How many documents there are, for those who ask while the lock is taken.
-    size: Arc<AtomicUsize>,
-    /// Bytes that the garbage collector was told of.
-    told: i64,
+/// An engine that the event loop shares with worker threads.
+pub(crate) struct SharedEngine {
+    engine: RwLock<Engine>,
+    /// Number of documents, which can be read while the engine is being changed.
+    size: AtomicUsize,
 }
 
-/// What an engine takes as soon as it has documents, as measured: tables of its indexes.
-const TABLES: i64 = 4 << 20;
-/// What a document takes, roughly; the engine does not count it.
-const DOCUMENT: i64 = 2 << 10;
+impl SharedEngine {
+    fn new(engine: Engine) -> SharedEngine {
+        let size = AtomicUsize::new(engine.len());
+        SharedEngine { engine: RwLock::new(engine), size }
+    }
 
-impl ObjectFinalize for NativeEngine {
-    fn finalize(self, env: Env) -> napi::Result<()> {
-        env.adjust_external_memory(-self.told).map(|_| ())
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&Engine) -> Result<T, CodedError>,
+    ) -> Result<T, CodedError> {
+        work(&*self.engine.try_read().map_err(|error| unavailable(&error))?)
+    }
+
+    fn write<T>(&self, work: impl FnOnce(&mut Engine) -> Result<T, CodedError>) -> Result<T, CodedError> {
+        let mut engine = self.engine.try_write().map_err(|error| unavailable(&error))?;
+        let result = work(&mut engine);
+        self.size.store(engine.len(), Ordering::Relaxed);
+        result
     }
 }
 
-/// What became of a document.
+fn unavailable<T>(error: &TryLockError<T>) -> CodedError {
+    CodedError::internal(match error {
+        TryLockError::Poisoned(_) => {
+            "an earlier call failed while it changed this engine; create a new engine"
+        }
+        TryLockError::WouldBlock => "two calls use this engine at the same time",
+    })
+}
+
+/// Estimated memory of an engine's index tables in bytes.
+const TABLE_BYTES: i64 = 4 << 20;
+/// Estimated memory per document in bytes.
+const DOCUMENT_BYTES: i64 = 2 << 10;
+
+/// The native part of the class `Engine`.
+#[napi(js_name = "NativeEngine", custom_finalize)]
+pub struct NativeEngine {
+    shared: Arc<SharedEngine>,
+    /// Memory that was reported to the garbage collector, in bytes.
+    reported_bytes: i64,
+}
+
+impl ObjectFinalize for NativeEngine {
+    fn finalize(self, env: Env) -> napi::Result<()> {
+        env.adjust_external_memory(-self.reported_bytes).map(|_| ())
+    }
+}
+
+impl From<Engine> for NativeEngine {
+    fn from(engine: Engine) -> NativeEngine {
+        NativeEngine { shared: Arc::new(SharedEngine::new(engine)), reported_bytes: 0 }
+    }
+}
+
+/// The outcome of inserting a document.
 #[napi(object)]
 pub struct Inserted {
     /// `ok` or `too_short`.
     pub status: String,
-    /// Whether a document of that id was there and has gone.
+    /// Whether the document replaced one with the same id.
     pub replaced: bool,
-    /// The cluster it joined or founded, under online clustering.
+    /// The cluster that the document joined or started, under online clustering.
     pub cluster: Option<f64>,
 }
 
-impl From<sameish::Inserted> for Inserted {
-    fn from(inserted: sameish::Inserted) -> Inserted {
-        let status = inserted.status.to_string();
-        let cluster = inserted.cluster.map(|cluster| cluster.0 as f64);
-        Inserted { status, replaced: inserted.replaced, cluster }
+impl From<sameish::engine::Inserted> for Inserted {
+    fn from(inserted: sameish::engine::Inserted) -> Inserted {
+        Inserted {
+            status: inserted.status.to_string(),
+            replaced: inserted.replaced,
+            cluster: inserted.cluster.map(|cluster| cluster.0 as f64),
+        }
     }
 }
 
 #[napi]
 impl NativeEngine {
-    /// An engine with the settings of a preset and, laid over them, those of a JSON text.
+    /// Creates an empty engine.
     #[napi(constructor, catch_unwind)]
-    pub fn new(preset: String, overrides: Option<String>) -> Result<NativeEngine> {
-        Ok(NativeEngine::build(&preset, overrides.as_deref())?)
+    pub fn new(analyzer: &NativeAnalyzer) -> Result<NativeEngine> {
+        let engine = Engine::with_analyzer(analyzer.analyzer.clone()).map_err(CodedError::from)?;
+        Ok(engine.into())
     }
 
-    fn build(preset: &str, overrides: Option<&str>) -> Result<NativeEngine, Fault> {
-        let mut config: Config = preset.parse::<Preset>()?.config();
-        if let Some(overrides) = overrides {
-            config = config.overridden_by(&toml_of(overrides)?)?;
-        }
-        NativeEngine::holding(Engine::new(config)?)
-    }
-
-    /// Around an engine that may have documents.
-    fn holding(engine: Engine) -> Result<NativeEngine, Fault> {
-        let analyzer = engine.analyzer().clone();
-        let size = Arc::new(AtomicUsize::new(engine.len()));
-        Ok(NativeEngine { analyzer, held: Arc::new(RwLock::new(engine)), size, told: 0 })
-    }
-
-    /// The engine that was saved in a file.
+    /// Loads an engine from a file.
     #[napi(factory, catch_unwind)]
     pub fn load(path: String) -> Result<NativeEngine> {
-        Ok(stored::load(&PathBuf::from(path)).and_then(NativeEngine::holding)?)
+        Ok(file::load(&PathBuf::from(path))?.into())
     }
 
-    /// The same, beside the event loop.
+    /// Loads an engine from a file on a worker thread.
     #[napi(js_name = "loadAsync", catch_unwind)]
     pub fn load_async(path: String) -> AsyncTask<Job<NativeEngine>> {
-        Job::start(move || stored::load(&PathBuf::from(path)).and_then(NativeEngine::holding))
+        Job::start(move || Ok(file::load(&PathBuf::from(path))?.into()))
     }
 
-    /// The engine that was written as these bytes.
+    /// Restores an engine from the content of a file.
     #[napi(factory, catch_unwind)]
     pub fn from_bytes(bytes: Uint8Array) -> Result<NativeEngine> {
-        Ok(Engine::from_bytes(&bytes).map_err(Fault::from).and_then(NativeEngine::holding)?)
+        Ok(Engine::from_bytes(&bytes).map_err(CodedError::from)?.into())
     }
 
-    /// The same, beside the event loop.
+    /// Restores an engine from the content of a file on a worker thread.
     #[napi(js_name = "fromBytesAsync", catch_unwind)]
     pub fn from_bytes_async(bytes: Uint8Array) -> AsyncTask<Job<NativeEngine>> {
-        // JavaScript may change its bytes meanwhile.
+        // JavaScript can change the array while the job runs.
         let bytes = bytes.to_vec();
-        Job::start(move || NativeEngine::holding(Engine::from_bytes(&bytes)?))
+        Job::start(move || Ok(Engine::from_bytes(&bytes)?.into()))
     }
 
-    /// Writes the engine into a file.
+    /// Saves the engine to a file.
     #[napi(catch_unwind)]
     pub fn save(&self, path: String) -> Result<()> {
-        Ok(self.read(|engine| stored::save(engine, &PathBuf::from(path)))?)
+        Ok(self.shared.read(|engine| file::save(engine, &PathBuf::from(path)))?)
     }
 
-    /// The same, beside the event loop.
+    /// Saves the engine to a file on a worker thread.
     #[napi(js_name = "saveAsync", catch_unwind)]
     pub fn save_async(&self, path: String) -> AsyncTask<Job<()>> {
-        self.read_later(move |engine| stored::save(engine, &PathBuf::from(path)))
+        self.read_async(move |engine| file::save(engine, &PathBuf::from(path)))
     }
 
-    /// The engine as bytes, which are those of the file.
+    /// Returns the engine as the content of a file.
     #[napi(catch_unwind)]
     pub fn to_bytes(&self) -> Result<Uint8Array> {
-        Ok(self.read(|engine| Ok(engine.to_bytes()?.into()))?)
+        Ok(self.shared.read(|engine| Ok(engine.to_bytes()?.into()))?)
     }
 
-    /// The same, beside the event loop.
+    /// Returns the engine as the content of a file, which a worker thread creates.
     #[napi(js_name = "toBytesAsync", catch_unwind)]
     pub fn to_bytes_async(&self) -> AsyncTask<Job<Uint8Array>> {
-        self.read_later(|engine| Ok(engine.to_bytes()?.into()))
+        self.read_async(|engine| Ok(engine.to_bytes()?.into()))
     }
 
-    /// The settings, as JSON.
+    /// Returns the analyzer.
     #[napi(catch_unwind)]
-    pub fn settings(&self) -> Result<String> {
-        let text = serde_json::to_string(self.analyzer.config());
-        Ok(text.map_err(|error| Fault::internal(&error.to_string()))?)
+    pub fn analyzer(&self) -> Result<NativeAnalyzer> {
+        Ok(self.shared.read(|engine| Ok(NativeAnalyzer { analyzer: engine.analyzer().clone() }))?)
     }
 
-    /// How likely a pair right at the threshold is found.
-    #[napi(catch_unwind)]
-    pub fn expected_recall(&self) -> Option<f64> {
-        self.analyzer.expected_recall()
-    }
-
-    /// How many documents there are.
+    /// Returns the number of documents. It can be called at any time.
     #[napi(catch_unwind)]
     pub fn size(&self) -> f64 {
-        self.size.load(Ordering::Relaxed) as f64
+        self.shared.size.load(Ordering::Relaxed) as f64
     }
 
-    /// Tells the garbage collector what is held here. It sees a small object only, and would let thousands of them lie.
+    /// Reports the estimated memory of the engine to the garbage collector, which otherwise sees only a small object and
+    /// would delay the collection of unused engines.
     #[napi(catch_unwind)]
-    pub fn weigh(&mut self, env: Env) -> Result<()> {
-        let bytes = TABLES + DOCUMENT * self.size.load(Ordering::Relaxed) as i64;
-        let told = env.adjust_external_memory(bytes - self.told);
-        told.map_err(|error| Fault::internal(&error.reason))?;
-        self.told = bytes;
+    pub fn report_memory(&mut self, env: Env) -> Result<()> {
+        let bytes = TABLE_BYTES + DOCUMENT_BYTES * self.shared.size.load(Ordering::Relaxed) as i64;
+        let reported = env.adjust_external_memory(bytes - self.reported_bytes);
+        reported.map_err(|error| CodedError::internal(&error.reason))?;
+        self.reported_bytes = bytes;
         Ok(())
     }
 
-    /// Whether there is a document of that id.
+    /// Returns `true` if there is a document with this id.
     #[napi(catch_unwind)]
     pub fn has(&self, id: Id) -> Result<bool> {
-        let id = id::read(id);
-        Ok(self.read(|engine| Ok(engine.contains(&id)))?)
+        Ok(self.shared.read(has(id))?)
     }
 
-    /// The same, beside the event loop.
+    /// Returns `true` if there is a document with this id.
     #[napi(js_name = "hasAsync", catch_unwind)]
     pub fn has_async(&self, id: Id) -> AsyncTask<Job<bool>> {
-        let id = id::read(id);
-        self.read_later(move |engine| Ok(engine.contains(&id)))
+        self.read_async(has(id))
     }
 
-    /// Adds a document.
+    /// Inserts a document.
     #[napi(catch_unwind)]
     pub fn insert(&self, id: Id, text: Text, published_at: Option<String>) -> Result<Inserted> {
-        let id = id::read(id);
-        let prepared = with_scratch(|scratch| self.analyzer.prepare(&content(text), scratch));
-        Ok(self.write(|engine| put(engine, &id, published_at.as_deref(), prepared))?)
+        Ok(self.shared.write(insert(id, text, published_at))?)
     }
 
-    /// The same, beside the event loop.
+    /// Inserts a document on a worker thread.
     #[napi(js_name = "insertAsync", catch_unwind)]
     pub fn insert_async(&self, id: Id, text: Text, published_at: Option<String>) -> AsyncTask<Job<Inserted>> {
-        let (id, content, analyzer) = (id::read(id), content(text), self.analyzer.clone());
-        self.write_later(move |engine| {
-            let prepared = with_scratch(|scratch| analyzer.prepare(&content, scratch));
-            put(engine, &id, published_at.as_deref(), prepared)
-        })
+        self.write_async(insert(id, text, published_at))
     }
 
-    /// Takes a document out.
+    /// Removes a document. Returns `true` if the engine contained it.
     #[napi(catch_unwind)]
     pub fn remove(&self, id: Id) -> Result<bool> {
-        let id = id::read(id);
-        Ok(self.write(|engine| Ok(engine.remove(&id)))?)
+        Ok(self.shared.write(remove(id))?)
     }
 
-    /// The same, beside the event loop.
+    /// Removes a document on a worker thread. Returns `true` if the engine contained it.
     #[napi(js_name = "removeAsync", catch_unwind)]
     pub fn remove_async(&self, id: Id) -> AsyncTask<Job<bool>> {
-        let id = id::read(id);
-        self.write_later(move |engine| Ok(engine.remove(&id)))
+        self.write_async(remove(id))
     }
 
-    /// A batch to be filled for this engine.
-    #[napi(catch_unwind)]
-    pub fn batch(&self) -> Batch {
-        Batch { analyzer: self.analyzer.clone(), ready: Arc::default() }
-    }
-
-    /// Adds the documents of a batch.
+    /// Inserts the documents of a batch.
     #[napi(catch_unwind)]
     pub fn insert_batch(&self, batch: &Batch) -> Result<Added> {
-        Ok(self.write(|engine| insert(engine, &batch.ready))?)
+        Ok(self.shared.write(|engine| insert_all(engine, batch.take()))?)
     }
 
-    /// The same, beside the event loop.
+    /// Inserts the documents of a batch on a worker thread.
     #[napi(js_name = "insertBatchAsync", catch_unwind)]
     pub fn insert_batch_async(&self, batch: &Batch) -> AsyncTask<Job<Added>> {
-        let ready = Arc::clone(&batch.ready);
-        self.write_later(move |engine| insert(engine, &ready))
+        let documents = batch.take();
+        self.write_async(move |engine| insert_all(engine, documents))
     }
 
-    /// The documents that match a text.
+    /// Finds the documents that match a text.
     #[napi(catch_unwind)]
-    pub fn search(&self, text: Text, limit: Option<u32>, least: Option<f64>) -> Result<MatchList> {
-        let prepared = with_scratch(|scratch| self.analyzer.prepare(&content(text), scratch));
-        Ok(self.read(|engine| Ok(engine.search_prepared(&prepared, options(limit, least))?.into()))?)
+    pub fn search(&self, text: Text, limit: Option<u32>, min_similarity: Option<f64>) -> Result<MatchList> {
+        Ok(self.shared.read(search(text, limit, min_similarity))?)
     }
 
-    /// The same, beside the event loop.
+    /// Finds the documents that match a text on a worker thread.
     #[napi(js_name = "searchAsync", catch_unwind)]
     pub fn search_async(
         &self,
         text: Text,
         limit: Option<u32>,
-        least: Option<f64>,
+        min_similarity: Option<f64>,
     ) -> AsyncTask<Job<MatchList>> {
-        let content = content(text);
-        self.read_later(move |engine| {
-            let found = with_scratch(|scratch| engine.search(&content, options(limit, least), scratch));
-            Ok(found?.into())
-        })
+        self.read_async(search(text, limit, min_similarity))
     }
 
-    /// The other documents that match one; nothing if it is not there.
+    /// Finds the other documents that match a stored one. Returns `null` if there is no document with this id.
     #[napi(catch_unwind)]
-    pub fn search_id(&self, id: Id, limit: Option<u32>, least: Option<f64>) -> Result<Option<MatchList>> {
-        let id = id::read(id);
-        Ok(self.read(|engine| others(engine, &id, options(limit, least)))?)
+    pub fn search_id(
+        &self,
+        id: Id,
+        limit: Option<u32>,
+        min_similarity: Option<f64>,
+    ) -> Result<Option<MatchList>> {
+        Ok(self.shared.read(search_id(id, limit, min_similarity))?)
     }
 
-    /// The same, beside the event loop.
+    /// Finds the other documents that match a stored one on a worker thread. Returns `null` if there is no document with
+    /// this id.
     #[napi(js_name = "searchIdAsync", catch_unwind)]
     pub fn search_id_async(
         &self,
         id: Id,
         limit: Option<u32>,
-        least: Option<f64>,
+        min_similarity: Option<f64>,
     ) -> AsyncTask<Job<Option<MatchList>>> {
-        let id = id::read(id);
-        self.read_later(move |engine| others(engine, &id, options(limit, least)))
+        self.read_async(search_id(id, limit, min_similarity))
     }
 
-    /// The first pairs that match.
+    /// Computes up to `limit` pairs.
     #[napi(catch_unwind)]
     pub fn pairs(&self, limit: u32) -> Result<PairList> {
-        Ok(self.read(|engine| Ok(PairList::of_engine(engine, limit as usize)))?)
+        Ok(self.shared.read(|engine| Ok(PairList::new(engine, limit as usize)))?)
     }
 
-    /// The same, beside the event loop.
+    /// Computes up to `limit` pairs on a worker thread.
     #[napi(js_name = "pairsAsync", catch_unwind)]
     pub fn pairs_async(&self, limit: u32) -> AsyncTask<Job<PairList>> {
-        self.read_later(move |engine| Ok(PairList::of_engine(engine, limit as usize)))
+        self.read_async(move |engine| Ok(PairList::new(engine, limit as usize)))
     }
 
-    /// A walk over all pairs, however many.
+    /// Starts a stream of all pairs.
     #[napi(catch_unwind)]
     pub fn pair_stream(&self) -> Result<PairStream> {
-        Ok(PairStream::start(Arc::clone(&self.held))?)
+        Ok(PairStream::start(Arc::clone(&self.shared))?)
     }
 
-    /// All documents in groups.
+    /// Clusters all documents.
     #[napi(catch_unwind)]
-    pub fn clusters(&self) -> Result<GroupList> {
-        Ok(self.read(|engine| Ok(GroupList::of_engine(engine)))?)
+    pub fn clusters(&self) -> Result<ClusterList> {
+        Ok(self.shared.read(|engine| Ok(engine.groups().into()))?)
     }
 
-    /// The same, beside the event loop.
+    /// Clusters all documents on a worker thread.
     #[napi(js_name = "clustersAsync", catch_unwind)]
-    pub fn clusters_async(&self) -> AsyncTask<Job<GroupList>> {
-        self.read_later(|engine| Ok(GroupList::of_engine(engine)))
+    pub fn clusters_async(&self) -> AsyncTask<Job<ClusterList>> {
+        self.read_async(|engine| Ok(engine.groups().into()))
     }
 
-    /// The sketches of a text.
-    #[napi(catch_unwind)]
-    pub fn sketch(&self, text: Text) -> Sketch {
-        with_scratch(|scratch| self.analyzer.sketch(&content(text), scratch)).into()
-    }
-
-    /// The sketches of some texts.
-    #[napi(catch_unwind)]
-    pub fn sketch_many(&self, texts: Vec<Text>) -> Vec<Sketch> {
-        let contents: Vec<_> = texts.into_iter().map(content).collect();
-        sketch_all(&self.analyzer, &contents).into_iter().map(Sketch::from).collect()
-    }
-
-    /// The same, beside the event loop.
-    #[napi(js_name = "sketchManyAsync", catch_unwind)]
-    pub fn sketch_many_async(&self, texts: Vec<Text>) -> AsyncTask<Job<Vec<Sketch>>> {
-        let contents: Vec<_> = texts.into_iter().map(content).collect();
-        let analyzer = self.analyzer.clone();
-        Job::start(move || Ok(sketch_all(&analyzer, &contents).into_iter().map(Sketch::from).collect()))
-    }
-
-    /// Two texts side by side.
-    #[napi(catch_unwind)]
-    pub fn compare(&self, a: Text, b: Text, min_tokens: u32) -> Compared {
-        Compared::of(&self.analyzer, &content(a), &content(b), min_tokens as usize)
-    }
-
-    /// The same, beside the event loop.
-    #[napi(js_name = "compareAsync", catch_unwind)]
-    pub fn compare_async(&self, a: Text, b: Text, min_tokens: u32) -> AsyncTask<Job<Compared>> {
-        let (a, b, analyzer) = (content(a), content(b), self.analyzer.clone());
-        Job::start(move || Ok(Compared::of(&analyzer, &a, &b, min_tokens as usize)))
-    }
-
-    fn read<T>(&self, work: impl FnOnce(&Engine) -> Result<T, Fault>) -> Result<T, Fault> {
-        work(&*self.held.try_read().map_err(|_| broken())?)
-    }
-
-    fn write<T>(&self, work: impl FnOnce(&mut Engine) -> Result<T, Fault>) -> Result<T, Fault> {
-        let mut engine = self.held.try_write().map_err(|_| broken())?;
-        let answer = work(&mut engine);
-        self.size.store(engine.len(), Ordering::Relaxed);
-        answer
-    }
-
-    fn read_later<T>(
+    fn read_async<T>(
         &self,
-        work: impl FnOnce(&Engine) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Engine) -> Result<T, CodedError> + Send + 'static,
     ) -> AsyncTask<Job<T>>
     where
         Job<T>: napi::Task,
     {
-        let held = Arc::clone(&self.held);
-        Job::start(move || work(&*held.read().map_err(|_| broken())?))
+        let shared = Arc::clone(&self.shared);
+        Job::start(move || shared.read(work))
     }
 
-    fn write_later<T>(
+    fn write_async<T>(
         &self,
-        work: impl FnOnce(&mut Engine) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&mut Engine) -> Result<T, CodedError> + Send + 'static,
     ) -> AsyncTask<Job<T>>
     where
         Job<T>: napi::Task,
     {
-        let (held, size) = (Arc::clone(&self.held), Arc::clone(&self.size));
-        Job::start(move || {
-            let mut engine = held.write().map_err(|_| broken())?;
-            let answer = work(&mut engine);
-            size.store(engine.len(), Ordering::Relaxed);
-            answer
-        })
+        let shared = Arc::clone(&self.shared);
+        Job::start(move || shared.write(work))
     }
 }
 
-fn options(limit: Option<u32>, least: Option<f64>) -> SearchOptions {
-    SearchOptions { limit: limit.map(|limit| limit as usize), min_similarity: least }
+// The functions below convert the arguments from JavaScript and return a closure that runs on any thread.
+
+fn has(id: Id) -> impl FnOnce(&Engine) -> Result<bool, CodedError> + Send {
+    let id = id::from_js(id);
+    move |engine| Ok(engine.contains(&id))
 }
 
-fn put(
-    engine: &mut Engine,
-    id: &DocId,
-    published_at: Option<&str>,
-    prepared: Prepared,
-) -> Result<Inserted, Fault> {
-    let inserted = engine.insert_prepared(id, published_at, prepared);
-    Ok(inserted.map_err(|error| Fault::of_date(error, "publishedAt"))?.into())
+fn remove(id: Id) -> impl FnOnce(&mut Engine) -> Result<bool, CodedError> + Send {
+    let id = id::from_js(id);
+    move |engine| Ok(engine.remove(&id))
 }
 
-fn others(engine: &Engine, id: &DocId, options: SearchOptions) -> Result<Option<MatchList>, Fault> {
-    let found = engine.search_id(id, options)?;
-    Ok(found.map(MatchList::from))
+fn insert(
+    id: Id,
+    text: Text,
+    published_at: Option<String>,
+) -> impl FnOnce(&mut Engine) -> Result<Inserted, CodedError> + Send {
+    let id = id::from_js(id);
+    let content = content(text);
+    let document = Document { id, content, published_at, title: None, source: None, url: None };
+    move |engine| {
+        let inserted = with_scratch(|scratch| engine.insert(&document, scratch));
+        Ok(inserted.map_err(|error| CodedError::from_date(error, "publishedAt"))?.into())
+    }
 }
 
-/// What all later calls of an engine get in which a panic was caught.
-pub(crate) fn broken() -> Fault {
-    Fault::internal("an earlier call left this engine half changed, make a new one")
+fn search(
+    text: Text,
+    limit: Option<u32>,
+    min_similarity: Option<f64>,
+) -> impl FnOnce(&Engine) -> Result<MatchList, CodedError> + Send {
+    let content = content(text);
+    let options = search_options(limit, min_similarity);
+    move |engine| Ok(with_scratch(|scratch| engine.search(&content, options, scratch))?.into())
 }
 
-/// Settings of JavaScript as a config file: the engine reads those, and its messages name their keys.
-fn toml_of(json: &str) -> Result<String, Fault> {
-    let syntax = |message: String| Fault::from(sameish::Error::ConfigSyntax { message });
-    let value: toml::Table = serde_json::from_str(json).map_err(|error| syntax(error.to_string()))?;
-    Ok(value.to_string())
+fn search_id(
+    id: Id,
+    limit: Option<u32>,
+    min_similarity: Option<f64>,
+) -> impl FnOnce(&Engine) -> Result<Option<MatchList>, CodedError> + Send {
+    let id = id::from_js(id);
+    let options = search_options(limit, min_similarity);
+    move |engine| Ok(engine.search_id(&id, options)?.map(MatchList::from))
+}
+
+fn search_options(limit: Option<u32>, min_similarity: Option<f64>) -> SearchOptions {
+    SearchOptions { limit: limit.map(|limit| limit as usize), min_similarity }
 }

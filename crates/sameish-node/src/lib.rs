@@ -1,33 +1,35 @@
-//! How does Node ask?
+//! The native addon of the Node package `sameish`.
 //!
-//! The addon below the package `sameish` for Node. It is thin on purpose: `lib/*.cjs` checks what JavaScript hands in and says
-//! what is wrong with it, the engine does the work, and this crate carries things across.
+//! The addon is a thin layer: `lib/*.cjs` validates the arguments and reports invalid ones, the crate `sameish` does the
+//! work, and this crate converts values between JavaScript and Rust.
 //!
 //! ```text
-//! seed.rs      the functions of seed 000
-//! engine.rs    documents: insert, remove, search
-//! batch.rs     many documents at once, made ready by all cores
-//! groups.rs    matches, pairs and groups, handed over piece by piece
-//! stream.rs    more pairs than memory holds
-//! sketches.rs  sketches of texts and of features
-//! stored.rs    engines in files
-//! compare.rs   two texts, with places as JavaScript counts them
-//! id.rs, fault.rs, job.rs   ids, errors and work beside the event loop
+//! wire.rs         functions of the FNV-1a SimHash news grouper
+//! analyzer.rs     settings, sketches and comparisons without documents
+//!   sketches.rs     sketches of texts and of hashed features
+//!   compare.rs      comparison of two texts, with offsets in UTF-16 units
+//! engine.rs       documents: insert, remove, search
+//!   batch.rs        inserts of many documents, prepared by all cores
+//!   results.rs      lists of matches, pairs and clusters, passed to JavaScript in chunks
+//!   pair_stream.rs  a stream of all pairs, in bounded memory
+//!   file.rs         saved engines
+//! id.rs, error.rs, job.rs   ids, errors with codes, and work on other threads
 //! ```
 //!
-//! Every function catches panics: a fault of ours is an error in JavaScript, never the end of the process. Modules are public
-//! because JavaScript is their user, whom the compiler does not see.
+//! Every exported function catches panics, so that a defect of the addon becomes a JavaScript error and does not end the
+//! process. Modules are public because the compiler does not see that JavaScript uses their items.
 
 #![deny(unsafe_code)]
 
+pub mod analyzer;
 pub mod batch;
 pub mod compare;
 pub mod engine;
-pub mod fault;
-pub mod groups;
+pub mod error;
+mod file;
 mod id;
 pub mod job;
-pub mod seed;
+pub mod pair_stream;
+pub mod results;
 pub mod sketches;
-mod stored;
-pub mod stream;
+pub mod wire;

@@ -1,18 +1,18 @@
-//! How is it small, for JavaScript?
-//!
-//! A fingerprint is 16 hex digits, a signature a `Uint32Array`, a sparse code the positions of its set bits.
+//! Sketches in JavaScript: a fingerprint is a string of 16 hex digits, a signature a `Uint32Array` of its rows, a sparse code
+//! a `Uint32Array` of the positions of its set bits.
 
-use crate::fault::{Fault, Result};
+use crate::error::{CodedError, Result};
 use napi::bindgen_prelude::{BigUint64Array, Either, Float64Array, Uint8Array, Uint32Array};
 use napi_derive::napi;
 use rayon::prelude::*;
-use sameish::{Analyzer, Content, MinHasher, Scratch, Signature, SimHasher, Sketches};
+use sameish::analyzer::Sketches;
+use sameish::{Analyzer, Content, MinHasher, Scratch, Signature, SimHasher};
 use std::cell::RefCell;
 
-/// A text, or tokens that the caller made.
+/// A text, or a list of tokens from the caller's own tokenizer.
 pub(crate) type Text = Either<String, Vec<String>>;
 
-/// The analyzer's word for it.
+/// Converts a text or tokens to the content of a document.
 pub(crate) fn content(text: Text) -> Content {
     match text {
         Either::A(text) => Content::Text(text),
@@ -20,18 +20,18 @@ pub(crate) fn content(text: Text) -> Content {
     }
 }
 
-/// What an analyzer makes of a text.
+/// The sketches of a text.
 #[napi(object)]
 pub struct Sketch {
     /// `ok` or `too_short`.
     pub status: String,
-    /// Words, without stop words.
+    /// Number of words, without stop words.
     pub words: f64,
-    /// The fingerprint.
+    /// Fingerprint.
     pub simhash: Option<String>,
-    /// The signature.
+    /// Signature.
     pub minhash: Option<Uint32Array>,
-    /// Set bits of the sparse code.
+    /// Positions of the set bits of the sparse code.
     pub sdr: Option<Uint32Array>,
 }
 
@@ -40,14 +40,14 @@ impl From<Sketches> for Sketch {
         Sketch {
             status: sketches.status.to_string(),
             words: sketches.words as f64,
-            simhash: sketches.simhash.map(|print| print.to_hex()),
+            simhash: sketches.simhash.map(|fingerprint| fingerprint.to_hex()),
             minhash: sketches.minhash.map(|signature| signature.rows().into()),
             sdr: sketches.sdr.map(|code| code.active().into()),
         }
     }
 }
 
-/// Lends the buffers of this thread.
+/// Calls a function with the scratch space of this thread.
 pub(crate) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
     thread_local! {
         static SCRATCH: RefCell<Scratch> = RefCell::default();
@@ -55,46 +55,51 @@ pub(crate) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
     SCRATCH.with_borrow_mut(work)
 }
 
-/// The sketches of many texts, by all cores, in order.
-pub(crate) fn sketch_all(analyzer: &Analyzer, contents: &[Content]) -> Vec<Sketches> {
-    contents.par_iter().map(|content| with_scratch(|scratch| analyzer.sketch(content, scratch))).collect()
+/// Sketches many texts on all cores. Returns the sketches in the order of the texts.
+pub(crate) fn sketch_all(analyzer: &Analyzer, contents: &[Content]) -> Vec<Sketch> {
+    let sketch = |content| with_scratch(|scratch| analyzer.sketch(content, scratch));
+    let sketches: Vec<Sketches> = contents.par_iter().map(sketch).collect();
+    sketches.into_iter().map(Sketch::from).collect()
 }
 
-/// The fingerprint of features that JavaScript hashed.
-#[napi(js_name = "simHashOf", catch_unwind)]
-pub fn sim_hash_of(features: BigUint64Array, weights: Option<Float64Array>) -> Result<String> {
-    let print = match weights {
+/// Computes the fingerprint of features that the caller hashed.
+#[napi(js_name = "simHashFeatures", catch_unwind)]
+pub fn sim_hash_features(features: BigUint64Array, weights: Option<Float64Array>) -> Result<String> {
+    let fingerprint = match weights {
         None => SimHasher.sketch(&features),
         Some(weights) => {
             let weighted = features.iter().copied().zip(weights.iter().copied());
-            SimHasher.sketch_weighted(weighted).map_err(Fault::from)?
+            SimHasher.sketch_weighted(weighted).map_err(CodedError::from)?
         }
     };
-    Ok(print.to_hex())
+    Ok(fingerprint.to_hex())
 }
 
-/// The signature of features that JavaScript hashed; none of no features.
-#[napi(js_name = "minHashOf", catch_unwind)]
-pub fn min_hash_of(rows: u32, features: BigUint64Array) -> Result<Option<Uint32Array>> {
-    let hasher = MinHasher::new(rows).map_err(Fault::from)?;
+/// Computes the signature of features that the caller hashed. Returns `null` if there are none.
+#[napi(js_name = "minHashFeatures", catch_unwind)]
+pub fn min_hash_features(rows: u32, features: BigUint64Array) -> Result<Option<Uint32Array>> {
+    let hasher = MinHasher::new(rows).map_err(CodedError::from)?;
     Ok(hasher.sketch(&features).map(|signature| signature.rows().into()))
 }
 
-/// The share of rows in which two signatures agree.
+/// Returns the fraction of rows in which two signatures agree.
 #[napi(js_name = "minHashSimilarity", catch_unwind)]
 pub fn min_hash_similarity(a: Uint32Array, b: Uint32Array) -> Result<f64> {
-    let signature = |rows: &[u32]| Signature::from_rows(rows).map_err(Fault::from);
-    Ok(signature(&a)?.estimate(&signature(&b)?).map_err(Fault::from)?)
+    Ok(signature(&a)?.estimate(&signature(&b)?).map_err(CodedError::from)?)
 }
 
-/// The bytes of a signature as they are stored: four a row, the lowest first.
+/// Converts a signature to its stored form: 4 little-endian bytes per row.
 #[napi(js_name = "minHashToBytes", catch_unwind)]
 pub fn min_hash_to_bytes(rows: Uint32Array) -> Result<Uint8Array> {
-    Ok(Signature::from_rows(&rows[..]).map_err(Fault::from)?.to_bytes().into())
+    Ok(signature(&rows)?.to_bytes().into())
 }
 
-/// The signature that was stored as these bytes.
+/// Converts a signature from its stored form.
 #[napi(js_name = "minHashFromBytes", catch_unwind)]
 pub fn min_hash_from_bytes(bytes: Uint8Array) -> Result<Uint32Array> {
-    Ok(Signature::from_bytes(&bytes).map_err(Fault::from)?.rows().into())
+    Ok(Signature::from_bytes(&bytes).map_err(CodedError::from)?.rows().into())
+}
+
+fn signature(rows: &[u32]) -> Result<Signature, CodedError> {
+    Ok(Signature::from_rows(rows)?)
 }

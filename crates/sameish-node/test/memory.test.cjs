@@ -1,4 +1,4 @@
-// Calls leave no memory behind.
+// Calls do not leak memory.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -6,60 +6,61 @@ const { describe, test } = require('node:test');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 const sameish = require('sameish');
-const { madeTexts } = require('./support/data.cjs');
+const { generateTexts } = require('./support/data.cjs');
 
 v8.setFlagsFromString('--expose-gc');
 const gc = vm.runInNewContext('gc');
 
-/** Growth that is no leak: allocators and V8 keep some of what they got. A leak of 65 bytes in each of 100,000 calls is more. */
-const MOST = 6 * 2 ** 20;
+/** Tolerated growth in bytes, because allocators and V8 keep some memory. A leak of 65 bytes in 100,000 calls exceeds it. */
+const MAX_GROWTH = 6 * 2 ** 20;
 
-const [text] = madeTexts(1, 30);
+const [text] = generateTexts(1, 30);
 const engine = new sameish.Engine('articles');
 const hasher = new sameish.MinHasher();
 const articles = [{ id: 'a', simHash: '00000000000000ff', publishedAt: '2024-01-01' }];
-const twice = [articles[0], articles[0]];
-const walked = new sameish.Engine();
-walked.addMany([[1, text], [2, text]]);
+const repeatedIds = [articles[0], articles[0]];
+const twoCopies = new sameish.Engine();
+twoCopies.addMany([[1, text], [2, text]]);
 
-/** Calls that are quick, 100,000 times each. */
+/** Fast calls, repeated 100,000 times. */
 const quick = {
   fnv1a64: () => sameish.fnv1a64(text),
   computeSimHash: () => sameish.computeSimHash(text),
   hammingDistance: () => sameish.hammingDistance('a1b2c3d4e5f6a7b8', 'a1b2c3d4e5f6a7b9'),
-  'an error of the engine': () => assert.throws(() => sameish.hammingDistance('x', 'y')),
-  'a signature': () => hasher.similarity(hasher.sketch(text), hasher.sketch(text)),
-  tokens: () => hasher.sketch([text, 'another']),
+  'error of the engine': () => assert.throws(() => sameish.hammingDistance('x', 'y')),
+  'MinHasher.sketch, text': () => hasher.similarity(hasher.sketch(text), hasher.sketch(text)),
+  'MinHasher.sketch, tokens': () => hasher.sketch([text, 'another']),
   'add, search, remove': (i) => engine.add(i, text) && engine.search(text) && engine.remove(i),
   groupArticlesBySimilarity: () => sameish.groupArticlesBySimilarity(articles),
 };
 
-/** Calls that take longer, 10,000 times each. */
+/** Slower calls, repeated 10,000 times. */
 const slow = {
   compare: () => sameish.compare(text, text),
-  'a new engine': () => new sameish.Engine('wire').add(1, text),
-  'a new engine of two sketches': () => new sameish.Engine('articles').add(1, text),
+  'new Engine, one sketch': () => new sameish.Engine('wire').add(1, text),
+  'new Engine, two sketches': () => new sameish.Engine('articles').add(1, text),
   addManyAsync: () => engine.addManyAsync([['b', text]]),
   clustersAsync: () => engine.clustersAsync(),
-  'bytes and back': () => sameish.Engine.fromBytes(engine.toBytes()),
-  'a walk that is left': async () => {
-    for await (const pair of walked.eachPair()) return pair;
+  'toBytes, fromBytes': () => sameish.Engine.fromBytes(engine.toBytes()),
+  'eachPair, left early': async () => {
+    for await (const pair of twoCopies.eachPair()) return pair;
     return assert.fail('no pair');
   },
-  'a refused document': () => assert.rejects(engine.addManyAsync([[1, 3]])),
-  'an error on another thread': () => assert.rejects(sameish.groupArticlesBySimilarityAsync(twice)),
+  'rejected document': () => assert.rejects(engine.addManyAsync([[1, 3]])),
+  'error on a worker thread': () => assert.rejects(sameish.groupArticlesBySimilarityAsync(repeatedIds)),
 };
 
 async function run(call, times) {
   for (let i = 0; i < times; i += 1) {
-    const answer = call(i);
-    if (answer instanceof Promise) await answer;
-    // What the addon lent to JavaScript is given back between two turns of the event loop.
+    const result = call(i);
+    if (result instanceof Promise) await result;
+    // Node releases references of the addon between two turns of the event loop.
     else if (i % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-async function settled() {
+/** Collects garbage and returns the resident memory in bytes. */
+async function residentMemory() {
   for (let i = 0; i < 4; i += 1) {
     gc();
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -68,18 +69,18 @@ async function settled() {
 }
 
 for (const [times, calls] of [[100_000, quick], [10_000, slow]]) {
-  describe(`${times} calls leave nothing behind`, () => {
+  describe(`${times} calls do not leak memory`, () => {
     for (const [name, call] of Object.entries(calls)) {
       test(name, async () => {
-        // A leak grows in every round; a heap that found its size late does not.
-        const grown = [];
+        // A leak grows in every round; a heap that reaches its final size late does not.
+        const growth = [];
         await run(call, times / 4);
-        while (grown.length < 8 && !grown.some((bytes) => bytes < MOST)) {
-          const before = await settled();
+        while (growth.length < 8 && !growth.some((bytes) => bytes < MAX_GROWTH)) {
+          const before = await residentMemory();
           await run(call, times);
-          grown.push((await settled()) - before);
+          growth.push((await residentMemory()) - before);
         }
-        assert.ok(grown.at(-1) < MOST, `bytes more, round by round: ${grown}`);
+        assert.ok(growth.at(-1) < MAX_GROWTH, `growth per round in bytes: ${growth}`);
       });
     }
   });

@@ -1,4 +1,4 @@
-// Who comes when: calls that return promises, walks, and calls in between.
+// The order of async calls, iterations over pairs and synchronous calls.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -11,13 +11,13 @@ const BRIDGE = 'The council voted on Monday to close the old bridge over the riv
 const MARKET = 'Farmers bring apples, cheese and bread to the market square on Saturdays, whatever the weather.';
 const BUSY = { code: 'ERR_SAMEISH_BUSY' };
 
-const breath = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('async calls are carried out in the order in which they came', () => {
-  test('however long the first takes to read its input', async () => {
+describe('async calls run in the order in which they were made', () => {
+  test('while the first one reads its input', async () => {
     const engine = new Engine();
-    let proceed;
-    const gate = new Promise((resolve) => (proceed = resolve));
+    let openGate;
+    const gate = new Promise((resolve) => (openGate = resolve));
     async function* slow() {
       yield ['x', BRIDGE];
       await gate;
@@ -27,9 +27,9 @@ describe('async calls are carried out in the order in which they came', () => {
       engine.addManyAsync(slow()), engine.addManyAsync([['x', MARKET]]), engine.searchAsync(MARKET), engine.removeAsync('x'),
       engine.hasAsync('x'), engine.searchIdAsync('y'), engine.addAsync('z', MARKET), engine.searchIdAsync('gone'), engine.clustersAsync(),
     ];
-    await breath();
-    assert.equal(engine.size, 0, 'all wait for the first');
-    proceed();
+    await nextTurn();
+    assert.equal(engine.size, 0, 'all calls wait for the first one');
+    openGate();
     const [first, second, found, removed, has, others, added, none, { clusters }] = await Promise.all(calls);
     assert.deepEqual([first, second], [{ added: 2, replaced: 0, tooShort: 0 }, { added: 1, replaced: 1, tooShort: 0 }]);
     assert.deepEqual(found.matches.map(({ id }) => id), ['x']);
@@ -38,7 +38,7 @@ describe('async calls are carried out in the order in which they came', () => {
     assert.deepEqual(clusters.map(({ members }) => members), [['y'], ['z']]);
   });
 
-  test('a search that is called after an addition finds it', async () => {
+  test('a search finds the documents of an earlier addManyAsync', async () => {
     for (let round = 0; round < 20; round += 1) {
       const engine = new Engine();
       const [, { matches }] = await Promise.all([engine.addManyAsync([['a', BRIDGE]]), engine.searchAsync(BRIDGE)]);
@@ -46,43 +46,43 @@ describe('async calls are carried out in the order in which they came', () => {
     }
   });
 
-  test('an input that breaks off lets the next call in', async () => {
+  test('after a failed input, the next call runs', async () => {
     const engine = new Engine();
-    async function* broken() {
+    async function* failing() {
       yield ['x', BRIDGE];
-      throw new Error('the source broke');
+      throw new Error('the source failed');
     }
-    const calls = [engine.addManyAsync(broken()), engine.addManyAsync([['y', BRIDGE]])];
+    const calls = [engine.addManyAsync(failing()), engine.addManyAsync([['y', BRIDGE]])];
     const [first, second] = await Promise.allSettled(calls);
-    assert.deepEqual([first.reason.message, second.value.added, engine.size], ['the source broke', 1, 1]);
+    assert.deepEqual([first.reason.message, second.value.added, engine.size], ['the source failed', 1, 1]);
   });
 });
 
-describe('calls without promise', () => {
-  test('that change something are told while an async call is under way, and which form may wait', async () => {
+describe('synchronous calls', () => {
+  test('cannot change the engine while an async call runs, and name the async method', async () => {
     const engine = new Engine();
     engine.add('a', BRIDGE);
     const pending = engine.searchAsync(BRIDGE);
-    const told = (form) => ({ ...BUSY, message: `an async call of this engine is under way: await it first, or use \`${form}\`` });
-    assert.throws(() => engine.remove('a'), told('removeAsync'));
-    assert.throws(() => engine.add('b', BRIDGE), told('addAsync'));
-    assert.throws(() => engine.addMany([['b', BRIDGE]]), told('addManyAsync'));
-    assert.equal(engine.has('a'), true, 'reading beside a reader');
+    const busy = (name) => ({ ...BUSY, message: `an async call on this engine is in progress: await it first, or use \`${name}\`` });
+    assert.throws(() => engine.remove('a'), busy('removeAsync'));
+    assert.throws(() => engine.add('b', BRIDGE), busy('addAsync'));
+    assert.throws(() => engine.addMany([['b', BRIDGE]]), busy('addManyAsync'));
+    assert.equal(engine.has('a'), true, 'readers run together');
     await pending;
     assert.equal(engine.remove('a'), true);
   });
 
-  test('that read are told while the engine is being changed, and not while an input is being read', async () => {
+  test('cannot read while the engine is being changed, but can while an input is being read', async () => {
     const engine = new Engine();
     engine.add('a', BRIDGE);
-    const seen = [];
+    const counts = [];
     async function* input() {
-      await breath();
+      await nextTurn();
       if (!engine.has('b')) yield ['b', BRIDGE];
-      seen.push(engine.search(BRIDGE).matches.length, engine.searchId('a').matches.length);
+      counts.push(engine.search(BRIDGE).matches.length, engine.searchId('a').matches.length);
     }
     assert.equal((await engine.addManyAsync(input())).added, 1);
-    assert.deepEqual(seen, [1, 0]);
+    assert.deepEqual(counts, [1, 0]);
     const pending = engine.removeAsync('b');
     await null;
     assert.throws(() => engine.has('a'), { ...BUSY, message: /or use `hasAsync`$/ });
@@ -92,33 +92,33 @@ describe('calls without promise', () => {
     assert.equal(engine.has('b'), false);
   });
 
-  test('an input can not wait for the engine that waits for it', async () => {
+  test('an input cannot wait for the engine that waits for it', async () => {
     const [engine, other] = [new Engine(), new Engine()];
     const late = [];
-    let ended;
-    const end = new Promise((resolve) => (ended = resolve));
-    async function* input(ask) {
-      await breath();
+    let endInput;
+    const end = new Promise((resolve) => (endInput = resolve));
+    async function* input(call) {
+      await nextTurn();
       late.push(end.then(() => engine.hasAsync('a')));
       await other.addManyAsync([['fine', BRIDGE]]);
-      yield [1, (await ask()) ? BRIDGE : MARKET];
+      yield [1, (await call()) ? BRIDGE : MARKET];
     }
-    const walk = async () => {
+    const iterate = async () => {
       for await (const pair of engine.eachPair()) assert.fail(pair);
     };
-    for (const ask of [() => engine.hasAsync('a'), () => engine.addManyAsync([]), walk]) {
-      await assert.rejects(engine.addManyAsync(input(ask)), { ...BUSY, message: /^the input of an async call of this engine can not wait/ });
+    for (const call of [() => engine.hasAsync('a'), () => engine.addManyAsync([]), iterate]) {
+      await assert.rejects(engine.addManyAsync(input(call)), { ...BUSY, message: /^the input of an async call cannot wait/ });
     }
-    ended();
-    assert.deepEqual(await Promise.all(late), [false, false, false], 'what the input started may ask when the input has ended');
+    endInput();
+    assert.deepEqual(await Promise.all(late), [false, false, false], 'after the input has ended, code that it started can wait');
   });
 });
 
-describe('a walk over pairs', () => {
+describe('eachPair', () => {
   const engine = new Engine();
   engine.addMany(Array.from({ length: 150 }, (_, id) => [id, BRIDGE]));
 
-  test('gives all of them, in their order, and tells what it took', async () => {
+  test('yields all pairs in order and reports the effort', async () => {
     const walk = engine.eachPair();
     assert.equal(walk.effort, null);
     const pairs = [];
@@ -130,12 +130,11 @@ describe('a walk over pairs', () => {
     for await (const pair of new Engine().eachPair()) assert.fail(pair);
   });
 
-  test('leaves the engine to readers, and writers are told', async () => {
-    const busy = { ...BUSY, message: 'a walk with `eachPair` is under way: end it or leave it first' };
+  test('allows reads and rejects changes', async () => {
+    const busy = { ...BUSY, message: 'an iteration over `eachPair` is in progress: finish it or leave the loop first' };
     let steps = 0;
     for await (const { a, b } of engine.eachPair()) {
       steps += 1;
-      // Whoever takes the first pair has not let the walk come to its end.
       if (steps > 1) continue;
       assert.deepEqual([a, b], [0, 1]);
       assert.equal(engine.searchId(a, { limit: 1 }).matches[0].id, b);
@@ -147,15 +146,16 @@ describe('a walk over pairs', () => {
     assert.equal(engine.remove('x'), true);
   });
 
-  test('can be left at any step', async () => {
+  test('can be left after any number of pairs', async () => {
     for (const last of [1, 999, 1000, 1001, 5000, 11175]) {
       let steps = 0;
       for await (const pair of engine.eachPair()) {
+        assert.ok(pair.a < pair.b);
         steps += 1;
         if (steps === last) break;
-        assert.ok(pair);
       }
-      assert.equal(engine.remove('none'), false, 'free again');
+      assert.equal(steps, last);
+      assert.equal(engine.remove('none'), false, 'the engine can be changed again');
     }
     await assert.rejects(async () => {
       for await (const pair of engine.eachPair()) throw new Error(`no ${pair.a}`);
@@ -163,28 +163,28 @@ describe('a walk over pairs', () => {
     assert.equal(engine.remove('none'), false);
   });
 
-  test('an addition that came before ends first', async () => {
-    const busyOnes = new Engine();
-    busyOnes.addMany(Array.from({ length: 50 }, (_, id) => [id, BRIDGE]));
+  test('waits for an earlier addManyAsync', async () => {
+    const engineOf50 = new Engine();
+    engineOf50.addMany(Array.from({ length: 50 }, (_, id) => [id, BRIDGE]));
     for (let round = 0; round < 50; round += 1) {
-      const added = busyOnes.addManyAsync([['x', BRIDGE]]);
+      const added = engineOf50.addManyAsync([['x', BRIDGE]]);
       for (let i = 0; i < round % 5; i += 1) await null;
       let steps = 0;
-      for await (const pair of busyOnes.eachPair()) {
+      for await (const pair of engineOf50.eachPair()) {
         if (steps === 0) assert.equal((await added).added, 1, `${pair.a}`);
         steps += 1;
       }
       assert.equal(steps, (51 * 50) / 2);
-      busyOnes.remove('x');
+      engineOf50.remove('x');
     }
   });
 
-  test('holds the engine until it is left, however few pairs there are', async () => {
+  test('rejects changes until the end, even if all pairs fit into one chunk', async () => {
     for (const count of [2, 50, 100]) {
       const few = new Engine();
       few.addMany(Array.from({ length: count }, (_, id) => [id, BRIDGE]));
       for await (const { a } of few.eachPair()) {
-        await breath();
+        await nextTurn();
         assert.throws(() => few.add('x', BRIDGE), BUSY, `${count} documents, at ${a}`);
         await assert.rejects(few.removeAsync(0), BUSY);
         assert.equal(few.has(0) && (await few.hasAsync(0)), true);
@@ -193,7 +193,7 @@ describe('a walk over pairs', () => {
     }
   });
 
-  test('that nobody has any more is left', async () => {
+  test('ends when its iterator is garbage collected', async () => {
     v8.setFlagsFromString('--expose-gc');
     const gc = vm.runInNewContext('gc');
     await (async () => {
@@ -201,12 +201,12 @@ describe('a walk over pairs', () => {
       assert.equal(done, false);
     })();
     assert.throws(() => engine.remove('none'), BUSY);
-    let free = false;
-    for (let tries = 0; tries < 100 && !free; tries += 1) {
+    let ended = false;
+    for (let tries = 0; tries < 100 && !ended; tries += 1) {
       gc();
       await new Promise((resolve) => setTimeout(resolve, 10));
-      free = await engine.removeAsync('none').then(() => true, () => false);
+      ended = await engine.removeAsync('none').then(() => true, () => false);
     }
-    assert.ok(free);
+    assert.ok(ended);
   });
 });

@@ -4,25 +4,25 @@ use crate::error::{in_file, no_file, refused};
 use crate::work::Watch;
 use pyo3::prelude::*;
 use sameish::Engine;
-use sameish_files::Whole;
+use sameish_io::AtomicFile;
 use std::io::{self, Write};
 use std::path::Path;
 
 pub(crate) fn save(engine: &Engine, path: &Path, watch: &Watch) -> PyResult<()> {
     let failed = |error: io::Error| no_file(&error, path);
-    let mut out = Wanted { file: Whole::beside(path).map_err(failed)?, watch };
+    let mut out = Wanted { file: AtomicFile::create(path).map_err(failed)?, watch };
     engine.write_into(&mut out).map_err(refused)?.map_err(failed)?;
     out.file.sync().map_err(failed)?;
     // The last moment at which the old file can stay.
     if !watch.goes_on() {
         return Ok(());
     }
-    out.file.keep().map_err(failed)
+    out.file.commit().map_err(failed)
 }
 
 /// A file that takes bytes as long as it is wanted.
 struct Wanted<'a> {
-    file: Whole,
+    file: AtomicFile,
     watch: &'a Watch,
 }
 

@@ -8,11 +8,11 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="session")
-def doors() -> Path:
-    return ROOT / "testdata" / "doors"
+def vectors() -> Path:
+    return ROOT / "testdata" / "sketches"
 
 
 @pytest.fixture(scope="session")
-def texts(doors: Path) -> dict[str, str]:
-    records = map(json.loads, (doors / "texts.jsonl").read_text(encoding="utf-8").splitlines())
+def texts(vectors: Path) -> dict[str, str]:
+    records = map(json.loads, (vectors / "texts.jsonl").read_text(encoding="utf-8").splitlines())
     return {record["id"]: record["text"] for record in records}

@@ -1,7 +1,7 @@
-//! Who may ask?
+//! Authentication by keys.
 //!
-//! Keys travel as `Authorization: Bearer KEY` and nowhere else. They are held and compared as SHA-256 digests, all of them
-//! every time, so that neither the time of an answer nor a look into memory tells a key.
+//! A client sends its key as `Authorization: Bearer KEY`. Keys are stored and compared as SHA-256 digests, and every request is
+//! compared with all of them, so that neither response times nor a memory dump reveal a key.
 
 use crate::problem::{Kind, Problem};
 use crate::rate::{Bucket, Buckets};
@@ -10,25 +10,26 @@ use axum::http::{HeaderMap, Method, header};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What a key may be used for. Who may write may read.
+/// What a key permits. Write access includes read access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Looking.
+    /// Reading and searching.
     Read,
-    /// Storing and deleting too.
+    /// Everything.
     Write,
 }
 
-/// Failed tries from one address: at once, and then a second. A thousand a second is a search for keys.
-const FAILURES_AT_ONCE: f64 = 1_000.0;
-const FAILURES_A_SECOND: f64 = 100.0;
-/// Addresses whose failures are remembered.
-const ADDRESSES: usize = 10_000;
+/// Failed attempts from one address: a burst, then a rate per second.
+const FAILURE_BURST: f64 = 1_000.0;
+const FAILURE_RATE: f64 = 100.0;
+/// Maximum number of addresses whose failures are counted.
+const MAX_ADDRESSES: usize = 10_000;
 
+/// The keys of the service, with their rate limits.
 pub(crate) struct Keys {
     keys: Vec<Key>,
     failures: Mutex<Buckets<IpAddr>>,
@@ -39,7 +40,7 @@ pub(crate) struct Keys {
 struct Key {
     digest: [u8; 32],
     scope: Scope,
-    spent: Mutex<Bucket>,
+    limit: Mutex<Bucket>,
 }
 
 impl Keys {
@@ -52,9 +53,9 @@ impl Keys {
                 let name = setting.name.clone().unwrap_or_else(|| format!("number {}", i + 1));
                 SettingsError(format!("key {name}: {why}"))
             })?;
-            keys.push(Key { digest, scope: setting.scope, spent: Mutex::new(Bucket::full(burst, now)) });
+            keys.push(Key { digest, scope: setting.scope, limit: Mutex::new(Bucket::full(burst, now)) });
         }
-        let failures = Mutex::new(Buckets::new(ADDRESSES, FAILURES_AT_ONCE, FAILURES_A_SECOND));
+        let failures = Mutex::new(Buckets::new(MAX_ADDRESSES, FAILURE_BURST, FAILURE_RATE));
         Ok(Keys { keys, failures, rate: f64::from(settings.limits.key_rate), burst })
     }
 
@@ -66,70 +67,70 @@ impl Keys {
         self.keys.is_empty()
     }
 
-    /// Lets a request pass and gives the number of its key, or says why not. Nothing of its body has been read.
-    pub(crate) fn admit(
+    /// Checks the key of a request. Returns its index, or `None` if the service has no keys.
+    pub(crate) fn authenticate(
         &self,
         headers: &HeaderMap,
-        needed: Scope,
+        required: Scope,
         peer: IpAddr,
     ) -> Result<Option<usize>, Problem> {
         if self.keys.is_empty() {
             return Ok(None);
         }
         let now = Instant::now();
-        let Some((number, key)) = presented(headers).and_then(|given| self.find(given)) else {
-            return Err(self.failed(peer, now));
+        let Some((index, key)) = bearer_key(headers).and_then(|given| self.find(given)) else {
+            return Err(self.count_failure(peer, now));
         };
-        if key.scope < needed {
-            return Err(Problem::new(Kind::Forbidden, "this key may read and not write"));
+        if key.scope < required {
+            return Err(Problem::new(Kind::Forbidden, "this key permits reading only"));
         }
-        let mut spent = key.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match spent.take(self.rate, self.burst, now) {
-            Ok(()) => Ok(Some(number)),
-            Err(wait) => Err(too_many("this key has asked too often", wait)),
+        let mut limit = key.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        match limit.take(self.rate, self.burst, now) {
+            Ok(()) => Ok(Some(index)),
+            Err(wait) => Err(too_many("the rate limit of this key is exceeded", wait)),
         }
     }
 
-    /// The key, with the same work whichever it is.
+    /// Finds a key in constant time.
     fn find(&self, given: &[u8]) -> Option<(usize, &Key)> {
         let digest: [u8; 32] = Sha256::digest(given).into();
         let mut found = None;
-        for (number, key) in self.keys.iter().enumerate() {
-            let differing = key.digest.iter().zip(&digest).fold(0, |bits, (a, b)| bits | (a ^ b));
-            if std::hint::black_box(differing) == 0 {
-                found = Some((number, key));
+        for (index, key) in self.keys.iter().enumerate() {
+            let difference = key.digest.iter().zip(&digest).fold(0, |bits, (a, b)| bits | (a ^ b));
+            if std::hint::black_box(difference) == 0 {
+                found = Some((index, key));
             }
         }
         found
     }
 
-    fn failed(&self, peer: IpAddr, now: Instant) -> Problem {
-        let mut failures = self.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    fn count_failure(&self, peer: IpAddr, now: Instant) -> Problem {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         match failures.take(peer, now) {
             Ok(()) => Problem::new(
                 Kind::Unauthorized,
                 "send `Authorization: Bearer KEY` with a key of this service",
             ),
-            Err(wait) => too_many("too many tries without a key from this address", wait),
+            Err(wait) => too_many("too many failed attempts from this address", wait),
         }
     }
 }
 
-fn too_many(what: &'static str, wait: f64) -> Problem {
-    let mut problem = Problem::new(Kind::TooManyRequests, what);
+fn too_many(detail: &'static str, wait: f64) -> Problem {
+    let mut problem = Problem::new(Kind::TooManyRequests, detail);
     problem.retry_after = Some(wait.ceil().max(1.0) as u64);
     problem
 }
 
 fn digest_of(setting: &KeySetting) -> Result<[u8; 32], &'static str> {
     match (&setting.key, &setting.sha256) {
-        (Some(key), None) if key.is_empty() => Err("it is empty"),
+        (Some(key), None) if key.is_empty() => Err("must not be empty"),
         (Some(key), None) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            Err("must be visible ASCII characters, because headers carry nothing else")
+            Err("must consist of visible ASCII characters, because it is sent in a header")
         }
         (Some(key), None) => Ok(Sha256::digest(key).into()),
-        (None, Some(hex)) => from_hex(hex).ok_or("`sha256` must be 64 hex digits"),
-        _ => Err("give either `key` or `sha256`"),
+        (None, Some(hex)) => from_hex(hex).ok_or("`sha256` must be 64 hexadecimal digits"),
+        _ => Err("set either `key` or `sha256`"),
     }
 }
 
@@ -146,22 +147,22 @@ fn from_hex(hex: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// The one key of a request's one header.
-fn presented(headers: &HeaderMap) -> Option<&[u8]> {
-    let mut all = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (all.next(), all.next()) else { return None };
+/// Returns the key of a request with exactly one `Authorization` header.
+fn bearer_key(headers: &HeaderMap) -> Option<&[u8]> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
     let value = value.as_bytes();
     let (scheme, key) = value.split_at_checked("bearer ".len())?;
     let key = key.trim_ascii();
     (scheme.eq_ignore_ascii_case(b"bearer ") && !key.is_empty()).then_some(key)
 }
 
-/// What a request needs. Whatever is not known to be harmless counts as writing.
-pub(crate) fn needed(method: &Method, path: &str) -> Scope {
-    let asks = path == "/api/v1/compare" || path.starts_with("/api/v1/") && path.ends_with("/query");
+/// Returns the scope that a request requires: write access unless the request is known to only read.
+pub(crate) fn required_scope(method: &Method, path: &str) -> Scope {
+    let only_reads = path == "/api/v1/compare" || path.starts_with("/api/v1/") && path.ends_with("/query");
     match *method {
         Method::GET | Method::HEAD | Method::OPTIONS => Scope::Read,
-        Method::POST if asks => Scope::Read,
+        Method::POST if only_reads => Scope::Read,
         _ => Scope::Write,
     }
 }
@@ -180,17 +181,18 @@ mod tests {
         Keys::new(&settings.unwrap()).unwrap()
     }
 
-    fn status(keys: &Keys, values: &[&str], needed: Scope) -> u16 {
+    fn status(keys: &Keys, values: &[&str], required: Scope) -> u16 {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
         }
         let peer = IpAddr::from([127, 0, 0, 1]);
-        keys.admit(&headers, needed, peer).map_or_else(|problem| problem.kind.status().as_u16(), |_| 200)
+        keys.authenticate(&headers, required, peer)
+            .map_or_else(|problem| problem.kind.status().as_u16(), |_| 200)
     }
 
     #[test]
-    fn keys_open_what_they_are_for() {
+    fn permits_requests_within_the_scope_of_a_key() {
         let keys = keys();
         assert_eq!(status(&keys, &["Bearer reader"], Scope::Read), 200);
         assert_eq!(status(&keys, &["bearer reader"], Scope::Write), 403);
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_turned_away() {
+    fn rejects_missing_malformed_and_unknown_keys() {
         let keys = keys();
         let long = format!("Bearer {}", "x".repeat(10_000));
         for values in [
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_may_be_given_by_its_digest() {
+    fn accepts_a_key_configured_by_its_digest() {
         let hex = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
         let text = format!("[[keys]]\nsha256 = \"{hex}\"\nscope = \"write\"");
         let keys = Keys::new(&Settings::from_toml(&text).unwrap()).unwrap();
@@ -229,19 +231,19 @@ mod tests {
     }
 
     #[test]
-    fn searching_for_keys_ends_in_429() {
+    fn limits_failed_attempts_per_address() {
         let keys = keys();
-        let tries: Vec<u16> = (0..1_500).map(|_| status(&keys, &["Bearer wrong"], Scope::Read)).collect();
-        assert_eq!(tries[0], 401);
-        assert_eq!(tries[1_499], 429);
+        let statuses: Vec<u16> = (0..1_500).map(|_| status(&keys, &["Bearer wrong"], Scope::Read)).collect();
+        assert_eq!(statuses[0], 401);
+        assert_eq!(statuses[1_499], 429);
     }
 
     #[test]
-    fn questions_are_not_writes() {
-        assert_eq!(needed(&Method::POST, "/api/v1/compare"), Scope::Read);
-        assert_eq!(needed(&Method::POST, "/api/v1/articles/query"), Scope::Read);
-        assert_eq!(needed(&Method::POST, "/api/v1/articles/bulk"), Scope::Write);
-        assert_eq!(needed(&Method::PUT, "/api/v1/articles/query"), Scope::Write);
-        assert_eq!(needed(&Method::DELETE, "/api/v1/articles/7"), Scope::Write);
+    fn searches_require_only_read_access() {
+        assert_eq!(required_scope(&Method::POST, "/api/v1/compare"), Scope::Read);
+        assert_eq!(required_scope(&Method::POST, "/api/v1/articles/query"), Scope::Read);
+        assert_eq!(required_scope(&Method::POST, "/api/v1/articles/bulk"), Scope::Write);
+        assert_eq!(required_scope(&Method::PUT, "/api/v1/articles/query"), Scope::Write);
+        assert_eq!(required_scope(&Method::DELETE, "/api/v1/articles/7"), Scope::Write);
     }
 }

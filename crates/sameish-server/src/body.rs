@@ -1,147 +1,178 @@
-//! How does a body come in?
+//! Request bodies: reading, decompressing and parsing them within limits.
 //!
-//! Piece by piece, with a limit on its size, its time and its pace, and on what all bodies take together. A body may be
-//! packed with gzip; what comes out has the same limit as what is not packed.
+//! A body is read in chunks. Its size, its duration and its data rate are limited, and so is the memory of all bodies together. A
+//! gzip body has the same size limit before and after decompression.
 
 use crate::problem::{Kind, Problem};
-use crate::state::{App, Held};
+use crate::settings::Limits;
+use crate::state::{App, BufferedBytes};
+use crate::wire::Request;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use http_body_util::BodyExt;
+use sameish_io::json;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-/// A body that has come in whole. Its bytes count against the budget as long as it lives.
+/// Limits on the structure of a JSON body, which keep a few megabytes of brackets from taking hundreds in memory.
+const JSON_LIMITS: json::Limits = json::Limits { depth: 64, values: 100_000 };
+
+/// A complete body. Its bytes count against the memory budget while it lives.
 pub(crate) struct Payload {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) packing: Packing,
-    held: Held,
+    bytes: Vec<u8>,
+    encoding: Encoding,
+    buffered: BufferedBytes,
 }
 
-/// How a body is packed.
+/// The content encoding of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Packing {
-    None,
+pub(crate) enum Encoding {
+    Identity,
     Gzip,
 }
 
-/// What kind of body a route takes.
+/// The body that a route expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Takes {
+pub(crate) enum Format {
     /// One JSON value.
     Json,
-    /// JSON, or nothing at all.
-    JsonOrNothing,
-    /// JSON values, one a line.
-    Lines,
+    /// One JSON value or no body.
+    OptionalJson,
+    /// One JSON value per line.
+    JsonLines,
 }
 
-/// Reads a body of JSON.
+/// Reads a JSON body.
 pub(crate) async fn read(
     app: &App,
     headers: &HeaderMap,
     body: Body,
-    takes: Takes,
+    format: Format,
 ) -> Result<Payload, Problem> {
-    let empty = headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0")
+    let is_empty = headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0")
         && !headers.contains_key(header::TRANSFER_ENCODING);
-    let mut payload = Payload { bytes: Vec::new(), packing: packing(headers)?, held: Held::none(app) };
-    if empty && takes == Takes::JsonOrNothing {
+    let encoding = content_encoding(headers)?;
+    let mut payload = Payload { bytes: Vec::new(), encoding, buffered: BufferedBytes::new(app) };
+    if is_empty && format == Format::OptionalJson {
         return Ok(payload);
     }
-    check_type(headers, takes)?;
-    let most = app.limits().body_bytes;
-    check_length(headers, most)?;
-    let mut pieces = Pieces::new(app, body, app.limits().body_seconds);
-    while let Some(piece) = pieces.next().await? {
-        payload.held.more(piece.len())?;
-        if payload.bytes.len() + piece.len() > most {
-            return Err(too_large(most).closing());
+    check_content_type(headers, format)?;
+    let max = app.limits().body_bytes;
+    check_content_length(headers, max)?;
+    let mut chunks = Chunks::new(app, body, app.limits().body_seconds);
+    while let Some(chunk) = chunks.next().await? {
+        payload.buffered.reserve(chunk.len())?;
+        if payload.bytes.len() + chunk.len() > max {
+            return Err(too_large(max).closing());
         }
-        payload.bytes.extend_from_slice(&piece);
+        payload.bytes.extend_from_slice(&chunk);
     }
     Ok(payload)
 }
 
 impl Payload {
-    /// The bytes, unpacked. Takes time: not for a thread that serves connections.
-    pub(crate) fn unpacked(mut self, app: &App) -> Result<Payload, Problem> {
-        if self.packing == Packing::None {
+    /// Decompresses the bytes. Blocks: not for a thread that serves connections.
+    pub(crate) fn decoded(mut self, app: &App) -> Result<Payload, Problem> {
+        if self.encoding == Encoding::Identity {
             return Ok(self);
         }
-        let most = app.limits().body_bytes;
-        let mut unpacked = Vec::new();
+        let max = app.limits().body_bytes;
+        let mut decoded = Vec::new();
         let mut decoder = flate2::read::MultiGzDecoder::new(&self.bytes[..]);
-        let mut buffer = vec![0; UNPACKED_AT_A_TIME];
+        let mut buffer = vec![0; DECODE_BUFFER];
         while let read @ 1.. = decoder.read(&mut buffer).map_err(|_| bad_gzip())? {
-            if unpacked.len() + read > most {
-                return Err(too_large(most));
+            if decoded.len() + read > max {
+                return Err(too_large(max));
             }
-            // Before they are kept: many bodies may be unpacked at a time.
-            self.held.more(read)?;
-            unpacked.extend_from_slice(&buffer[..read]);
+            // Reserved before they are stored, because many bodies may be decompressed at the same time.
+            self.buffered.reserve(read)?;
+            decoded.extend_from_slice(&buffer[..read]);
         }
-        self.bytes = unpacked;
+        self.bytes = decoded;
+        self.encoding = Encoding::Identity;
         Ok(self)
+    }
+
+    /// Parses the decoded bytes as a request.
+    pub(crate) fn parse<T: Request>(&self, limits: &Limits) -> Result<T, Problem> {
+        parse(&self.bytes, limits)
+    }
+
+    /// Parses the decoded bytes as a request. Returns `None` if there is no body.
+    pub(crate) fn parse_optional<T: Request>(&self, limits: &Limits) -> Result<Option<T>, Problem> {
+        if self.bytes.is_empty() { Ok(None) } else { self.parse(limits).map(Some) }
     }
 }
 
-/// Bytes that are unpacked at a time.
-const UNPACKED_AT_A_TIME: usize = 64 << 10;
+/// Parses bytes as strict JSON and as a request.
+pub(crate) fn parse<T: Request>(bytes: &[u8], limits: &Limits) -> Result<T, Problem> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let offset = error.valid_up_to();
+        Problem::new(Kind::BrokenJson, format!("the body is not UTF-8 at byte {offset}")).at(offset)
+    })?;
+    if text.trim_ascii().is_empty() {
+        return Err(Problem::new(Kind::BrokenJson, "the body is empty; send a JSON object").at(0));
+    }
+    let value = json::parse(text, JSON_LIMITS)
+        .map_err(|error| Problem::new(Kind::BrokenJson, error.to_string()).at(error.offset))?;
+    T::from_json(value, limits)
+}
 
-pub(crate) fn too_large(most: usize) -> Problem {
-    Problem::new(Kind::TooLarge, format!("the body has more than {most} bytes: send less at a time"))
+/// Number of bytes that are decompressed at a time.
+const DECODE_BUFFER: usize = 64 << 10;
+
+pub(crate) fn too_large(max: usize) -> Problem {
+    Problem::new(Kind::TooLarge, format!("the body is larger than {max} bytes; send smaller requests"))
 }
 
 pub(crate) fn bad_gzip() -> Problem {
-    Problem::new(Kind::BadRequest, "the body is not whole gzip data, as `content-encoding` says it is")
+    Problem::new(Kind::BadRequest, "the body is not complete gzip data, as `content-encoding` says it is")
 }
 
-/// Refuses a length that is too much before anything is read.
-pub(crate) fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
+/// Rejects a body by its declared length before any of it is read.
+pub(crate) fn check_content_length(headers: &HeaderMap, max: usize) -> Result<(), Problem> {
     let length =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    match length.is_some_and(|length| length > most as u64) {
-        true => Err(too_large(most).closing()),
-        false => Ok(()),
+    if length.is_some_and(|length| length > max as u64) {
+        return Err(too_large(max).closing());
     }
+    Ok(())
 }
 
-/// How the body is packed: not at all, or with gzip once.
-pub(crate) fn packing(headers: &HeaderMap) -> Result<Packing, Problem> {
-    let mut all = headers.get_all(header::CONTENT_ENCODING).iter();
-    let (first, second) = (all.next(), all.next());
-    let name = first.map_or(Some("identity"), |value| value.to_str().ok()).map(str::trim);
-    match (name, second) {
-        (Some(name), None) if name.eq_ignore_ascii_case("identity") => Ok(Packing::None),
+/// Returns the content encoding: none, or one layer of gzip.
+pub(crate) fn content_encoding(headers: &HeaderMap) -> Result<Encoding, Problem> {
+    let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
+    let first = values.next().map_or(Some("identity"), |value| value.to_str().ok()).map(str::trim);
+    match (first, values.next()) {
+        (Some(name), None) if name.eq_ignore_ascii_case("identity") => Ok(Encoding::Identity),
         (Some(name), None) if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") => {
-            Ok(Packing::Gzip)
+            Ok(Encoding::Gzip)
         }
-        _ => Err(Problem::new(
-            Kind::UnsupportedMediaType,
-            "`content-encoding` must be absent, identity or gzip",
-        )),
+        _ => {
+            let detail = "`content-encoding` must be absent, `identity` or `gzip`";
+            Err(Problem::new(Kind::UnsupportedMediaType, detail))
+        }
     }
 }
 
-/// Whether the body says that it is what the route takes, in UTF-8.
-pub(crate) fn check_type(headers: &HeaderMap, takes: Takes) -> Result<(), Problem> {
-    let refused = || {
-        let expected = match takes {
-            Takes::Json | Takes::JsonOrNothing => "`content-type` must be application/json, in UTF-8",
-            Takes::Lines => "`content-type` must be application/x-ndjson, in UTF-8",
+/// Checks that the content type is the one that the route expects, in UTF-8.
+pub(crate) fn check_content_type(headers: &HeaderMap, format: Format) -> Result<(), Problem> {
+    let unsupported = || {
+        let detail = match format {
+            Format::Json | Format::OptionalJson => "`content-type` must be `application/json` in UTF-8",
+            Format::JsonLines => "`content-type` must be `application/x-ndjson` in UTF-8",
         };
-        Problem::new(Kind::UnsupportedMediaType, expected)
+        Problem::new(Kind::UnsupportedMediaType, detail)
     };
-    let mut all = headers.get_all(header::CONTENT_TYPE).iter();
-    let (Some(value), None) = (all.next(), all.next()) else { return Err(refused()) };
-    let value = value.to_str().map_err(|_| refused())?;
+    let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return Err(unsupported()) };
+    let value = value.to_str().map_err(|_| unsupported())?;
     let mut parts = value.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-    let known = match takes {
-        Takes::Json | Takes::JsonOrNothing => name == "application/json",
-        Takes::Lines => matches!(
+    let is_supported = match format {
+        Format::Json | Format::OptionalJson => name == "application/json",
+        Format::JsonLines => matches!(
             name.as_str(),
             "application/x-ndjson"
                 | "application/ndjson"
@@ -150,7 +181,7 @@ pub(crate) fn check_type(headers: &HeaderMap, takes: Takes) -> Result<(), Proble
                 | "application/json"
         ),
     };
-    let utf8 = parts.filter(|part| !part.is_empty()).all(|part| match part.split_once('=') {
+    let is_utf8 = parts.filter(|part| !part.is_empty()).all(|part| match part.split_once('=') {
         Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
             let value = value.trim().trim_matches('"');
             value.eq_ignore_ascii_case("utf-8") || value.eq_ignore_ascii_case("utf8")
@@ -158,51 +189,52 @@ pub(crate) fn check_type(headers: &HeaderMap, takes: Takes) -> Result<(), Proble
         Some(_) => true,
         None => false,
     });
-    if known && utf8 { Ok(()) } else { Err(refused()) }
+    if is_supported && is_utf8 { Ok(()) } else { Err(unsupported()) }
 }
 
-/// The pieces of a body, as they come.
-pub(crate) struct Pieces {
+/// The chunks of a body as they arrive, with timeouts.
+pub(crate) struct Chunks {
     body: Body,
-    /// When it must be over.
-    end: Instant,
-    rate: u64,
-    /// What counts is the time that we have waited: a client is not slow because we are.
+    deadline: Instant,
+    /// Minimum rate in bytes per second.
+    min_rate: u64,
+    /// Time spent waiting for the client, which alone counts towards the rate.
     waited: Duration,
     bytes: u64,
 }
 
-/// For so long nobody is called slow.
-const GRACE: Duration = Duration::from_secs(10);
-/// For so long nothing may come, whatever has come before.
-const SILENCE: Duration = Duration::from_secs(60);
+/// Waiting time before the minimum rate applies.
+const GRACE_PERIOD: Duration = Duration::from_secs(10);
+/// Maximum time between two chunks.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-impl Pieces {
-    pub(crate) fn new(app: &App, body: Body, seconds: u64) -> Pieces {
-        let end = Instant::now() + Duration::from_secs(seconds);
-        Pieces { body, end, rate: app.limits().body_rate, waited: Duration::ZERO, bytes: 0 }
+impl Chunks {
+    pub(crate) fn new(app: &App, body: Body, seconds: u64) -> Chunks {
+        let deadline = Instant::now() + Duration::from_secs(seconds);
+        Chunks { body, deadline, min_rate: app.limits().body_rate, waited: Duration::ZERO, bytes: 0 }
     }
 
-    /// The next piece; nothing at the end.
+    /// Returns the next chunk, or `None` at the end of the body.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         loop {
-            let begun = Instant::now();
-            let frame = tokio::time::timeout(self.patience(begun), self.body.frame()).await;
-            self.waited += begun.elapsed();
-            let slow = || Problem::new(Kind::Timeout, "the body came too slowly: nothing more of it is read");
-            match frame.map_err(|_| slow())? {
+            let started = Instant::now();
+            let frame = tokio::time::timeout(self.timeout(started), self.body.frame()).await;
+            self.waited += started.elapsed();
+            let timed_out =
+                |_| Problem::new(Kind::Timeout, "the body arrived too slowly; the rest is not read");
+            match frame.map_err(timed_out)? {
                 None => return Ok(None),
                 Some(Err(error)) => {
-                    // The client has gone, or broke the rules of chunks: nobody may be left to read this.
-                    tracing::debug!(%error, "body ended early");
-                    let detail = "the body ended before it was whole: nothing more of it is taken";
+                    // The client disconnected or sent invalid chunks. It may not receive this response.
+                    tracing::debug!(%error, "request body is incomplete");
+                    let detail = "the body is incomplete; the rest is not read";
                     return Err(Problem::new(Kind::BadRequest, detail).closing());
                 }
                 Some(Ok(frame)) => {
-                    if let Ok(piece) = frame.into_data() {
-                        self.bytes += piece.len() as u64;
-                        if !piece.is_empty() {
-                            return Ok(Some(piece));
+                    if let Ok(chunk) = frame.into_data() {
+                        self.bytes += chunk.len() as u64;
+                        if !chunk.is_empty() {
+                            return Ok(Some(chunk));
                         }
                     }
                 }
@@ -210,52 +242,66 @@ impl Pieces {
         }
     }
 
-    /// How long the next piece may take: so that the pace stays above the least, and the end is met.
-    fn patience(&self, now: Instant) -> Duration {
-        let earned = GRACE + Duration::from_millis(self.bytes.saturating_mul(1_000) / self.rate.max(1));
-        let by_pace = earned.saturating_sub(self.waited);
-        by_pace.min(SILENCE).min(self.end.saturating_duration_since(now))
+    /// Returns how long the next chunk may take without violating the minimum rate, the maximum pause or the deadline.
+    fn timeout(&self, now: Instant) -> Duration {
+        let by_bytes = Duration::from_millis(self.bytes.saturating_mul(1_000) / self.min_rate.max(1));
+        let by_rate = (GRACE_PERIOD + by_bytes).saturating_sub(self.waited);
+        by_rate.min(MAX_PAUSE).min(self.deadline.saturating_duration_since(now))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::NewDocument;
     use axum::http::HeaderValue;
 
-    fn typed(value: &'static str) -> HeaderMap {
+    fn content_type(value: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(value))])
     }
 
     #[test]
-    fn json_in_utf8_is_taken_and_nothing_else() {
+    fn accepts_only_json_in_utf8() {
         for value in
             ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""]
         {
-            assert!(check_type(&typed(value), Takes::Json).is_ok(), "{value}");
+            assert!(check_content_type(&content_type(value), Format::Json).is_ok(), "{value}");
         }
         for value in
             ["text/plain", "application/json; charset=latin1", "application/x-ndjson", "application/json; x"]
         {
-            assert!(check_type(&typed(value), Takes::Json).is_err(), "{value}");
+            assert!(check_content_type(&content_type(value), Format::Json).is_err(), "{value}");
         }
-        assert!(check_type(&HeaderMap::new(), Takes::Json).is_err());
-        assert!(check_type(&typed("application/x-ndjson"), Takes::Lines).is_ok());
+        assert!(check_content_type(&HeaderMap::new(), Format::Json).is_err());
+        assert!(check_content_type(&content_type("application/x-ndjson"), Format::JsonLines).is_ok());
     }
 
     #[test]
-    fn one_layer_of_gzip_is_taken() {
-        let of = |values: &[&'static str]| {
+    fn accepts_one_layer_of_gzip() {
+        let encoding = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for value in values {
                 headers.append(header::CONTENT_ENCODING, HeaderValue::from_static(value));
             }
-            packing(&headers).map_err(|problem| problem.kind.status().as_u16())
+            content_encoding(&headers).map_err(|problem| problem.kind.status().as_u16())
         };
-        assert_eq!(of(&[]), Ok(Packing::None));
-        assert_eq!(of(&["GZIP"]), Ok(Packing::Gzip));
+        assert_eq!(encoding(&[]), Ok(Encoding::Identity));
+        assert_eq!(encoding(&["GZIP"]), Ok(Encoding::Gzip));
         for values in [&["gzip, gzip"][..], &["gzip", "gzip"], &["br"], &["zstd"], &[""]] {
-            assert_eq!(of(values), Err(415), "{values:?}");
+            assert_eq!(encoding(values), Err(415), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn reports_the_offset_of_invalid_json() {
+        for (body, detail, offset) in [
+            (&b""[..], "the body is empty; send a JSON object", 0),
+            (b"{\"a\":\"\xff\"}", "the body is not UTF-8 at byte 6", 6),
+            (b"{\"a\":1,\n\"b\":}", "expected value at byte 12", 12),
+        ] {
+            let problem = parse::<NewDocument>(body, &Limits::default()).unwrap_err();
+            assert_eq!((&*problem.detail, problem.offset), (detail, Some(offset)));
+            assert_eq!(problem.kind, Kind::BrokenJson);
         }
     }
 }

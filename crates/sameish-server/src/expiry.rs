@@ -1,27 +1,25 @@
-//! When do old documents leave?
-//!
-//! Every minute or so each collection that keeps documents for a number of days is asked to let go of older ones.
+//! Retention: deletes documents that are older than their collection keeps them.
 
 use crate::state::App;
 use sameish::Timestamp;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Looks for old documents again and again, until the service stops.
+/// Deletes expired documents at regular intervals until the service stops.
 pub(crate) async fn run(app: App, mut stop: watch::Receiver<bool>) {
-    let pause = Duration::from_secs(app.settings.expiry_seconds);
+    let interval = Duration::from_secs(app.settings.expiry_seconds);
     loop {
-        let looking = app.clone();
-        // A fault is told by the task itself; the next look is tried all the same.
-        _ = tokio::task::spawn_blocking(move || look(&looking)).await;
+        let task_app = app.clone();
+        // A panic in the task is logged by the runtime; the next run is tried all the same.
+        _ = tokio::task::spawn_blocking(move || delete_expired(&task_app)).await;
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(pause) => {}
+            () = tokio::time::sleep(interval) => {}
         }
     }
 }
 
-fn look(app: &App) {
+fn delete_expired(app: &App) {
     if app.settings.read_only {
         return;
     }
@@ -30,11 +28,11 @@ fn look(app: &App) {
         match collection.expire(now) {
             Ok(0) => {}
             Ok(documents) => {
-                app.metrics.documents("expired", collection.name(), documents as u64);
-                tracing::info!(collection = collection.name(), documents, "old documents have left");
+                app.metrics.count_documents("expired", collection.name(), documents as u64);
+                tracing::info!(collection = collection.name(), documents, "deleted expired documents");
             }
             Err(error) => {
-                tracing::warn!(collection = collection.name(), %error, "old documents could not leave")
+                tracing::warn!(collection = collection.name(), %error, "cannot delete expired documents")
             }
         }
     }

@@ -1,6 +1,6 @@
-//! How do machines ask?
+//! The HTTP service of sameish: stores documents and returns their near-duplicates and clusters.
 //!
-//! The HTTP service of sameish: documents in, duplicates and clusters out, over one [`Catalog`](sameish_store::Catalog) of `sameish-store`.
+//! It serves one [`Catalog`](sameish_store::Catalog) of `sameish-store`.
 //!
 //! ```no_run
 //! use sameish_server::{Server, Settings};
@@ -12,30 +12,31 @@
 //! ```
 //!
 //! ```text
-//! http/        connections with limits, and what every request passes
-//! routes/      a file a resource
-//! wire/        what goes in and out, apart from the types of engine and store
-//! problem.rs   every error, with its status
-//! body.rs      bodies, within limits; json.rs reads them strictly
-//! auth.rs      keys; rate.rs how often
-//! state.rs     what all requests share; room.rs who is worked for now
-//! web/         the pages
+//! http/          connections, timeouts, checks of each request, headers of each response
+//! routes/        handlers, one file per resource
+//! wire/          request and response types, separate from those of engine and store
+//! openapi.rs     description of the interface
+//! problem.rs     errors with their status codes
+//! body.rs        request bodies within limits
+//! auth.rs        keys; rate.rs: rate limits
+//! state.rs       state that all requests share; admission.rs: admission control
+//! settings.rs    settings of the operator
+//! web/           pages for browsers
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod auth;
 mod body;
 mod demo;
 mod expiry;
 mod http;
 mod ids;
-mod json;
 mod metrics;
 mod openapi;
 mod problem;
 mod rate;
-mod room;
 mod routes;
 mod server;
 mod settings;
@@ -45,4 +46,4 @@ mod wire;
 pub use auth::Scope;
 pub use server::{Error, Handle, Server};
 pub use settings::{KeySetting, Limits, LogFormat, Settings, SettingsError, VARIABLES, parse_listen};
-pub use wire::CompareAnswer;
+pub use wire::CompareResponse;

@@ -1,9 +1,11 @@
-//! How is the interface described?
+//! The OpenAPI 3.1 description of the service.
 //!
-//! The routes and types describe themselves (OpenAPI 3.1); what holds for all of them is added here: keys, and the
-//! problems that any request can meet.
+//! Routes and responses describe themselves. [`finish`] adds what depends on the settings or applies to all routes: the schemas of
+//! request bodies, authentication, and the problems that any request can cause.
 
 use crate::problem::{FieldError, ProblemBody};
+use crate::settings::Limits;
+use crate::wire::body_schemas;
 use serde_json::{Value, json};
 use utoipa::openapi::OpenApi;
 use utoipa::{Modify, OpenApi as _};
@@ -12,54 +14,54 @@ use utoipa::{Modify, OpenApi as _};
 #[openapi(
     info(
         title = "sameish",
-        description = "Finds texts that are nearly the same, says how sure it is, and shows why.",
+        description = "Finds near-duplicate texts, reports how certain each match is, and shows the evidence.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     tags(
-        (name = "documents", description = "Store, show, replace, delete"),
-        (name = "search", description = "What is like a document?"),
-        (name = "clusters", description = "What belongs together?"),
-        (name = "collections", description = "Documents with the same settings"),
-        (name = "operations", description = "Running the service"),
+        (name = "documents", description = "Store, read, replace and delete documents"),
+        (name = "search", description = "Find similar documents and compare texts"),
+        (name = "clusters", description = "Read clusters of near-duplicates"),
+        (name = "collections", description = "Create and read collections: documents with the same settings"),
+        (name = "operations", description = "Operate the service"),
     ),
     components(schemas(ProblemBody, FieldError)),
-    modifiers(&Keys),
+    modifiers(&Authentication),
 )]
-struct Frame;
+struct Base;
 
-struct Keys;
+struct Authentication;
 
-impl Modify for Keys {
+impl Modify for Authentication {
     fn modify(&self, api: &mut OpenApi) {
         use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
         let bearer = Http::builder()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some("A key of this service. Needed where the service has keys; health needs none."))
+            .description(Some(
+                "A key of the service. Required if the service has keys, except for health checks.",
+            ))
             .build();
         let components = api.components.get_or_insert_default();
         components.add_security_scheme("key", SecurityScheme::Http(bearer));
-        let none: [&str; 0] = [];
-        api.security = Some(vec![SecurityRequirement::default(), SecurityRequirement::new("key", none)]);
+        let no_scopes: [&str; 0] = [];
+        api.security = Some(vec![SecurityRequirement::default(), SecurityRequirement::new("key", no_scopes)]);
     }
 }
 
-/// What stands around the routes.
-pub(crate) fn frame() -> OpenApi {
-    Frame::openapi()
+/// Returns the description without routes.
+pub(crate) fn base() -> OpenApi {
+    Base::openapi()
 }
 
-/// The description with what every route can answer, as JSON.
-pub(crate) fn finish(api: &OpenApi) -> Vec<u8> {
+/// Completes the description and returns it as JSON.
+pub(crate) fn finish(api: &OpenApi, limits: &Limits) -> Vec<u8> {
     let mut api = serde_json::to_value(api).unwrap_or_default();
-    for name in ["NewDocument", "TextQuery"] {
-        // A text, or a title in its place.
-        api["components"]["schemas"][name]["anyOf"] =
-            json!([{"required": ["text"]}, {"required": ["title"]}]);
+    for (name, schema) in body_schemas(limits) {
+        api["components"]["schemas"][name] = schema;
     }
     if let Some(paths) = api["paths"].as_object_mut() {
         for (path, item) in paths {
             for (method, operation) in item.as_object_mut().into_iter().flatten() {
-                body_is_no_null(operation);
+                remove_null_body(operation);
                 add_problems(path, method, operation);
             }
         }
@@ -67,63 +69,65 @@ pub(crate) fn finish(api: &OpenApi) -> Vec<u8> {
     serde_json::to_vec_pretty(&api).unwrap_or_default()
 }
 
-/// A body that may be left out is described as one that may be `null`, which is another thing and refused.
-fn body_is_no_null(operation: &mut Value) {
+/// Removes `null` from the schema of an optional body: the body may be absent, but `null` is rejected.
+fn remove_null_body(operation: &mut Value) {
     let content = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
-    for schema in content.into_iter().flat_map(|content| content.values_mut().map(|kind| &mut kind["schema"]))
-    {
-        let other = |choice: &&Value| choice["type"] != "null";
-        if let Some(body) = schema["oneOf"].as_array().and_then(|choices| choices.iter().find(other)) {
+    for media_type in content.into_iter().flat_map(|content| content.values_mut()) {
+        let schema = &mut media_type["schema"];
+        let not_null = |choice: &&Value| choice["type"] != "null";
+        if let Some(body) = schema["oneOf"].as_array().and_then(|choices| choices.iter().find(not_null)) {
             *schema = body.clone();
         }
     }
 }
 
-/// The problems that a route can meet, by what it takes.
+/// Adds the problems that a route can cause.
 fn add_problems(path: &str, method: &str, operation: &mut Value) {
-    let mut statuses: Vec<(u16, &str)> = vec![
-        (400, "The request can not be read"),
-        (404, "There is no such thing"),
-        (405, "This can not be done here"),
-        (406, "The answer has another type"),
-        (408, "The request took too long to arrive"),
-        (414, "The address is too long"),
-        (422, "A value is not usable: `errors` has where"),
+    let mut problems: Vec<(u16, &str)> = vec![
+        (400, "The request is malformed"),
+        (404, "Not found"),
+        (405, "Method not allowed"),
+        (406, "Not acceptable: the response has another content type"),
+        (408, "The request arrived too slowly"),
+        (414, "The URI is too long"),
+        (422, "A value is invalid; `errors` lists the faults"),
         (431, "The headers are too large"),
-        (500, "A fault of the service, or a damaged document"),
-        (503, "Busy, stopping, or storage has failed"),
+        (500, "Internal error, or a damaged document"),
+        (503, "Overloaded, shutting down, read-only, or storage has failed"),
     ];
-    let open = path.starts_with("/health/");
-    if !open {
-        statuses.extend([
-            (401, "A key is needed"),
-            (403, "The key does not allow this"),
+    if !path.starts_with("/health/") {
+        problems.extend([
+            (401, "A valid key is required"),
+            (403, "The key does not permit this request"),
             (429, "Too many requests"),
         ]);
     }
     if operation.get("requestBody").is_some() {
-        statuses.extend([(413, "The request is too large"), (415, "The body has a type that is not taken")]);
+        problems.extend([(413, "The request is too large"), (415, "Unsupported media type")]);
     }
     let writes = matches!(method, "put" | "delete")
         || method == "post" && !path.ends_with("/query") && !path.ends_with("/compare");
     if writes {
-        statuses.extend([(409, "Something else is there"), (507, "The disk is full")]);
+        problems.extend([(409, "Conflict with stored data"), (507, "Out of disk space")]);
     }
-    for (status, description) in statuses {
-        let retry = matches!(status, 429 | 503 | 507);
-        let headers = match retry {
-            true => json!({"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds"}}),
-            false => json!({}),
-        };
-        let content =
-            json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
-        let mut response = json!({"description": description, "content": content});
-        if retry {
-            response["headers"] = headers;
-        }
-        let responses = &mut operation["responses"];
-        if responses.get(status.to_string()).is_none() {
-            responses[status.to_string()] = response;
+    let responses = &mut operation["responses"];
+    for (status, description) in problems {
+        let response = &mut responses[status.to_string()];
+        if response.is_null() {
+            *response = problem_response(status, description);
         }
     }
+}
+
+fn problem_response(status: u16, description: &str) -> Value {
+    let mut response = json!({
+        "description": description,
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    });
+    if matches!(status, 429 | 503 | 507) {
+        let retry_after =
+            json!({"schema": {"type": "integer"}, "description": "Seconds to wait before a retry"});
+        response["headers"] = json!({"Retry-After": retry_after});
+    }
+    response
 }

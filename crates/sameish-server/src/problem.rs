@@ -1,8 +1,7 @@
-//! How is an error told?
+//! Errors as problem details (RFC 9457).
 //!
-//! As RFC 9457 says: `application/problem+json` with `type`, `title`, `status`, `detail`, the id of the request and, for
-//! wrong fields, a list of pointers. One table has every kind of problem with its status. A problem never holds what the
-//! system said inside: that goes to the log.
+//! A problem is `application/problem+json` with `type`, `title`, `status`, `detail`, the request id and, for invalid fields, a list
+//! of pointers. One table defines the name, status and title of each kind. Internal causes are logged and never sent.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -10,7 +9,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use utoipa::ToSchema;
 
-/// Every kind of problem that a client can meet.
+/// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     BadRequest,
@@ -39,59 +38,64 @@ pub(crate) enum Kind {
     StorageFull,
 }
 
+/// The definition of a kind: the end of `type`, the status and the title.
+struct Definition {
+    name: &'static str,
+    status: StatusCode,
+    title: &'static str,
+}
+
 impl Kind {
-    /// Its name in `type`, its status, its title.
-    fn row(self) -> (&'static str, StatusCode, &'static str) {
+    fn definition(self) -> Definition {
         use StatusCode as S;
-        match self {
-            Kind::BadRequest => ("bad-request", S::BAD_REQUEST, "The request can not be read"),
-            Kind::BrokenJson => ("broken-json", S::BAD_REQUEST, "The body is not the JSON it should be"),
-            Kind::BadCursor => ("bad-cursor", S::BAD_REQUEST, "The cursor is not one of this list"),
-            Kind::Unauthorized => ("unauthorized", S::UNAUTHORIZED, "A key is needed"),
-            Kind::Forbidden => ("forbidden", S::FORBIDDEN, "This is not allowed"),
-            Kind::NotFound => ("not-found", S::NOT_FOUND, "There is no such thing"),
-            Kind::MethodNotAllowed => {
-                ("method-not-allowed", S::METHOD_NOT_ALLOWED, "This can not be done here")
-            }
-            Kind::NotAcceptable => ("not-acceptable", S::NOT_ACCEPTABLE, "The answer has another type"),
-            Kind::Timeout => ("timeout", S::REQUEST_TIMEOUT, "The request took too long to arrive"),
-            Kind::Conflict => ("conflict", S::CONFLICT, "Something else is there"),
+        let (name, status, title) = match self {
+            Kind::BadRequest => ("bad-request", S::BAD_REQUEST, "The request is malformed"),
+            Kind::BrokenJson => ("broken-json", S::BAD_REQUEST, "The body is not valid JSON"),
+            Kind::BadCursor => ("bad-cursor", S::BAD_REQUEST, "The cursor is invalid"),
+            Kind::Unauthorized => ("unauthorized", S::UNAUTHORIZED, "A valid key is required"),
+            Kind::Forbidden => ("forbidden", S::FORBIDDEN, "The request is not permitted"),
+            Kind::NotFound => ("not-found", S::NOT_FOUND, "Not found"),
+            Kind::MethodNotAllowed => ("method-not-allowed", S::METHOD_NOT_ALLOWED, "Method not allowed"),
+            Kind::NotAcceptable => ("not-acceptable", S::NOT_ACCEPTABLE, "Not acceptable"),
+            Kind::Timeout => ("timeout", S::REQUEST_TIMEOUT, "The request arrived too slowly"),
+            Kind::Conflict => ("conflict", S::CONFLICT, "Conflict with stored data"),
             Kind::TooLarge => ("too-large", S::PAYLOAD_TOO_LARGE, "The request is too large"),
-            Kind::UriTooLong => ("uri-too-long", S::URI_TOO_LONG, "The address is too long"),
+            Kind::UriTooLong => ("uri-too-long", S::URI_TOO_LONG, "The URI is too long"),
             Kind::UnsupportedMediaType => {
-                ("unsupported-media-type", S::UNSUPPORTED_MEDIA_TYPE, "The body has a type that is not taken")
+                ("unsupported-media-type", S::UNSUPPORTED_MEDIA_TYPE, "Unsupported media type")
             }
-            Kind::Invalid => ("invalid", S::UNPROCESSABLE_ENTITY, "A value is not usable"),
+            Kind::Invalid => ("invalid", S::UNPROCESSABLE_ENTITY, "A value is invalid"),
             Kind::TooManyRequests => ("too-many-requests", S::TOO_MANY_REQUESTS, "Too many requests"),
             Kind::HeadersTooLarge => {
                 ("headers-too-large", S::REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large")
             }
-            Kind::Internal => ("internal", S::INTERNAL_SERVER_ERROR, "A fault of the service"),
+            Kind::Internal => ("internal", S::INTERNAL_SERVER_ERROR, "Internal error"),
             Kind::Damaged => ("data-damaged", S::INTERNAL_SERVER_ERROR, "The stored document is damaged"),
-            Kind::Busy => ("busy", S::SERVICE_UNAVAILABLE, "The service is busy"),
-            Kind::Slow => ("slow", S::SERVICE_UNAVAILABLE, "The answer took too long"),
-            Kind::Draining => ("draining", S::SERVICE_UNAVAILABLE, "The service is stopping"),
+            Kind::Busy => ("busy", S::SERVICE_UNAVAILABLE, "The service is overloaded"),
+            Kind::Slow => ("slow", S::SERVICE_UNAVAILABLE, "The request took too long"),
+            Kind::Draining => ("draining", S::SERVICE_UNAVAILABLE, "The service is shutting down"),
             Kind::StorageFailed => ("storage-failed", S::SERVICE_UNAVAILABLE, "Storage has failed"),
-            Kind::ReadOnly => ("read-only", S::SERVICE_UNAVAILABLE, "Nothing can be stored"),
-            Kind::StorageFull => ("storage-full", S::INSUFFICIENT_STORAGE, "The disk is full"),
-        }
+            Kind::ReadOnly => ("read-only", S::SERVICE_UNAVAILABLE, "The service is read-only"),
+            Kind::StorageFull => ("storage-full", S::INSUFFICIENT_STORAGE, "Out of disk space"),
+        };
+        Definition { name, status, title }
     }
 
     pub(crate) fn status(self) -> StatusCode {
-        self.row().1
+        self.definition().status
     }
 }
 
-/// What is wrong with one field.
+/// A fault of one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct FieldError {
-    /// Where: a JSON pointer into the body, such as `/text`, or `?limit` for a parameter.
+    /// Location: a JSON pointer into the body such as `/text`, or `?limit` for a query parameter.
     #[schema(example = "/text")]
     pub(crate) pointer: String,
-    /// What, for machines: `missing`, `unknown_field`, `wrong_type`, `invalid`, `out_of_range`, `too_long`, `reserved`.
+    /// Stable code: `missing`, `unknown_field`, `wrong_type`, `invalid`, `out_of_range`, `too_long`, `too_large` or `reserved`.
     #[schema(example = "wrong_type")]
     pub(crate) code: Cow<'static, str>,
-    /// What, for people.
+    /// Explanation for people.
     pub(crate) detail: String,
 }
 
@@ -105,19 +109,19 @@ impl FieldError {
     }
 }
 
-/// An answer that says what went wrong.
+/// An error response.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) kind: Kind,
     pub(crate) detail: Cow<'static, str>,
     pub(crate) errors: Vec<FieldError>,
-    /// Where in the body it is, in bytes.
+    /// Offset of the error in the body, in bytes.
     pub(crate) offset: Option<usize>,
-    /// Seconds after which it is worth another try.
+    /// Seconds to wait before a retry.
     pub(crate) retry_after: Option<u64>,
-    /// Whether the connection ends with the answer.
+    /// Whether the connection is closed after the response.
     pub(crate) close: bool,
-    /// What happened inside: for the log, never for the client.
+    /// Internal cause: logged, never sent.
     pub(crate) cause: Option<String>,
 }
 
@@ -129,22 +133,29 @@ impl Problem {
             Kind::StorageFull | Kind::StorageFailed | Kind::ReadOnly => Some(60),
             _ => None,
         };
-        let close = matches!(kind, Kind::Draining | Kind::Timeout);
-        let (detail, errors) = (detail.into(), Vec::new());
-        Problem { kind, detail, errors, offset: None, retry_after, close, cause: None }
+        Problem {
+            kind,
+            detail: detail.into(),
+            errors: Vec::new(),
+            offset: None,
+            retry_after,
+            close: matches!(kind, Kind::Draining | Kind::Timeout),
+            cause: None,
+        }
     }
 
-    /// Wrong fields, of which there may be several.
+    /// Creates a problem of one or more invalid fields.
     pub(crate) fn fields(errors: Vec<FieldError>) -> Problem {
-        let large = errors.iter().any(|error| error.code == "too_large");
-        let kind = if large { Kind::TooLarge } else { Kind::Invalid };
+        let is_too_large = errors.iter().any(|error| error.code == "too_large");
+        let kind = if is_too_large { Kind::TooLarge } else { Kind::Invalid };
         let detail = match &errors[..] {
-            [one] => format!("`{}`: {}", shown(&one.pointer), one.detail),
-            several => format!("{} values are not usable: see `errors`", several.len()),
+            [error] => format!("`{}`: {}", shown(&error.pointer), error.detail),
+            errors => format!("{} values are invalid; see `errors`", errors.len()),
         };
         Problem { errors, ..Problem::new(kind, detail) }
     }
 
+    /// Creates a problem of one invalid field.
     pub(crate) fn field(
         pointer: impl Into<String>,
         code: &'static str,
@@ -153,32 +164,44 @@ impl Problem {
         Problem::fields(vec![FieldError::new(pointer, code, detail)])
     }
 
-    /// A fault of ours: the log has it, the client learns that it happened.
-    pub(crate) fn internal(why: impl std::fmt::Display) -> Problem {
-        Problem::new(Kind::Internal, "something went wrong inside; the log has more under this request id")
-            .because(why.to_string())
+    /// Creates an internal error. The cause is logged; the client only sees the request id.
+    pub(crate) fn internal(cause: impl std::fmt::Display) -> Problem {
+        Problem::new(Kind::Internal, "the log contains the cause under this request id")
+            .caused_by(cause.to_string())
     }
 
-    fn because(mut self, why: String) -> Problem {
-        self.cause = Some(why);
+    /// Creates the problem of a failed sync.
+    pub(crate) fn storage_failed() -> Problem {
+        Problem::new(Kind::StorageFailed, "a write failed; reads work, writes fail until a restart")
+    }
+
+    /// Creates the problem of a request during shutdown.
+    pub(crate) fn draining() -> Problem {
+        Problem::new(Kind::Draining, "the service is shutting down; retry later or on another instance")
+    }
+
+    fn caused_by(mut self, cause: String) -> Problem {
+        self.cause = Some(cause);
         self
     }
 
+    /// Closes the connection after the response.
     pub(crate) fn closing(mut self) -> Problem {
         self.close = true;
         self
     }
 
+    /// Sets the offset of the error in the body.
     pub(crate) fn at(mut self, offset: usize) -> Problem {
         self.offset = Some(offset);
         self
     }
 
-    /// As it is written. What happened inside goes to the log here, under the id that the client sees.
+    /// Returns the content of the response. Logs the internal cause under the same request id.
     pub(crate) fn body(&self, request_id: &str) -> ProblemBody {
-        let (name, status, title) = self.kind.row();
-        if let Some(why) = &self.cause {
-            tracing::error!(problem = name, why, request_id, "a fault inside");
+        let Definition { name, status, title } = self.kind.definition();
+        if let Some(cause) = &self.cause {
+            tracing::error!(problem = name, cause, request_id, "request failed");
         }
         ProblemBody {
             r#type: format!("urn:sameish:problem:{name}"),
@@ -191,12 +214,12 @@ impl Problem {
         }
     }
 
-    /// The answer as it goes out.
+    /// Returns the response.
     pub(crate) fn respond(&self, request_id: &str) -> Response {
         let json = serde_json::to_vec(&self.body(request_id)).unwrap_or_default();
         let mut response = (self.kind.status(), json).into_response();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -210,9 +233,7 @@ impl Problem {
     }
 }
 
-pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
-
-/// A problem on its way out. The id of the request is added at the door, where it is known.
+/// Stores the problem in the extensions of the response. The middleware, which knows the request id, creates the body.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.kind.status().into_response();
@@ -221,35 +242,38 @@ impl IntoResponse for Problem {
     }
 }
 
-/// An error, as RFC 9457 writes it.
+/// An error in the format of RFC 9457.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemBody {
-    /// Which kind of problem: stable, for machines.
+    /// Stable identifier of the kind of problem.
     #[schema(example = "urn:sameish:problem:invalid")]
     pub(crate) r#type: String,
-    /// The kind, for people.
+    /// Title of the kind of problem.
     pub(crate) title: String,
-    /// The HTTP status.
+    /// HTTP status code.
     #[schema(minimum = 400, maximum = 599)]
     pub(crate) status: u16,
-    /// What happened here, and what would be right.
+    /// Explanation of this occurrence.
     pub(crate) detail: String,
-    /// The same as in the header `x-request-id` and in the log.
+    /// Request id, as in the header `x-request-id` and in the log.
     pub(crate) request_id: String,
-    /// Where in the body it is, in bytes.
+    /// Offset of the error in the body, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) offset: Option<usize>,
-    /// The fields that are wrong.
+    /// Invalid fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) errors: Vec<FieldError>,
 }
 
-/// At most 64 characters of what a client sent, with nothing in them that could steer a terminal.
+/// Maximum number of characters of client input that a message repeats.
+const MAX_SHOWN: usize = 64;
+
+/// Returns client input for a message: shortened, and with control characters escaped.
 pub(crate) fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
-    if text.chars().nth(64).is_some() {
+    let mut shown: String = text.chars().take(MAX_SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_SHOWN).is_some() {
         shown.push('…');
     }
     shown
@@ -260,50 +284,41 @@ impl From<sameish_store::Error> for Problem {
         use sameish_store::Error as E;
         let text = error.to_string();
         match error {
-            E::NoCollection { name } => Problem::new(
-                Kind::NotFound,
-                format!("no collection is named `{}`: make it with PUT", shown(&name)),
-            ),
+            E::NoCollection { name } => {
+                let name = shown(&name);
+                Problem::new(Kind::NotFound, format!("no collection is named `{name}`; create it with PUT"))
+            }
             E::NoDocument { id } => {
-                Problem::new(Kind::NotFound, format!("no document has the id `{}`", shown(&id.to_string())))
+                let id = shown(&id.to_string());
+                Problem::new(Kind::NotFound, format!("no document has the id `{id}`"))
             }
             E::Exists { .. } => Problem::new(Kind::Conflict, text),
-            E::Conflict { id } => Problem::new(
-                Kind::Conflict,
-                format!(
-                    "the id `{}` has another text: replace it with PUT, or use another id",
-                    shown(&id.to_string())
-                ),
-            ),
-            E::BadName { name, reserved } => Problem::new(
-                Kind::Invalid,
-                format!(
-                    "`{}` is no name for a collection: must be 1 to 64 of a-z, 0-9, - and _, and not {reserved}",
-                    shown(&name)
-                ),
-            ),
-            E::BadId { reason } => {
-                Problem::field("/id", "invalid", format!("the id is not usable: {reason}"))
+            E::Conflict { id } => {
+                let id = shown(&id.to_string());
+                let detail =
+                    format!("the id `{id}` has a different text; replace it with PUT, or use another id");
+                Problem::new(Kind::Conflict, detail)
             }
+            E::BadName { name, reserved } => {
+                let name = shown(&name);
+                let detail = format!(
+                    "`{name}` is not a valid collection name; expected 1 to 64 characters from a-z, 0-9, - and _, and not {reserved}"
+                );
+                Problem::new(Kind::Invalid, detail)
+            }
+            E::BadId { reason } => Problem::field("/id", "invalid", format!("the id is invalid: {reason}")),
             E::Engine(sameish::Error::InvalidField { field: "published_at", .. }) => {
                 Problem::field("/published_at", "invalid", text)
             }
             E::Engine(_) => Problem::new(Kind::Invalid, text),
-            E::Busy => Problem::new(Kind::Busy, "too many writes are waiting: try again in a second"),
-            E::Full => Problem::new(Kind::StorageFull, "the disk is full: nothing of this was stored"),
-            E::Failed { reason } => {
-                Problem::new(Kind::StorageFailed, "writing failed: reads go on, writes stop until a restart")
-                    .because(reason.to_string())
-            }
-            E::ReadOnly { .. } => Problem::new(Kind::ReadOnly, "the data folder was opened for reading only"),
-            E::Closed => Problem::new(Kind::Draining, "the service is stopping: ask another, or later"),
+            E::Busy => Problem::new(Kind::Busy, "too many writes are queued; retry in a second"),
+            E::Full => Problem::new(Kind::StorageFull, "the disk is full; nothing was stored"),
+            E::Failed { reason } => Problem::storage_failed().caused_by(reason.to_string()),
+            E::ReadOnly { .. } => Problem::new(Kind::ReadOnly, "the data directory is open for reading only"),
+            E::Closed => Problem::draining(),
             E::Damaged { what, reason } => {
-                let cause = format!("{what} is damaged: {reason}");
-                Problem::new(
-                    Kind::Damaged,
-                    "the stored document is damaged: restore it from a snapshot, or delete it and send it again",
-                )
-                .because(cause)
+                let detail = "restore the document from a snapshot, or delete it and send it again";
+                Problem::new(Kind::Damaged, detail).caused_by(format!("{what} is damaged: {reason}"))
             }
             _ => Problem::internal(text),
         }
@@ -315,15 +330,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_wrong_field_is_named_in_the_detail() {
-        let problem = Problem::field("/text", "missing", "must be there");
-        assert_eq!(problem.detail, "`/text`: must be there");
+    fn names_a_single_invalid_field_in_the_detail() {
+        let problem = Problem::field("/text", "missing", "is required");
+        assert_eq!(problem.detail, "`/text`: is required");
         assert_eq!(problem.kind.status(), 422);
         assert_eq!(Problem::field("/text", "too_large", "x").kind.status(), 413);
     }
 
     #[test]
-    fn every_503_says_when_to_come_back() {
+    fn every_503_has_retry_after() {
         for kind in [Kind::Busy, Kind::Slow, Kind::Draining, Kind::StorageFailed, Kind::ReadOnly] {
             assert_eq!(kind.status(), 503);
             assert!(Problem::new(kind, "x").respond("id").headers().contains_key("retry-after"), "{kind:?}");
@@ -331,14 +346,14 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_inside_is_not_told() {
+    fn does_not_send_internal_causes() {
         let problem = Problem::internal("the secret reason");
         assert_eq!(problem.cause.as_deref(), Some("the secret reason"));
         assert!(!format!("{:?}", problem.body("id")).contains("secret"));
     }
 
     #[test]
-    fn what_a_client_sent_is_shown_in_short_and_escaped() {
+    fn shortens_and_escapes_client_input() {
         assert_eq!(shown("a\u{1b}[31m\nb"), "a\\u{1b}[31m\\nb");
         assert!(shown(&"x".repeat(100_000)).chars().count() == 65);
     }

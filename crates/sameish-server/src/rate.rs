@@ -1,61 +1,63 @@
-//! How often may somebody ask?
+//! Rate limits: token buckets.
 //!
-//! Token buckets: a burst at once, then a steady rate. By the monotonic clock, so that a clock that jumps changes nothing.
+//! A bucket permits a burst and then a steady rate. It uses the monotonic clock, so that changes of the system time have no effect.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Instant;
 
-/// What one client has left.
+/// The state of one client's limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
-    left: f64,
-    at: Instant,
+    tokens: f64,
+    updated: Instant,
 }
 
 impl Bucket {
     pub(crate) fn full(burst: f64, now: Instant) -> Bucket {
-        Bucket { left: burst, at: now }
+        Bucket { tokens: burst, updated: now }
     }
 
-    /// Takes one, or says in how many seconds there is one.
+    /// Takes one token. If there is none, returns the seconds until there is one.
     pub(crate) fn take(&mut self, rate: f64, burst: f64, now: Instant) -> Result<(), f64> {
-        let passed = now.saturating_duration_since(self.at).as_secs_f64();
-        self.left = (self.left + passed * rate).min(burst);
-        self.at = now;
-        if self.left < 1.0 {
-            return Err((1.0 - self.left) / rate);
+        let elapsed = now.saturating_duration_since(self.updated).as_secs_f64();
+        self.tokens = (self.tokens + elapsed * rate).min(burst);
+        self.updated = now;
+        if self.tokens < 1.0 {
+            return Err((1.0 - self.tokens) / rate);
         }
-        self.left -= 1.0;
+        self.tokens -= 1.0;
         Ok(())
     }
 }
 
-/// Buckets of many clients, of whom no more are remembered than said.
+/// The buckets of many clients, in bounded memory.
 pub(crate) struct Buckets<K> {
-    of: HashMap<K, Bucket>,
-    most: usize,
+    by_client: HashMap<K, Bucket>,
+    max_clients: usize,
     burst: f64,
     rate: f64,
 }
 
 impl<K: Hash + Eq> Buckets<K> {
-    pub(crate) fn new(most: usize, burst: f64, rate: f64) -> Buckets<K> {
-        Buckets { of: HashMap::new(), most, burst, rate }
+    pub(crate) fn new(max_clients: usize, burst: f64, rate: f64) -> Buckets<K> {
+        Buckets { by_client: HashMap::new(), max_clients, burst, rate }
     }
 
+    /// Takes one token of a client. If there is none, returns the seconds until there is one.
     pub(crate) fn take(&mut self, client: K, now: Instant) -> Result<(), f64> {
-        let Buckets { of, most, burst, rate } = self;
-        if of.len() >= *most && !of.contains_key(&client) {
-            // Those who have had a rest have full buckets again and need no remembering. Where nobody has, all begin anew:
-            // that costs memory nothing and a flood of addresses little.
-            let rested = *burst / *rate;
-            of.retain(|_, bucket| now.saturating_duration_since(bucket.at).as_secs_f64() < rested);
-            if of.len() >= *most {
-                of.clear();
+        let Buckets { by_client, max_clients, burst, rate } = self;
+        if by_client.len() >= *max_clients && !by_client.contains_key(&client) {
+            // Buckets that are full again need no memory. If none is, all are forgotten: a flood of addresses gains little.
+            let refill_seconds = *burst / *rate;
+            by_client.retain(|_, bucket| {
+                now.saturating_duration_since(bucket.updated).as_secs_f64() < refill_seconds
+            });
+            if by_client.len() >= *max_clients {
+                by_client.clear();
             }
         }
-        of.entry(client).or_insert_with(|| Bucket::full(*burst, now)).take(*rate, *burst, now)
+        by_client.entry(client).or_insert_with(|| Bucket::full(*burst, now)).take(*rate, *burst, now)
     }
 }
 
@@ -65,7 +67,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_burst_then_a_steady_rate() {
+    fn permits_a_burst_and_then_a_steady_rate() {
         let start = Instant::now();
         let mut bucket = Bucket::full(3.0, start);
         for _ in 0..3 {
@@ -78,13 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn no_more_clients_are_remembered_than_said() {
+    fn bounds_the_number_of_clients() {
         let now = Instant::now();
         let mut buckets = Buckets::new(10, 1.0, 1.0);
         for client in 0..1_000 {
             assert!(buckets.take(client, now).is_ok());
         }
-        assert!(buckets.of.len() <= 10);
+        assert!(buckets.by_client.len() <= 10);
         assert!(buckets.take(999, now).is_err());
     }
 }

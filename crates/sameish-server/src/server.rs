@@ -1,7 +1,7 @@
-//! How does a service start and stop?
+//! Start and shutdown of the service.
 //!
-//! It binds its address, opens the data folder and makes the collections that exist from the start, then serves until it
-//! is told to stop: it says that it is not ready any more, finishes what runs, and closes the store.
+//! [`Server::bind`] binds the address, opens the data directory and creates the built-in collections. [`Server::run`] serves until
+//! shutdown: it reports that it is not ready, finishes running requests, and closes the store.
 
 use crate::settings::{Settings, SettingsError};
 use crate::state::App;
@@ -13,30 +13,30 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-/// Why a service does not start.
+/// An error that prevents the service from starting.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting is wrong.
+    /// A setting is invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The address can not be listened on.
-    #[error("can not listen on {address}: {source}")]
+    /// The service cannot listen on the address.
+    #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The system does not give us threads.
-    #[error("can not start: {0}")]
+    /// The operating system does not provide threads or signal handlers.
+    #[error("cannot start: {0}")]
     Threads(std::io::Error),
-    /// The data folder can not be used.
+    /// The data directory cannot be opened.
     #[error(transparent)]
     Store(#[from] sameish_store::Error),
 }
 
-/// Collections that exist from the start, with the presets of the same names.
+/// Collections that always exist, named after their presets.
 const BUILT_IN: [Preset; 3] = [Preset::Articles, Preset::Headlines, Preset::Copies];
 
 /// A service that is ready to run.
@@ -45,48 +45,32 @@ pub struct Server {
     runtime: Runtime,
     listener: tokio::net::TcpListener,
     address: SocketAddr,
-    /// Heard from the start, so that none is lost between the first word to the caller and the first request.
+    /// Registered before the caller announces the address, so that no later signal is missed.
     signals: Signals,
     stop: watch::Sender<bool>,
 }
 
-/// Stops a service from elsewhere.
+/// Shuts a service down from another thread.
 #[derive(Clone, Debug)]
 pub struct Handle(watch::Sender<bool>);
 
 impl Handle {
-    /// Lets running requests finish, then ends [`Server::run`].
+    /// Starts a graceful shutdown, after which [`Server::run`] returns.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
 }
 
 impl Server {
-    /// Checks the settings, listens, and opens the data folder. When this returns, every document can be found.
+    /// Checks the settings, binds the address and opens the data directory. On return all stored documents are indexed.
     pub fn bind(settings: Settings) -> Result<Server, Error> {
         settings.check()?;
-        let threads = settings.limits.in_flight() + settings.limits.bulk_requests + 16;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .thread_name("sameish-http")
-            .max_blocking_threads(threads)
-            .enable_all()
-            .build()
-            .map_err(Error::Threads)?;
-        // The address first: a port that is taken is told at once, not after a large folder was opened.
+        let runtime = start_runtime(&settings)?;
+        // The address first: a port in use is reported at once, not after a large store has been opened.
         let listen = |source| Error::Listen { address: settings.listen, source };
         let listener = runtime.block_on(tokio::net::TcpListener::bind(settings.listen)).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let options = OpenOptions {
-            create: !settings.read_only,
-            read_only: settings.read_only,
-            ..OpenOptions::default()
-        };
-        let catalog = Catalog::open(&settings.data, options)?;
-        if !settings.read_only {
-            for preset in BUILT_IN.iter().filter(|preset| catalog.collection(preset.name()).is_err()) {
-                catalog.create(preset.name(), CollectionConfig::new(*preset))?;
-            }
-        }
+        let catalog = open_catalog(&settings)?;
         let app = App::new(catalog, settings)?;
         let signals = {
             let _context = runtime.enter();
@@ -95,33 +79,33 @@ impl Server {
         Ok(Server { app, runtime, listener, address, signals, stop: watch::channel(false).0 })
     }
 
-    /// Where it listens.
+    /// Returns the address on which the service listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stores the bundled articles and headlines; tells how many documents there are in all.
+    /// Stores the bundled demo documents. Returns the number of documents in their collections.
     pub fn load_demo(&self) -> Result<usize, Error> {
         Ok(demo::load(&self.app.catalog)?)
     }
 
-    /// For stopping it.
+    /// Returns a handle that can shut the service down.
     pub fn handle(&self) -> Handle {
         Handle(self.stop.clone())
     }
 
-    /// Serves until a signal or a [`Handle`] says stop, then finishes what runs. A second signal ends the process at once.
+    /// Serves until SIGTERM, SIGINT or a [`Handle`] starts a graceful shutdown. A second signal ends the process immediately.
     pub fn run(self) -> Result<(), Error> {
         let Server { app, runtime, listener, signals, stop, .. } = self;
         let router = routes::router(&app);
         runtime.block_on(async {
-            let expiring = tokio::spawn(expiry::run(app.clone(), stop.subscribe()));
-            let waiting = tokio::spawn(wait_for_signals(signals, stop.clone()));
+            let expiry = tokio::spawn(expiry::run(app.clone(), stop.subscribe()));
+            let signals = tokio::spawn(stop_on_signal(signals, stop.clone()));
             http::serve(listener, router, app.clone(), stop.subscribe()).await;
-            expiring.abort();
-            waiting.abort();
+            expiry.abort();
+            signals.abort();
         });
-        // Work whose client has gone may still be going on, and what waits to be written is written.
+        // Jobs of clients that have disconnected may still run; closing the catalog completes queued writes.
         runtime.shutdown_timeout(Duration::from_secs(1));
         if let Some(catalog) = app.into_catalog() {
             catalog.close();
@@ -131,16 +115,38 @@ impl Server {
     }
 }
 
-/// The first signal stops the service in good order, the second at once.
-async fn wait_for_signals(mut signals: Signals, stop: watch::Sender<bool>) {
+fn start_runtime(settings: &Settings) -> Result<Runtime, Error> {
+    let blocking_threads = settings.limits.in_flight() + settings.limits.bulk_requests + 16;
+    tokio::runtime::Builder::new_multi_thread()
+        .thread_name("sameish-http")
+        .max_blocking_threads(blocking_threads)
+        .enable_all()
+        .build()
+        .map_err(Error::Threads)
+}
+
+fn open_catalog(settings: &Settings) -> Result<Catalog, Error> {
+    let options =
+        OpenOptions { create: !settings.read_only, read_only: settings.read_only, ..OpenOptions::default() };
+    let catalog = Catalog::open(&settings.data, options)?;
+    if !settings.read_only {
+        for preset in BUILT_IN.iter().filter(|preset| catalog.collection(preset.name()).is_err()) {
+            catalog.create(preset.name(), CollectionConfig::new(*preset))?;
+        }
+    }
+    Ok(catalog)
+}
+
+/// Starts a graceful shutdown on the first signal and ends the process on the second.
+async fn stop_on_signal(mut signals: Signals, stop: watch::Sender<bool>) {
     signals.next().await;
-    tracing::info!("stopping: running requests are finished; a second signal ends them");
+    tracing::info!("shutting down: finishing running requests; a second signal ends the process immediately");
     stop.send_replace(true);
     signals.next().await;
     std::process::exit(130);
 }
 
-/// The signals that ask for an end, heard from when this is made.
+/// The signals that request a shutdown.
 #[cfg(unix)]
 struct Signals {
     terminate: tokio::signal::unix::Signal,

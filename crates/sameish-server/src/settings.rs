@@ -1,36 +1,36 @@
-//! What may an operator set?
+//! Settings of the operator.
 //!
-//! A file in TOML, variables of the environment, and flags, in this order: the later wins. A key that is not known is a
-//! mistake and refuses the start, so that a limit with a typing error does not silently stay as it was.
+//! They come from a TOML file, environment variables and command-line flags; later sources override earlier ones. An unknown key
+//! prevents the start, so that a misspelled limit is not silently ignored.
 
 use crate::auth::Scope;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// All settings of a service.
+/// All settings of the service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Address and port; port 0 picks a free one.
+    /// Address and port to listen on; port 0 picks a free port.
     pub listen: SocketAddr,
-    /// The folder of the documents.
+    /// Data directory.
     pub data: PathBuf,
-    /// Where snapshots go; `snapshots` in the data folder when absent.
+    /// Directory of snapshots. Default: `snapshots` in the data directory.
     pub snapshots: Option<PathBuf>,
-    /// Serve what is there and store nothing.
+    /// Serve reads only.
     pub read_only: bool,
-    /// Names under which the service may be called, beside `localhost` and addresses. Checked only without keys.
+    /// Host names of the service besides `localhost` and IP addresses. Checked only if there are no keys.
     pub hosts: Vec<String>,
-    /// Seconds between two looks for documents that are older than their collection keeps them.
+    /// Seconds between two deletions of expired documents.
     pub expiry_seconds: u64,
-    /// What is logged: `error`, `warn`, `info`, `debug`, or directives such as `info,sameish_server=debug`.
+    /// Log level (`error`, `warn`, `info` or `debug`) or directives such as `info,sameish_server=debug`.
     pub log: String,
-    /// How it is written.
+    /// Log format.
     pub log_format: LogFormat,
-    /// How much is taken.
+    /// Limits.
     pub limits: Limits,
-    /// Who may ask. Without any, only loopback addresses are listened on.
+    /// Keys. Without keys the service listens on loopback addresses only.
     pub keys: Vec<KeySetting>,
 }
 
@@ -51,35 +51,35 @@ impl Default for Settings {
     }
 }
 
-/// How a log is written.
+/// Log format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
-    /// An object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// A key and what it may be used for.
+/// A key and what it permits.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeySetting {
-    /// What to call it in messages.
+    /// Name for messages.
     #[serde(default)]
     pub name: Option<String>,
-    /// The key itself: read, never written.
+    /// The key. Never serialized.
     #[serde(default, skip_serializing)]
     pub key: Option<String>,
-    /// Or its SHA-256 as 64 hex digits, so that the file does not hold the key.
+    /// SHA-256 of the key as 64 hexadecimal digits, instead of `key`.
     #[serde(default)]
     pub sha256: Option<String>,
-    /// What it may be used for.
+    /// What the key permits.
     pub scope: Scope,
 }
 
-/// Nothing of a key in any message.
+/// Omits the key and its digest.
 impl std::fmt::Debug for KeySetting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KeySetting")
@@ -89,57 +89,57 @@ impl std::fmt::Debug for KeySetting {
     }
 }
 
-/// How much is taken, and for how long.
+/// Limits on sizes, times and concurrency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Most bytes of a request's body, packed or not.
+    /// Maximum size of a request body in bytes, compressed and decompressed.
     pub body_bytes: usize,
-    /// Most bytes of the body of a bulk request.
+    /// Maximum size of the body of a bulk request in bytes.
     pub bulk_bytes: usize,
-    /// Most bytes of a line of a bulk request.
+    /// Maximum length of a line of a bulk request in bytes.
     pub line_bytes: usize,
-    /// Most lines of a bulk request, blank ones too.
+    /// Maximum number of lines of a bulk request, blank lines included.
     pub bulk_documents: usize,
-    /// Most bulk requests at a time.
+    /// Maximum number of concurrent bulk requests.
     pub bulk_requests: usize,
-    /// Most bytes of one document's text.
+    /// Maximum size of the text of a document in bytes.
     pub text_bytes: usize,
-    /// Most bytes of all headers.
+    /// Maximum size of all headers in bytes.
     pub header_bytes: usize,
-    /// Most headers.
+    /// Maximum number of headers.
     pub headers: usize,
-    /// Most bytes of an address.
+    /// Maximum length of a URI in bytes.
     pub uri_bytes: usize,
-    /// Seconds for the headers of a request.
+    /// Timeout of the headers of a request in seconds.
     pub header_seconds: u64,
-    /// Seconds for the whole body of a bulk request.
+    /// Timeout of the body of a bulk request in seconds.
     pub bulk_seconds: u64,
-    /// Seconds for the body of any other request.
+    /// Timeout of the body of any other request in seconds.
     pub body_seconds: u64,
-    /// Least bytes of a body in a second, after the first ten seconds.
+    /// Minimum data rate of a body in bytes per second, after the first ten seconds.
     pub body_rate: u64,
-    /// Seconds for an answer.
+    /// Timeout of the processing of a request in seconds.
     pub handler_seconds: u64,
-    /// Seconds that a connection may rest between two requests.
+    /// Timeout of an idle connection in seconds.
     pub idle_seconds: u64,
-    /// Seconds that a client may take nothing of its answer.
+    /// Timeout of a client that does not read its response in seconds.
     pub write_seconds: u64,
-    /// Seconds that running requests have when the service stops.
+    /// Time for running requests during shutdown in seconds.
     pub drain_seconds: u64,
-    /// Most connections; beyond them the one that has rested longest is closed, or the new one where none rests.
+    /// Maximum number of connections. Beyond it the longest idle connection is closed, or the new one if none is idle.
     pub connections: usize,
-    /// Requests that are worked on at a time; 0 for 64 a core.
+    /// Maximum number of concurrent requests; 0 for 64 per core.
     pub in_flight: usize,
-    /// Requests that wait for that; beyond them 503.
+    /// Maximum number of queued requests. Beyond it requests get 503.
     pub queue: usize,
-    /// Most bytes of all bodies and large answers that are held at a time.
+    /// Maximum size of all bodies and large responses in memory, in bytes.
     pub buffered_bytes: usize,
-    /// Most matches of a search; more are not given, whatever is asked.
+    /// Maximum number of matches or clusters in a response; larger requested limits are lowered to it.
     pub results: usize,
-    /// Requests a second with one key.
+    /// Rate limit of a key in requests per second.
     pub key_rate: u32,
-    /// Requests at once with one key, after a rest.
+    /// Burst of a key in requests.
     pub key_burst: u32,
 }
 
@@ -174,12 +174,12 @@ impl Default for Limits {
     }
 }
 
-/// Why a service does not start with these settings.
+/// Invalid settings. The message lists all faults.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SettingsError(pub String);
 
-/// Variables of the environment that are looked at.
+/// Environment variables with settings.
 pub const VARIABLES: [&str; 7] = [
     "SAMEISH_LISTEN",
     "SAMEISH_DATA",
@@ -191,16 +191,17 @@ pub const VARIABLES: [&str; 7] = [
 ];
 
 impl Settings {
-    /// Reads a settings file over the defaults, and says everything that is wrong at once.
+    /// Parses a settings file. Absent settings have their defaults; the error lists all faults.
     pub fn from_toml(text: &str) -> Result<Settings, SettingsError> {
         let first = match toml::from_str(text) {
             Ok(settings) => return Ok(settings),
             Err(error) => error,
         };
         let mut faults = vec![first.to_string().trim_end().to_owned()];
-        let (mut text, mut error) = (text.to_owned(), first);
-        // Reading ends at a fault, so the rest is read without the line that has it.
-        while let Some(rest) = without_lines_of(&error, &text)
+        let mut text = text.to_owned();
+        let mut error = first;
+        // The parser stops at the first fault, so the faulty line is blanked and the text parsed again.
+        while let Some(rest) = blank_error_lines(&error, &text)
             && faults.len() < MAX_FAULTS
         {
             text = rest;
@@ -213,21 +214,21 @@ impl Settings {
         Err(SettingsError(faults.join("\n")))
     }
 
-    /// All settings as a file would have them, keys left out, each with what `origin` says of it by its name, as
-    /// `limits.queue`.
+    /// Formats all settings as a settings file without keys, each with a comment: `origin` of its name, such as `limits.queue`.
     pub fn show(&self, origin: impl Fn(&str) -> String) -> Result<String, SettingsError> {
-        let wrong = |error: toml::ser::Error| SettingsError(error.to_string());
-        let all = toml::Table::try_from(self).map_err(wrong)?;
+        let settings = toml::Table::try_from(self)
+            .map_err(|error: toml::ser::Error| SettingsError(error.to_string()))?;
         let line =
             |key: &str, name: &str, value: &toml::Value| format!("{key} = {value} # {}\n", origin(name));
-        let (mut plain, mut tables) = (String::new(), String::new());
-        for (name, value) in &all {
+        let mut top_level = String::new();
+        let mut tables = String::new();
+        for (name, value) in &settings {
             match value {
                 toml::Value::Table(table) => {
                     tables.push_str(&format!("\n[{name}]\n"));
-                    table.iter().for_each(|(key, value)| {
-                        tables.push_str(&line(key, &format!("{name}.{key}"), value))
-                    });
+                    for (key, value) in table {
+                        tables.push_str(&line(key, &format!("{name}.{key}"), value));
+                    }
                 }
                 toml::Value::Array(entries) if name == "keys" => {
                     for entry in entries.iter().filter_map(toml::Value::as_table) {
@@ -236,13 +237,13 @@ impl Settings {
                         tables.push_str(&format!("\n[[keys]]\n{fields}"));
                     }
                 }
-                value => plain.push_str(&line(name, name, value)),
+                value => top_level.push_str(&line(name, name, value)),
             }
         }
-        Ok(plain + &tables)
+        Ok(top_level + &tables)
     }
 
-    /// The names of what a settings file sets, as `limits.queue`.
+    /// Returns the names of the settings in a settings file, such as `limits.queue`.
     pub fn names_in(text: &str) -> Vec<String> {
         let table: toml::Table = toml::from_str(text).unwrap_or_default();
         let names = table.iter().flat_map(|(name, value)| match value {
@@ -252,17 +253,17 @@ impl Settings {
         names.collect()
     }
 
-    /// Lays variables of the environment over these settings; keys are added to those of the file.
+    /// Overrides settings by environment variables. Keys are added to those of the file.
     pub fn with_environment(
         mut self,
         get: impl Fn(&str) -> Option<String>,
     ) -> Result<Settings, SettingsError> {
-        let wrong =
-            |name: &str, expected: &str| SettingsError(format!("variable `{name}`: must be {expected}"));
+        let invalid =
+            |name: &str, expected: &str| SettingsError(format!("variable `{name}`: expected {expected}"));
         let get = |name: &str| get(name).filter(|value| !value.is_empty());
         if let Some(value) = get("SAMEISH_LISTEN") {
             self.listen = parse_listen(&value)
-                .ok_or_else(|| wrong("SAMEISH_LISTEN", "an address with a port, such as 127.0.0.1:7070"))?;
+                .ok_or_else(|| invalid("SAMEISH_LISTEN", "an address with a port, such as 127.0.0.1:7070"))?;
         }
         if let Some(value) = get("SAMEISH_DATA") {
             self.data = value.into();
@@ -277,7 +278,7 @@ impl Settings {
             self.log_format = match value.as_str() {
                 "text" => LogFormat::Text,
                 "json" => LogFormat::Json,
-                _ => return Err(wrong("SAMEISH_LOG_FORMAT", "text or json")),
+                _ => return Err(invalid("SAMEISH_LOG_FORMAT", "`text` or `json`")),
             };
         }
         for (name, scope) in [("SAMEISH_READ_KEYS", Scope::Read), ("SAMEISH_WRITE_KEYS", Scope::Write)] {
@@ -293,30 +294,27 @@ impl Settings {
         Ok(self)
     }
 
-    /// Checks what must hold before a service starts, and says everything that is wrong at once.
+    /// Checks that the settings are consistent. The error lists all faults.
     pub fn check(&self) -> Result<(), SettingsError> {
         let mut faults = Vec::new();
         if !self.listen.ip().is_loopback() && self.keys.is_empty() {
             faults.push(format!(
-                "`listen` is {}, which others can reach, and there is no key: set `SAMEISH_WRITE_KEYS`, or `[[keys]]` in \
-                 the file, or listen on 127.0.0.1",
+                "`listen` is {}, which other machines can reach, and there is no key; set `SAMEISH_WRITE_KEYS` or `[[keys]]` in \
+                 the settings file, or listen on 127.0.0.1",
                 self.listen
             ));
         }
         if self.expiry_seconds == 0 {
-            faults.push("`expiry_seconds` is 0: must be at least 1".into());
+            faults.push("`expiry_seconds` is 0, minimum is 1".into());
         }
         self.limits.check(&mut faults);
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(SettingsError(faults.join("\n"))),
-        }
+        if faults.is_empty() { Ok(()) } else { Err(SettingsError(faults.join("\n"))) }
     }
 }
 
 impl Limits {
     fn check(&self, faults: &mut Vec<String>) {
-        let sizes = [
+        let minimums = [
             ("body_bytes", self.body_bytes, 1 << 10),
             ("bulk_bytes", self.bulk_bytes, 1 << 10),
             ("line_bytes", self.line_bytes, 1 << 10),
@@ -338,34 +336,35 @@ impl Limits {
             ("key_rate", self.key_rate as usize, 1),
             ("key_burst", self.key_burst as usize, 1),
         ];
-        for (name, value, least) in sizes {
-            if value < least {
-                faults.push(format!("`limits.{name}` is {value}: must be at least {least}"));
+        for (name, value, minimum) in minimums {
+            if value < minimum {
+                faults.push(format!("`limits.{name}` is {value}, minimum is {minimum}"));
             }
         }
-        if self.text_bytes > self.body_bytes || self.line_bytes > self.bulk_bytes {
-            faults.push(
-                "`limits`: text_bytes must be at most body_bytes, and line_bytes at most bulk_bytes".into(),
-            );
+        if self.text_bytes > self.body_bytes {
+            faults.push("`limits.text_bytes` must not be larger than `limits.body_bytes`".into());
+        }
+        if self.line_bytes > self.bulk_bytes {
+            faults.push("`limits.line_bytes` must not be larger than `limits.bulk_bytes`".into());
         }
         if self.buffered_bytes < self.body_bytes {
-            faults.push("`limits.buffered_bytes`: must be at least body_bytes".into());
+            faults.push("`limits.buffered_bytes` must not be smaller than `limits.body_bytes`".into());
         }
     }
 
-    /// Requests that are worked on at a time.
+    /// Returns the maximum number of concurrent requests.
     pub(crate) fn in_flight(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
         if self.in_flight == 0 { 64 * cores() } else { self.in_flight }
     }
 }
 
-/// Faults of a file that are told at once.
+/// Maximum number of faults of a settings file that are reported.
 const MAX_FAULTS: usize = 20;
 
-/// The file with the lines of a fault left empty, where reading on makes sense: what is missing from a table is on none of its
-/// lines.
-fn without_lines_of(error: &toml::de::Error, text: &str) -> Option<String> {
+/// Returns the text with the lines of an error blanked, or `None` if the error has no lines of its own: a missing field is a fault
+/// of its whole table.
+fn blank_error_lines(error: &toml::de::Error, text: &str) -> Option<String> {
     let span =
         error.span().filter(|span| !span.is_empty() && !error.message().starts_with("missing field"))?;
     let start = text.get(..span.start)?.rfind('\n').map_or(0, |at| at + 1);
@@ -374,7 +373,7 @@ fn without_lines_of(error: &toml::de::Error, text: &str) -> Option<String> {
     Some(format!("{}{blank}{}", &text[..start], &text[end..]))
 }
 
-/// An address with a port; `localhost` is 127.0.0.1.
+/// Parses an address with a port; `localhost` is 127.0.0.1.
 pub fn parse_listen(text: &str) -> Option<SocketAddr> {
     let text = text.strip_prefix("http://").unwrap_or(text);
     let numeric = match text.strip_prefix("localhost:") {
@@ -389,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_beats_the_file() {
+    fn environment_overrides_file() {
         let file =
             Settings::from_toml("listen = \"127.0.0.1:1\"\ndata = \"a\"\n[limits]\nqueue = 7\n").unwrap();
         let settings = file
@@ -401,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_and_wrong_types_name_their_line() {
+    fn reports_the_line_of_unknown_keys_and_wrong_types() {
         for (text, expected) in [
             ("listen = 7", "line 1"),
             ("\n[limits]\nbody_byte = 1", "line 3"),
@@ -414,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_of_a_file_are_told_at_once() {
+    fn reports_all_faults_of_a_file() {
         let text = "listen = 7\ndatum = \"a\"\nlog = \"info\"\n\n[limits]\nbody_bytes = \"many\"\nqueue = 3\nqueue = 4\n";
         let error = Settings::from_toml(text).unwrap_err().to_string();
         for line in [1, 2, 6, 8] {
@@ -426,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_address_needs_a_key() {
+    fn requires_a_key_for_a_public_address() {
         let mut settings = Settings { listen: parse_listen("0.0.0.0:1").unwrap(), ..Settings::default() };
         let error = settings.check().unwrap_err().to_string();
         assert!(error.contains("no key"), "{error}");
@@ -436,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_are_told_at_once() {
+    fn reports_all_inconsistent_settings() {
         let mut settings = Settings::default();
         settings.limits.headers = 0;
         settings.limits.results = 0;
@@ -445,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_in_no_message() {
+    fn debug_output_contains_no_key() {
         let settings = Settings::default()
             .with_environment(|name| (name == "SAMEISH_WRITE_KEYS").then(|| "secret-1,secret-2".into()))
             .unwrap();

@@ -1,13 +1,13 @@
-//! What do all requests share?
+//! State that all requests share.
 //!
-//! An [`App`] is the catalog with what keeps it safe from too many requests: [rooms](crate::room) for those that are worked
-//! on, and a budget of bytes for bodies. The catalog blocks, so it is only ever asked on threads that may block.
+//! An [`App`] is the catalog plus the limits that protect it: [admission control](crate::admission) and a memory budget for bodies.
+//! The catalog blocks, so it is called only on threads that may block.
 
+use crate::admission::{Admission, Permit};
 use crate::auth::Keys;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::problem::{Kind, Problem};
-use crate::room::{Room, Rooms};
 use crate::settings::{Limits, Settings, SettingsError};
 use sameish_store::{Catalog, Collection};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 
-/// What all requests share. Clones are the same.
+/// A handle to the shared state.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Shared>);
 
@@ -26,15 +26,16 @@ pub(crate) struct Shared {
     pub(crate) ids: Ids,
     pub(crate) metrics: Metrics,
     pub(crate) started: Instant,
-    /// The description of the interface, as it is served.
+    /// The OpenAPI description as it is served.
     pub(crate) openapi: std::sync::OnceLock<bytes::Bytes>,
-    /// Requests that have come and are not answered.
+    /// Number of requests whose response is not complete.
     pub(crate) running: AtomicUsize,
-    /// Connections that are open.
+    /// Number of open connections.
     pub(crate) connections: AtomicUsize,
     draining: watch::Sender<bool>,
-    rooms: Rooms,
+    admission: Admission,
     buffered: AtomicUsize,
+    /// Allows one snapshot at a time.
     pub(crate) snapshot: Arc<Semaphore>,
 }
 
@@ -49,7 +50,7 @@ impl std::ops::Deref for App {
 impl App {
     pub(crate) fn new(catalog: Catalog, settings: Settings) -> Result<App, SettingsError> {
         let keys = Keys::new(&settings)?;
-        let rooms = Rooms::new(&settings.limits, keys.len());
+        let admission = Admission::new(&settings.limits, keys.len());
         Ok(App(Arc::new(Shared {
             keys,
             catalog,
@@ -60,67 +61,70 @@ impl App {
             running: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             draining: watch::Sender::new(false),
-            rooms,
+            admission,
             buffered: AtomicUsize::new(0),
             snapshot: Arc::new(Semaphore::new(1)),
             settings,
         })))
     }
 
-    /// Gives the catalog back when nobody else has a hold of it.
+    /// Returns the catalog if this is the last handle.
     pub(crate) fn into_catalog(self) -> Option<Catalog> {
         Arc::into_inner(self.0).map(|shared| shared.catalog)
     }
 
-    /// Runs something that blocks, when there is room for it.
+    /// Runs a blocking job on a worker thread when admission control permits it.
     ///
-    /// The room is given back when the work ends, not when its client has lost patience: work that nobody waits for still
-    /// takes its time.
-    pub(crate) async fn work<T: Send + 'static>(
+    /// The permit is released when the job ends, not when its request times out, because the job keeps using the machine.
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let end = tokio::time::Instant::now() + Duration::from_secs(self.limits().handler_seconds);
-        let room = self.rooms.enter(caller(), end).await?;
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(self.limits().handler_seconds);
+        let permit = self.admission.admit(current_key(), deadline).await?;
         let app = self.clone();
-        let work = tokio::task::spawn_blocking(move || {
-            let done = job(&app);
-            drop(room);
-            done
+        let task = tokio::task::spawn_blocking(move || {
+            let result = job(&app);
+            drop(permit);
+            result
         });
-        match tokio::time::timeout_at(end, work).await {
-            Ok(done) => done.unwrap_or_else(|fault| Err(Problem::internal(fault))),
+        match tokio::time::timeout_at(deadline, task).await {
+            Ok(result) => result.unwrap_or_else(|error| Err(Problem::internal(error))),
             Err(_) => {
-                let detail = "the answer took too long; a write may still be done: ask again to see";
+                let detail =
+                    "the request took too long; a write may still complete, which a repeated request shows";
                 Err(Problem::new(Kind::Slow, detail))
             }
         }
     }
 
-    /// Room for one more bulk request.
-    pub(crate) fn bulk(&self) -> Result<Room, Problem> {
-        self.rooms.enter_bulk(caller())
+    /// Returns a permit for a bulk request.
+    pub(crate) fn bulk_permit(&self) -> Result<Permit, Problem> {
+        self.admission.admit_bulk(current_key())
     }
 
-    /// Whether the service is stopping.
+    /// Returns `true` if the service is shutting down.
     pub(crate) fn is_draining(&self) -> bool {
         *self.draining.borrow()
     }
 
+    /// Starts the shutdown.
     pub(crate) fn drain(&self) {
         self.draining.send_replace(true);
     }
 
-    /// Comes back when the service is stopping.
+    /// Waits until the service is shutting down.
     pub(crate) async fn until_draining(&self) {
-        // An error would say that the sender has gone, and we hold it.
+        // Fails only if the sender is dropped, and `self` holds it.
         _ = self.draining.subscribe().wait_for(|draining| *draining).await;
     }
 
+    /// Returns the number of requests in the queue.
     pub(crate) fn waiting(&self) -> usize {
-        self.rooms.waiting()
+        self.admission.waiting()
     }
 
+    /// Returns the number of bytes in use of the memory budget for bodies.
     pub(crate) fn buffered(&self) -> usize {
         self.buffered.load(Ordering::Relaxed)
     }
@@ -135,52 +139,51 @@ impl App {
 }
 
 tokio::task_local! {
-    /// The number of the key in whose name a request is worked on.
-    static CALLER: Option<usize>;
+    /// The index of the key of the current request.
+    static CURRENT_KEY: Option<usize>;
 }
 
-/// Does something in the name of a key, so that what it does counts as that key's.
-pub(crate) async fn on_behalf_of<T>(key: Option<usize>, work: impl Future<Output = T>) -> T {
-    CALLER.scope(key, work).await
+/// Runs a future on behalf of a key, whose share of the capacity it uses.
+pub(crate) async fn with_key<T>(key: Option<usize>, future: impl Future<Output = T>) -> T {
+    CURRENT_KEY.scope(key, future).await
 }
 
-fn caller() -> Option<usize> {
-    CALLER.try_with(|key| *key).ok().flatten()
+fn current_key() -> Option<usize> {
+    CURRENT_KEY.try_with(|key| *key).ok().flatten()
 }
 
-/// Bytes of the budget for bodies, given back when this is dropped.
-pub(crate) struct Held {
+/// A part of the memory budget for bodies. Released on drop.
+pub(crate) struct BufferedBytes {
     app: App,
     bytes: usize,
 }
 
-impl Held {
-    pub(crate) fn none(app: &App) -> Held {
-        Held { app: app.clone(), bytes: 0 }
+impl BufferedBytes {
+    /// Creates an empty reservation.
+    pub(crate) fn new(app: &App) -> BufferedBytes {
+        BufferedBytes { app: app.clone(), bytes: 0 }
     }
 
-    /// Takes some more, if there are any.
-    pub(crate) fn more(&mut self, bytes: usize) -> Result<(), Problem> {
+    /// Reserves more bytes. Returns a problem if the budget is exhausted.
+    pub(crate) fn reserve(&mut self, bytes: usize) -> Result<(), Problem> {
         let before = self.app.buffered.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
-        match before + bytes <= self.app.limits().buffered_bytes {
-            true => Ok(()),
-            false => {
-                let detail = "too many large requests and answers at a time: try again in a second";
-                Err(Problem::new(Kind::Busy, detail))
-            }
+        if before + bytes > self.app.limits().buffered_bytes {
+            let detail = "too many large requests and responses in memory; retry in a second";
+            return Err(Problem::new(Kind::Busy, detail));
         }
+        Ok(())
     }
 
-    /// Gives some back.
-    pub(crate) fn less(&mut self, bytes: usize) {
+    /// Releases a part of the reservation.
+    pub(crate) fn release(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.app.buffered.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
-impl Drop for Held {
+impl Drop for BufferedBytes {
     fn drop(&mut self) {
         self.app.buffered.fetch_sub(self.bytes, Ordering::Relaxed);
     }

@@ -1,10 +1,10 @@
-//! Keys, on every route that the description names.
+//! Authentication on every route of the description.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod common;
 
-use common::{Answer, JSON, Service, request};
+use common::{JSON, Response, Service, request};
 use sameish_server::{KeySetting, Scope};
 use serde_json::{Value, json};
 use std::io::{BufReader, Write};
@@ -19,16 +19,16 @@ fn service() -> Service {
     })
 }
 
-fn with(service: &Service, method: &str, path: &str, values: &[&str]) -> Answer {
+fn with(service: &Service, method: &str, path: &str, values: &[&str]) -> Response {
     let mut headers = vec![JSON];
     headers.extend(values.iter().map(|value| ("authorization", *value)));
     let body: &[u8] = if matches!(method, "POST" | "PUT") { b"{}" } else { b"" };
     service.send(method, path, &headers, body)
 }
 
-/// Every method and path, with names in place of the parameters.
+/// Returns every method and path of the description, with values for the path parameters.
 fn routes(service: &Service) -> Vec<(String, String)> {
-    let api: Value = with(service, "GET", "/openapi.json", &[&format!("Bearer {READ}")]).is(200).json();
+    let api: Value = with(service, "GET", "/openapi.json", &[&format!("Bearer {READ}")]).expect(200).json();
     let mut routes = Vec::new();
     for (path, item) in api["paths"].as_object().unwrap() {
         let path = path.replace("{collection}", "articles").replace("{id}", "1").replace("{cluster}", "1");
@@ -39,38 +39,39 @@ fn routes(service: &Service) -> Vec<(String, String)> {
 }
 
 #[test]
-fn no_route_but_health_is_open() {
+fn every_route_except_health_requires_a_key() {
     let service = service();
     let long = format!("Bearer {}", "x".repeat(10_000));
     let twice = format!("Bearer {WRITE}");
     for (method, path) in routes(&service) {
         if path.starts_with("/health/") {
-            with(&service, &method, &path, &[]).is(200);
+            with(&service, &method, &path, &[]).expect(200);
             continue;
         }
         for values in
             [&[][..], &["Bearer wrong"], &["Bearer "], &["Basic abc"], &[WRITE], &[&twice, &twice], &[&long]]
         {
-            let answer = with(&service, &method, &path, values);
+            let response = with(&service, &method, &path, values);
             assert!(
-                answer.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")),
+                response.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")),
                 "{method} {path}"
             );
-            answer.problem(401);
+            response.expect_problem(401);
         }
-        with(&service, &method, &format!("{path}?key={WRITE}&api_key={WRITE}"), &[]).problem(401);
+        with(&service, &method, &format!("{path}?key={WRITE}&api_key={WRITE}"), &[]).expect_problem(401);
     }
 }
 
 #[test]
-fn a_reading_key_reads_and_a_writing_key_does_all() {
+fn read_keys_only_read_and_write_keys_do_everything() {
     let service = service();
     for (method, path) in routes(&service) {
-        let asks = method == "POST" && (path.ends_with("/query") || path.ends_with("/compare"));
+        let only_reads = method == "GET" || path.ends_with("/query") || path.ends_with("/compare");
         let reader = with(&service, &method, &path, &[&format!("Bearer {READ}")]);
-        match method == "GET" || asks {
-            true => assert!(!matches!(reader.status, 401 | 403), "{method} {path}: {}", reader.status),
-            false => drop(reader.problem(403)),
+        if only_reads {
+            assert!(!matches!(reader.status, 401 | 403), "{method} {path}: {}", reader.status);
+        } else {
+            reader.expect_problem(403);
         }
         let writer = with(&service, &method, &path, &[&format!("Bearer {WRITE}")]);
         assert!(!matches!(writer.status, 401 | 403), "{method} {path}: {}", writer.status);
@@ -78,47 +79,47 @@ fn a_reading_key_reads_and_a_writing_key_does_all() {
 }
 
 #[test]
-fn the_answer_comes_before_the_body() {
+fn rejects_a_missing_key_before_reading_the_body() {
     let service = service();
     let mut stream = service.connect();
     let whole = request("POST", "/api/v1/articles", &[JSON], &vec![b' '; 100_000]);
     let head = whole.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
     stream.write_all(&whole[..head]).unwrap();
-    common::read_answer(&mut BufReader::new(stream), false).problem(401);
+    common::read_response(&mut BufReader::new(stream), false).expect_problem(401);
 }
 
 #[test]
-fn unknown_paths_tell_nothing_without_a_key() {
+fn unknown_paths_require_a_key() {
     let service = service();
     for path in ["/nothing", "/api/v1/absent/1", "/api/v1/articles/1"] {
-        with(&service, "GET", path, &[]).problem(401);
-        with(&service, "GET", path, &[&format!("Bearer {READ}")]).problem(404);
+        with(&service, "GET", path, &[]).expect_problem(401);
+        with(&service, "GET", path, &[&format!("Bearer {READ}")]).expect_problem(404);
     }
 }
 
 #[test]
-fn a_key_has_its_pace_and_others_their_own() {
+fn limits_the_rate_of_each_key_separately() {
     let service = Service::with(|settings| {
         let key =
             |key: &str| KeySetting { name: None, key: Some(key.into()), sha256: None, scope: Scope::Read };
-        settings.keys = vec![key("hasty"), key("calm")];
+        settings.keys = vec![key("fast"), key("slow")];
         settings.limits.key_rate = 1;
         settings.limits.key_burst = 20;
     });
-    let statuses: Vec<Answer> =
-        (0..40).map(|_| with(&service, "GET", "/api/v1/stats", &["Bearer hasty"])).collect();
+    let statuses: Vec<Response> =
+        (0..40).map(|_| with(&service, "GET", "/api/v1/stats", &["Bearer fast"])).collect();
     assert_eq!(statuses[0].status, 200);
     let last = statuses.into_iter().last().unwrap();
     assert!(last.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
-    last.problem(429);
-    with(&service, "GET", "/api/v1/stats", &["Bearer calm"]).is(200);
+    last.expect_problem(429);
+    with(&service, "GET", "/api/v1/stats", &["Bearer slow"]).expect(200);
 }
 
 #[test]
-fn without_keys_there_is_no_pace() {
+fn has_no_rate_limit_without_keys() {
     let service = Service::with(|settings| settings.limits.key_burst = 1);
     for _ in 0..10 {
-        service.get("/api/v1/stats").is(200);
+        service.get("/api/v1/stats").expect(200);
     }
-    service.post("/api/v1/copies", json!({"text": "open on loopback"})).is(201);
+    service.post("/api/v1/copies", json!({"text": "open on loopback"})).expect(201);
 }

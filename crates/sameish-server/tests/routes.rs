@@ -1,27 +1,27 @@
-//! Every route, over a real connection.
+//! Every route, over a TCP connection.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod common;
 
-use common::{JSON, Service, article, gzip, read_answer, request};
+use common::{JSON, Service, article, gzip, read_response, request};
 use serde_json::{Value, json};
 use std::io::{BufReader, Write};
 
 #[test]
-fn a_document_is_stored_shown_replaced_and_deleted() {
+fn stores_reads_replaces_and_deletes_a_document() {
     let service = Service::start();
     let text = article(1, 80);
     let document = json!({"id": "a/b?c é", "title": "T", "text": text, "url": "https://x.example/", "host": "x.example",
         "published_at": "2024-01-01T00:00:00Z"});
-    let stored = service.post("/api/v1/articles", &document).is(201).json();
+    let stored = service.post("/api/v1/articles", &document).expect(201).json();
     assert_eq!(stored["id"], "a/b?c é");
     assert_eq!(stored["status"], "created");
     assert_eq!(stored["duplicates"], json!([]));
     assert!(stored["cluster"].is_u64());
 
     let path = "/api/v1/articles/a%2Fb%3Fc%20%C3%A9";
-    let shown = service.get(path).is(200).json();
+    let shown = service.get(path).expect(200).json();
     for field in ["id", "title", "text", "url", "host", "published_at"] {
         assert_eq!(shown[field], document[field], "{field}");
     }
@@ -29,80 +29,86 @@ fn a_document_is_stored_shown_replaced_and_deleted() {
     assert_eq!(shown["words"], 80);
     assert_eq!(shown["cluster"], stored["cluster"]);
 
-    assert_eq!(service.post("/api/v1/articles", &document).is(200).json()["status"], "unchanged");
+    assert_eq!(service.post("/api/v1/articles", &document).expect(200).json()["status"], "unchanged");
     let other = json!({"id": "a/b?c é", "text": article(2, 80)});
-    service.post("/api/v1/articles", &other).problem(409);
-    assert_eq!(service.put(path, &other).is(200).json()["status"], "replaced");
+    service.post("/api/v1/articles", &other).expect_problem(409);
+    assert_eq!(service.put(path, &other).expect(200).json()["status"], "replaced");
     assert_eq!(service.get(path).json()["text"], other["text"]);
-    assert_eq!(service.put("/api/v1/articles/new", json!({"text": "some text"})).is(201).json()["id"], "new");
+    assert_eq!(
+        service.put("/api/v1/articles/new", json!({"text": "some text"})).expect(201).json()["id"],
+        "new"
+    );
 
-    assert!(service.delete(path).is(204).body.is_empty());
-    service.get(path).problem(404);
-    service.delete(path).problem(404);
-    service.delete(path).problem(404);
+    assert!(service.delete(path).expect(204).body.is_empty());
+    service.get(path).expect_problem(404);
+    service.delete(path).expect_problem(404);
+    service.delete(path).expect_problem(404);
 }
 
 #[test]
-fn a_document_without_an_id_gets_one() {
+fn generates_missing_ids() {
     let service = Service::start();
     let document = json!({"text": article(1, 60)});
-    let first = service.post("/api/v1/articles", &document).is(201).json();
-    let second = service.post("/api/v1/articles", &document).is(201).json();
+    let first = service.post("/api/v1/articles", &document).expect(201).json();
+    let second = service.post("/api/v1/articles", &document).expect(201).json();
     assert_ne!(first["id"], second["id"]);
     assert_eq!(second["duplicates"][0]["id"], first["id"]);
     assert_eq!(second["duplicates"][0]["match_type"], "exact");
     assert_eq!(second["cluster"], first["cluster"]);
-    service.get(&format!("/api/v1/articles/{}", first["id"].as_str().unwrap())).is(200);
+    service.get(&format!("/api/v1/articles/{}", first["id"].as_str().unwrap())).expect(200);
 
     let key = [JSON, ("idempotency-key", "one")];
     let body = json!({"text": article(2, 60)}).to_string();
-    let once = service.send("POST", "/api/v1/articles", &key, body.as_bytes()).is(201).json();
-    let again = service.send("POST", "/api/v1/articles", &key, body.as_bytes()).is(200).json();
+    let once = service.send("POST", "/api/v1/articles", &key, body.as_bytes()).expect(201).json();
+    let again = service.send("POST", "/api/v1/articles", &key, body.as_bytes()).expect(200).json();
     assert_eq!((&once["id"], again["status"].as_str()), (&again["id"], Some("unchanged")));
     let other = json!({"text": article(3, 60)}).to_string();
-    service.send("POST", "/api/v1/articles", &key, other.as_bytes()).problem(409);
+    service.send("POST", "/api/v1/articles", &key, other.as_bytes()).expect_problem(409);
 }
 
 #[test]
 fn ids_keep_their_type() {
     let service = Service::start();
-    service.post("/api/v1/copies", json!({"id": 7, "text": "the integer seven is here"})).is(201);
+    service.post("/api/v1/copies", json!({"id": 7, "text": "the integer seven is here"})).expect(201);
     assert_eq!(service.get("/api/v1/copies/7").json()["id"], json!(7));
-    service.get("/api/v1/copies/%227%22").problem(404);
-    service.post("/api/v1/copies", json!({"id": "7", "text": "the text seven is here"})).is(201);
+    service.get("/api/v1/copies/%227%22").expect_problem(404);
+    service.post("/api/v1/copies", json!({"id": "7", "text": "the text seven is here"})).expect(201);
     assert_eq!(service.get("/api/v1/copies/7").json()["id"], json!(7));
     assert_eq!(service.get("/api/v1/copies/%227%22").json()["id"], json!("7"));
-    service.delete("/api/v1/copies/7?type=number").is(204);
+    service.delete("/api/v1/copies/7?type=number").expect(204);
     assert_eq!(service.get("/api/v1/copies/7").json()["id"], json!("7"));
     for id in [json!(u64::MAX), json!(i64::MIN)] {
-        service.post("/api/v1/copies", json!({"id": id, "text": "a large one"})).is(201);
-        assert_eq!(service.get(&format!("/api/v1/copies/{id}")).is(200).json()["id"], id);
+        service.post("/api/v1/copies", json!({"id": id, "text": "a large one"})).expect(201);
+        assert_eq!(service.get(&format!("/api/v1/copies/{id}")).expect(200).json()["id"], id);
     }
-    service.put("/api/v1/copies/8", json!({"id": "9", "text": "x"})).wrong_at("/id", "invalid");
-    assert_eq!(service.put("/api/v1/copies/8", json!({"id": "8", "text": "x"})).is(201).json()["id"], "8");
+    service.put("/api/v1/copies/8", json!({"id": "9", "text": "x"})).expect_fault("/id", "invalid");
+    assert_eq!(
+        service.put("/api/v1/copies/8", json!({"id": "8", "text": "x"})).expect(201).json()["id"],
+        "8"
+    );
 }
 
 #[test]
-fn reserved_ids_are_refused() {
+fn rejects_reserved_ids() {
     let service = Service::start();
     for id in ["bulk", "query", "clusters"] {
-        service.post("/api/v1/copies", json!({"id": id, "text": "x"})).wrong_at("/id", "reserved");
-        let answer = service.put(&format!("/api/v1/copies/{id}"), json!({"text": "x"}));
-        assert!(matches!(answer.status, 405 | 422), "{}", answer.status);
+        service.post("/api/v1/copies", json!({"id": id, "text": "x"})).expect_fault("/id", "reserved");
+        let response = service.put(&format!("/api/v1/copies/{id}"), json!({"text": "x"}));
+        assert!(matches!(response.status, 405 | 422), "{}", response.status);
     }
-    service.put("/api/v1/copies/%62ulk", json!({"text": "x"})).wrong_at("/id", "reserved");
+    service.put("/api/v1/copies/%62ulk", json!({"text": "x"})).expect_fault("/id", "reserved");
 }
 
 #[test]
-fn similar_has_the_shape_of_the_seed() {
+fn similar_returns_matches_with_evidence() {
     let service = Service::start();
     let text = article(1, 200);
     for (id, text) in [(1, text.clone()), (2, text.replacen(' ', " edited ", 1)), (3, article(9, 200))] {
         let document = json!({"id": id, "title": format!("Title {id}"), "host": "h.example", "text": text});
-        service.post("/api/v1/articles", &document).is(201);
+        service.post("/api/v1/articles", &document).expect(201);
     }
-    let answer = service.get("/api/v1/articles/1/similar").is(200).json();
-    let similar = answer["similar"].as_array().unwrap();
+    let response = service.get("/api/v1/articles/1/similar").expect(200).json();
+    let similar = response["similar"].as_array().unwrap();
     assert_eq!(similar.len(), 1);
     assert_eq!(similar[0]["id"], 2);
     assert_eq!(similar[0]["title"], "Title 2");
@@ -113,74 +119,77 @@ fn similar_has_the_shape_of_the_seed() {
     assert!(similar[0].get("evidence").is_none());
 
     let path = "/api/v1/articles/1/similar?limit=10&min_similarity=0.5&evidence=true";
-    let evidence = service.get(path).is(200).json()["similar"][0]["evidence"].clone();
+    let evidence = service.get(path).expect(200).json()["similar"][0]["evidence"].clone();
     assert!(evidence["coverage_a"].as_f64().unwrap() > 0.95);
     let passage = &evidence["passages"][0];
     assert!(passage["a_end"].as_u64() > passage["a_start"].as_u64());
     assert_eq!(service.get("/api/v1/articles/1/similar?min_similarity=1").json()["similar"], json!([]));
-    service.get("/api/v1/articles/4/similar").problem(404);
-    service.get("/api/v1/nothing/1/similar").problem(404);
+    service.get("/api/v1/articles/4/similar").expect_problem(404);
+    service.get("/api/v1/nothing/1/similar").expect_problem(404);
 }
 
 #[test]
-fn a_text_that_is_not_stored_is_searched_for() {
+fn query_searches_for_a_text_without_storing_it() {
     let service = Service::start();
     let text = article(1, 100);
-    service.post("/api/v1/articles", json!({"id": 1, "text": text})).is(201);
-    let found = service.post("/api/v1/articles/query", json!({"text": text})).is(200).json();
+    service.post("/api/v1/articles", json!({"id": 1, "text": text})).expect(201);
+    let found = service.post("/api/v1/articles/query", json!({"text": text})).expect(200).json();
     assert_eq!(found["similar"][0]["id"], 1);
     assert_eq!(found["similar"][0]["match_type"], "exact");
-    let asked = json!({"text": text, "evidence": true, "limit": 1});
-    let found = service.post("/api/v1/articles/query", &asked).is(200).json();
+    let query = json!({"text": text, "evidence": true, "limit": 1});
+    let found = service.post("/api/v1/articles/query", &query).expect(200).json();
     assert_eq!(found["similar"][0]["evidence"]["coverage_a"], 1.0);
-    let found = service.post("/api/v1/articles/query?evidence=true", json!({"text": text})).is(200).json();
+    let found =
+        service.post("/api/v1/articles/query?evidence=true", json!({"text": text})).expect(200).json();
     assert!(found["similar"][0]["evidence"].is_object());
     assert_eq!(service.get("/api/v1/stats").json()["documents"], 1);
 }
 
 #[test]
-fn two_texts_are_compared() {
+fn compares_two_texts() {
     let service = Service::start();
     let [a, b] = ["dog", "cat"].map(|last| format!("The quick brown fox jumps over the lazy {last}"));
-    let answer =
-        service.post("/api/v1/compare", json!({"a": a, "b": b, "preset": "articles"})).is(200).json();
-    assert_eq!(answer["similarity"], 0.75);
-    assert_eq!(answer["simhash_distance"], 9);
-    assert_eq!(answer["passages"][0]["text"], "The quick brown fox jumps over the lazy");
-    service.post("/api/v1/compare", json!({"a": a})).wrong_at("/b", "missing");
-    service.post("/api/v1/compare", json!({"a": a, "b": b, "preset": "x"})).wrong_at("/preset", "invalid");
-    service.post("/api/v1/compare", json!({"a": a, "b": 7})).wrong_at("/b", "wrong_type");
+    let response =
+        service.post("/api/v1/compare", json!({"a": a, "b": b, "preset": "articles"})).expect(200).json();
+    assert_eq!(response["similarity"], 0.75);
+    assert_eq!(response["simhash_distance"], 9);
+    assert_eq!(response["passages"][0]["text"], "The quick brown fox jumps over the lazy");
+    service.post("/api/v1/compare", json!({"a": a})).expect_fault("/b", "missing");
+    service
+        .post("/api/v1/compare", json!({"a": a, "b": b, "preset": "x"}))
+        .expect_fault("/preset", "invalid");
+    service.post("/api/v1/compare", json!({"a": a, "b": 7})).expect_fault("/b", "wrong_type");
 }
 
 #[test]
-fn collections_are_made_once_and_shown() {
+fn creates_and_reads_collections() {
     let service = Service::start();
     let settings = json!({"preset": "headlines", "overrides": {"matching": {"threshold": 0.6}}, "retention_days": 30,
         "window_days": 3});
-    let made = service.put("/api/v1/titles", &settings).is(201).json();
-    assert_eq!(made["preset"], "headlines");
-    assert_eq!(made["threshold"], 0.6);
-    assert_eq!(made["retention_days"], 30);
-    assert_eq!(made["window_days"], 3);
-    service.put("/api/v1/titles", &settings).is(200);
-    service.put("/api/v1/titles", json!({"preset": "headlines"})).problem(409);
-    assert_eq!(service.get("/api/v1/titles").is(200).json()["documents"], 0);
-    service.get("/api/v1/absent").problem(404);
-    service.send("PUT", "/api/v1/plain", &[], b"").is(201);
+    let created = service.put("/api/v1/titles", &settings).expect(201).json();
+    assert_eq!(created["preset"], "headlines");
+    assert_eq!(created["threshold"], 0.6);
+    assert_eq!(created["retention_days"], 30);
+    assert_eq!(created["window_days"], 3);
+    service.put("/api/v1/titles", &settings).expect(200);
+    service.put("/api/v1/titles", json!({"preset": "headlines"})).expect_problem(409);
+    assert_eq!(service.get("/api/v1/titles").expect(200).json()["documents"], 0);
+    service.get("/api/v1/absent").expect_problem(404);
+    service.send("PUT", "/api/v1/plain", &[], b"").expect(201);
     for name in ["articles", "headlines", "copies"] {
-        assert_eq!(service.get(&format!("/api/v1/{name}")).is(200).json()["preset"], name);
+        assert_eq!(service.get(&format!("/api/v1/{name}")).expect(200).json()["preset"], name);
     }
     for name in ["Upper", "a%20b", "stats", &"x".repeat(65)] {
-        let answer = service.put(&format!("/api/v1/{name}"), json!({}));
-        assert!(matches!(answer.status, 405 | 422), "{name}: {}", answer.status);
+        let response = service.put(&format!("/api/v1/{name}"), json!({}));
+        assert!(matches!(response.status, 405 | 422), "{name}: {}", response.status);
     }
     service
         .put("/api/v1/x", json!({"overrides": {"matching": {"threshold": 2}}}))
-        .wrong_at("/overrides", "invalid");
+        .expect_fault("/overrides", "invalid");
 }
 
 #[test]
-fn bulk_is_answered_line_by_line() {
+fn bulk_returns_one_line_per_document() {
     let service = Service::start();
     let text = article(1, 60);
     let lines = format!(
@@ -191,11 +200,11 @@ fn bulk_is_answered_line_by_line() {
         json!({"id": 3, "text": 7}),
         json!({"id": 1, "text": text}),
     );
-    let answers = service.bulk("/api/v1/articles/bulk", &lines);
-    let seen: Vec<Value> =
-        answers.iter().map(|a| json!([a["line"], a["status"], a["http_status"]])).collect();
+    let responses = service.bulk("/api/v1/articles/bulk", &lines);
+    let statuses: Vec<Value> =
+        responses.iter().map(|a| json!([a["line"], a["status"], a["http_status"]])).collect();
     assert_eq!(
-        seen,
+        statuses,
         [
             json!([1, "created", 201]),
             json!([3, "created", 201]),
@@ -205,30 +214,30 @@ fn bulk_is_answered_line_by_line() {
             json!([7, "unchanged", 200]),
         ]
     );
-    assert_eq!(answers[1]["duplicates"][0]["id"], 1);
-    assert_eq!(answers[0]["cluster"], answers[1]["cluster"]);
-    assert_eq!(answers[4]["error"]["errors"][0]["pointer"], "/text");
-    assert_eq!(answers[3]["id"], 1);
+    assert_eq!(responses[1]["duplicates"][0]["id"], 1);
+    assert_eq!(responses[0]["cluster"], responses[1]["cluster"]);
+    assert_eq!(responses[4]["error"]["errors"][0]["pointer"], "/text");
+    assert_eq!(responses[3]["id"], 1);
     service
         .send("POST", "/api/v1/articles/bulk", &[("content-type", "application/x-ndjson")], b"")
-        .problem(400);
+        .expect_problem(400);
 }
 
 #[test]
-fn bulk_takes_thousands_and_gzip() {
+fn bulk_stores_thousands_of_compressed_documents() {
     let service = Service::start();
     let lines: String =
         (0..3_000).map(|id| format!("{}\n", json!({"id": id, "text": article(id, 20)}))).collect();
     let headers = [("content-type", "application/x-ndjson"), ("content-encoding", "gzip")];
-    let answer = service.send("POST", "/api/v1/copies/bulk", &headers, &gzip(lines.as_bytes())).is(200);
-    let text = answer.text();
+    let response = service.send("POST", "/api/v1/copies/bulk", &headers, &gzip(lines.as_bytes())).expect(200);
+    let text = response.text();
     assert_eq!(text.lines().count(), 3_000);
     assert!(text.lines().all(|line| line.contains("\"created\"")));
     assert_eq!(service.get("/api/v1/stats").json()["collections"]["copies"]["documents"], 3_000);
 }
 
 #[test]
-fn bulk_answers_while_the_request_is_still_coming() {
+fn bulk_responds_before_the_request_ends() {
     let service = Service::start();
     let mut stream = service.connect();
     let head = "POST /api/v1/copies/bulk HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\n\
@@ -253,7 +262,7 @@ fn bulk_answers_while_the_request_is_still_coming() {
 }
 
 #[test]
-fn bulk_ends_at_its_limits_and_keeps_what_was_good() {
+fn bulk_stops_at_its_limits_and_keeps_stored_documents() {
     let service = Service::with(|settings| {
         settings.limits.bulk_documents = 5;
         settings.limits.line_bytes = 2_000;
@@ -262,27 +271,28 @@ fn bulk_ends_at_its_limits_and_keeps_what_was_good() {
     let mut lines: Vec<String> =
         (0..8).map(|id| json!({"id": id, "text": article(id, 10)}).to_string()).collect();
     lines.insert(1, long);
-    let answers = service.bulk("/api/v1/copies/bulk", &lines.join("\n"));
-    let codes: Vec<u64> = answers.iter().map(|answer| answer["http_status"].as_u64().unwrap()).collect();
+    let responses = service.bulk("/api/v1/copies/bulk", &lines.join("\n"));
+    let codes: Vec<u64> =
+        responses.iter().map(|response| response["http_status"].as_u64().unwrap()).collect();
     assert_eq!(codes, [201, 413, 201, 201, 201, 413]);
-    assert_eq!(answers.last().unwrap()["line"], 6);
+    assert_eq!(responses.last().unwrap()["line"], 6);
     assert_eq!(service.get("/api/v1/stats").json()["documents"], 4);
 }
 
 #[test]
-fn clusters_are_listed_in_pages() {
+fn lists_clusters_in_pages() {
     let service = Service::start();
     for pair in 0..5 {
         for copy in 0..2 {
             let document = json!({"id": format!("{pair}-{copy}"), "title": format!("T{pair}"), "text": article(pair, 70)});
-            service.post("/api/v1/articles", &document).is(201);
+            service.post("/api/v1/articles", &document).expect(201);
         }
     }
-    service.post("/api/v1/articles", json!({"id": "alone", "text": article(99, 70)})).is(201);
+    service.post("/api/v1/articles", json!({"id": "alone", "text": article(99, 70)})).expect(201);
     let mut centers = Vec::new();
     let mut path = "/api/v1/articles/clusters?limit=2".to_owned();
     loop {
-        let page = service.get(&path).is(200).json();
+        let page = service.get(&path).expect(200).json();
         for cluster in page["clusters"].as_array().unwrap() {
             assert_eq!(cluster["size"], 2);
             centers.push(cluster["center"].as_str().unwrap().to_owned());
@@ -295,31 +305,31 @@ fn clusters_are_listed_in_pages() {
     assert_eq!(centers, ["4-0", "3-0", "2-0", "1-0", "0-0"]);
 
     let number = service.get("/api/v1/articles/0-0").json()["cluster"].as_u64().unwrap();
-    let cluster = service.get(&format!("/api/v1/articles/clusters/{number}")).is(200).json();
+    let cluster = service.get(&format!("/api/v1/articles/clusters/{number}")).expect(200).json();
     assert_eq!(cluster["center"], "0-0");
     assert_eq!(cluster["size"], 2);
     assert_eq!(cluster["members"][1]["id"], "0-1");
     assert_eq!(cluster["members"][1]["joined"], "0-0");
-    service.get(&format!("/api/v1/headlines/clusters/{number}")).problem(404);
+    service.get(&format!("/api/v1/headlines/clusters/{number}")).expect_problem(404);
     for id in ["999999", "x", "-1", "99999999999999999999999"] {
-        service.get(&format!("/api/v1/articles/clusters/{id}")).problem(404);
+        service.get(&format!("/api/v1/articles/clusters/{id}")).expect_problem(404);
     }
     let next = service.get("/api/v1/articles/clusters?limit=2").json()["next"].as_str().unwrap().to_owned();
-    service.get(&format!("/api/v1/headlines/clusters?cursor={next}")).problem(400);
-    service.get("/api/v1/articles/clusters?cursor=forged").problem(400);
-    service.get("/api/v1/articles/clusters?limit=0").wrong_at("?limit", "out_of_range");
+    service.get(&format!("/api/v1/headlines/clusters?cursor={next}")).expect_problem(400);
+    service.get("/api/v1/articles/clusters?cursor=forged").expect_problem(400);
+    service.get("/api/v1/articles/clusters?limit=0").expect_fault("?limit", "out_of_range");
 }
 
 #[test]
-fn operators_learn_how_it_is() {
+fn reports_statistics_metrics_and_health() {
     let service = Service::start();
-    service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).is(201);
-    service.post("/api/v1/articles", json!({"id": 2, "text": "short"})).is(201);
-    let stats = service.get("/api/v1/stats").is(200).json();
+    service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).expect(201);
+    service.post("/api/v1/articles", json!({"id": 2, "text": "short"})).expect(201);
+    let stats = service.get("/api/v1/stats").expect(200).json();
     assert_eq!(stats["documents"], 2);
     assert_eq!(stats["collections"]["articles"]["too_short"], 1);
     assert_eq!(stats["storage"], "ready");
-    let metrics = service.get("/metrics").is(200);
+    let metrics = service.get("/metrics").expect(200);
     assert!(metrics.header("content-type").unwrap().starts_with("text/plain"));
     let text = metrics.text();
     for line in [
@@ -329,24 +339,24 @@ fn operators_learn_how_it_is() {
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
-    assert_eq!(service.get("/health/live").is(200).json()["status"], "ok");
-    assert_eq!(service.get("/health/ready").is(200).json()["status"], "ok");
+    assert_eq!(service.get("/health/live").expect(200).json()["status"], "ok");
+    assert_eq!(service.get("/health/ready").expect(200).json()["status"], "ok");
 }
 
 #[test]
-fn a_snapshot_can_be_opened() {
+fn a_snapshot_can_be_restored() {
     let service = Service::start();
-    service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).is(201);
-    let made = service.post("/api/v1/snapshot", json!({"name": "first"})).is(201).json();
-    assert_eq!(made["name"], "first");
-    assert!(made["bytes"].as_u64().unwrap() > 0);
-    service.post("/api/v1/snapshot", json!({"name": "first"})).problem(409);
-    service.post("/api/v1/snapshot", json!({"name": "../first"})).wrong_at("/name", "invalid");
-    let without_body = service.send("POST", "/api/v1/snapshot", &[], b"").is(201).json();
+    service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).expect(201);
+    let snapshot = service.post("/api/v1/snapshot", json!({"name": "first"})).expect(201).json();
+    assert_eq!(snapshot["name"], "first");
+    assert!(snapshot["bytes"].as_u64().unwrap() > 0);
+    service.post("/api/v1/snapshot", json!({"name": "first"})).expect_problem(409);
+    service.post("/api/v1/snapshot", json!({"name": "../first"})).expect_fault("/name", "invalid");
+    let without_body = service.send("POST", "/api/v1/snapshot", &[], b"").expect(201).json();
     assert_ne!(without_body["name"], "first");
     let to = tempfile::tempdir().unwrap();
     let restored = to.path().join("restored");
-    sameish_store::Catalog::restore(made["path"].as_str().unwrap(), &restored, false).unwrap();
+    sameish_store::Catalog::restore(snapshot["path"].as_str().unwrap(), &restored, false).unwrap();
     let catalog = sameish_store::Catalog::open(&restored, Default::default()).unwrap();
     assert_eq!(catalog.collection("articles").unwrap().len(), 1);
 }
@@ -354,56 +364,57 @@ fn a_snapshot_can_be_opened() {
 #[test]
 fn documents_survive_a_restart() {
     let service = Service::start();
-    let stored = service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).is(201).json();
-    let service = Service::over(service.stop(), |_| {});
-    let again = service.post("/api/v1/articles", json!({"id": 2, "text": article(1, 60)})).is(201).json();
+    let stored =
+        service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).expect(201).json();
+    let service = Service::with_data(service.stop(), |_| {});
+    let again = service.post("/api/v1/articles", json!({"id": 2, "text": article(1, 60)})).expect(201).json();
     assert_eq!(again["cluster"], stored["cluster"]);
     assert_eq!(again["duplicates"][0]["id"], 1);
 }
 
 #[test]
-fn a_read_only_service_answers_and_stores_nothing() {
+fn a_read_only_service_rejects_writes() {
     let service = Service::start();
-    service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).is(201);
-    let service = Service::over(service.stop(), |settings| settings.read_only = true);
-    service.get("/api/v1/articles/1").is(200);
-    service.post("/api/v1/articles", json!({"id": 2, "text": article(2, 60)})).problem(503);
-    assert_eq!(service.get("/health/ready").is(200).json()["status"], "read_only");
+    service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).expect(201);
+    let service = Service::with_data(service.stop(), |settings| settings.read_only = true);
+    service.get("/api/v1/articles/1").expect(200);
+    service.post("/api/v1/articles", json!({"id": 2, "text": article(2, 60)})).expect_problem(503);
+    assert_eq!(service.get("/health/ready").expect(200).json()["status"], "read_only");
 }
 
 #[test]
-fn old_documents_leave_by_themselves() {
+fn deletes_expired_documents() {
     let service = Service::with(|settings| settings.expiry_seconds = 1);
-    service.put("/api/v1/week", json!({"preset": "copies", "retention_days": 7})).is(201);
+    service.put("/api/v1/week", json!({"preset": "copies", "retention_days": 7})).expect(201);
     service
         .post("/api/v1/week", json!({"id": 1, "text": "an old text", "published_at": "2020-01-01"}))
-        .is(201);
-    service.post("/api/v1/week", json!({"id": 2, "text": "a new text"})).is(201);
+        .expect(201);
+    service.post("/api/v1/week", json!({"id": 2, "text": "a new text"})).expect(201);
     while service.get("/api/v1/week/1").status == 200 {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    service.get("/api/v1/week/2").is(200);
+    service.get("/api/v1/week/2").expect(200);
 }
 
 #[test]
-fn a_window_keeps_old_news_apart() {
+fn matches_only_within_the_time_window() {
     let service = Service::start();
-    service.put("/api/v1/days", json!({"preset": "copies", "window_days": 3})).is(201);
+    service.put("/api/v1/days", json!({"preset": "copies", "window_days": 3})).expect(201);
     let text = article(1, 40);
     for (id, date) in [(1, "2024-01-01"), (2, "2024-01-03"), (3, "2024-02-01")] {
-        service.post("/api/v1/days", json!({"id": id, "text": text, "published_at": date})).is(201);
+        service.post("/api/v1/days", json!({"id": id, "text": text, "published_at": date})).expect(201);
     }
-    let similar = service.get("/api/v1/days/1/similar").is(200).json();
+    let similar = service.get("/api/v1/days/1/similar").expect(200).json();
     let ids: Vec<&Value> = similar["similar"].as_array().unwrap().iter().map(|found| &found["id"]).collect();
     assert_eq!(ids, [2]);
-    let asked = json!({"text": text, "published_at": "2024-02-02"});
-    let found = service.post("/api/v1/days/query", &asked).is(200).json();
+    let query = json!({"text": text, "published_at": "2024-02-02"});
+    let found = service.post("/api/v1/days/query", &query).expect(200).json();
     assert_eq!(found["similar"][0]["id"], 3);
     assert_eq!(found["similar"].as_array().unwrap().len(), 1);
 }
 
 #[test]
-fn pages_come_from_memory_and_allow_nothing_from_elsewhere() {
+fn pages_load_nothing_from_other_hosts() {
     let service = Service::start();
     for (path, kind) in [
         ("/", "text/html; charset=utf-8"),
@@ -414,27 +425,27 @@ fn pages_come_from_memory_and_allow_nothing_from_elsewhere() {
         ("/assets/docs.js", "text/javascript; charset=utf-8"),
         ("/assets/common.js", "text/javascript; charset=utf-8"),
     ] {
-        let page = service.get(path).is(200);
+        let page = service.get(path).expect(200);
         assert_eq!(page.header("content-type"), Some(kind));
         assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
         let policy = page.header("content-security-policy").unwrap();
         assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
         assert!(!policy.contains("unsafe"));
-        // The name of a language, which nobody fetches.
+        // A namespace, which is not fetched.
         let text = page.text().replace("http://www.w3.org/2000/svg", "");
         for part in ["http://", "https://", "onclick", "style=", "innerHTML", "javascript:"] {
             assert!(!text.contains(part), "{path} has {part}");
         }
     }
-    service.get("/assets/%2e%2e%2fCargo.toml").problem(404);
-    service.get("/assets/../Cargo.toml").problem(404);
+    service.get("/assets/%2e%2e%2fCargo.toml").expect_problem(404);
+    service.get("/assets/../Cargo.toml").expect_problem(404);
 }
 
 #[test]
-fn the_description_is_openapi_and_names_every_route() {
+fn the_openapi_description_is_complete() {
     let service = Service::start();
-    let api = service.get("/openapi.json").is(200).json();
+    let api = service.get("/openapi.json").expect(200).json();
     assert!(api["openapi"].as_str().unwrap().starts_with("3.1"));
     let paths: Vec<&String> = api["paths"].as_object().unwrap().keys().collect();
     for path in [
@@ -455,24 +466,39 @@ fn the_description_is_openapi_and_names_every_route() {
     ] {
         assert!(paths.iter().any(|known| *known == path), "{path} is not in {paths:?}");
     }
-    // Whatever is referred to is there.
+    // Every reference resolves.
     let text = api.to_string();
     for reference in text.split("\"#/components/schemas/").skip(1) {
         let name = reference.split('"').next().unwrap();
         assert!(api["components"]["schemas"].get(name).is_some(), "{name}");
     }
+    // Every JSON body has the schema of its parser, with the limits of the service.
+    let mut bodies = 0;
+    for operation in
+        api["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values())
+    {
+        let Some(schema) = operation.pointer("/requestBody/content/application~1json/schema") else {
+            continue;
+        };
+        let name = schema["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+        assert_eq!(api["components"]["schemas"][name]["additionalProperties"], false, "{name}");
+        bodies += 1;
+    }
+    assert_eq!(bodies, 6);
+    let text_length = &api["components"]["schemas"]["NewDocument"]["properties"]["text"]["maxLength"];
+    assert_eq!(*text_length, 1 << 20);
 }
 
 #[test]
-fn one_connection_serves_many_requests() {
+fn serves_many_requests_on_one_connection() {
     let service = Service::start();
     let mut stream = service.connect();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     for body in [r#"{"text":"a b c d"}"#, "broken", r#"{"text":7}"#, r#"{"text":"e f g h"}"#] {
         let request = String::from_utf8(request("POST", "/api/v1/copies", &[JSON], body.as_bytes())).unwrap();
         stream.write_all(request.replace("connection: close\r\n", "").as_bytes()).unwrap();
-        let answer = read_answer(&mut reader, false);
-        assert!(matches!(answer.status, 201 | 400 | 422), "{}", answer.status);
-        assert_eq!(answer.header("connection"), None);
+        let response = read_response(&mut reader, false);
+        assert!(matches!(response.status, 201 | 400 | 422), "{}", response.status);
+        assert_eq!(response.header("connection"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! An engine against a list that compares all with all.
+//! The engine, compared with a model that compares all documents with each other.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -16,19 +16,19 @@ use std::ops::ControlFlow;
 mod random;
 use random::SplitMix64;
 
-/// Bands of one row find every pair that shares anything worth finding, so that the model and the engine must agree.
+/// Bands of one row find every pair that shares a feature in practice, so that the engine must agree with the model.
 fn config(preset: Preset, linkage: Linkage) -> Config {
     let mut config = preset.config();
     if let Some(minhash) = &mut config.minhash {
         minhash.bands = Some(Bands { count: minhash.rows, rows: 1 });
     }
     config.matching.linkage = linkage;
-    // The model knows nothing of facts.
+    // The model does not compute facts.
     config.matching.templates = Templates::Merge;
     config
 }
 
-/// All documents in a list, in the order in which they came.
+/// All documents in insertion order.
 struct Model {
     analyzer: Analyzer,
     docs: Vec<(DocId, Content)>,
@@ -137,7 +137,7 @@ fn members(groups: Groups) -> Vec<Vec<DocId>> {
         .collect()
 }
 
-/// Texts of few families, so that many are near and some are equal; some are short, and some have no words.
+/// Returns a text of one of six families, so that many are similar and some are equal. Some are short, some have no words.
 fn text(random: &mut SplitMix64) -> String {
     let family = random.below(6);
     let words = [3, 8, 60, 60, 80, 0][family];
@@ -154,7 +154,7 @@ fn text(random: &mut SplitMix64) -> String {
     }
 }
 
-fn act(preset: Preset, linkage: Linkage, seed: u64, steps: usize) {
+fn check_random_history(preset: Preset, linkage: Linkage, seed: u64, steps: usize) {
     let config = config(preset, linkage);
     let mut engine = Engine::new(config.clone()).unwrap();
     let mut model = Model::new(config);
@@ -179,7 +179,7 @@ fn act(preset: Preset, linkage: Linkage, seed: u64, steps: usize) {
     for query in (0..20).map(|_| Content::Text(text(&mut random))) {
         let found = engine.search(&query, all, &mut scratch).unwrap().matches;
         let found: Vec<(DocId, f64)> = found.into_iter().map(|m| (m.id, m.verdict.similarity)).collect();
-        // Equal similarities may come as texts first arrived, which a list does not know.
+        // Equally similar documents are ordered by the insertion of their texts, which the model does not track.
         let sorted = |mut list: Vec<(DocId, f64)>| {
             list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             list
@@ -195,26 +195,26 @@ fn act(preset: Preset, linkage: Linkage, seed: u64, steps: usize) {
     }
     let mut pairs = BTreeSet::new();
     engine.pairs(|pair| {
-        assert!(pairs.insert((pair.a.clone(), pair.b.clone())), "a pair is told once");
+        assert!(pairs.insert((pair.a.clone(), pair.b.clone())), "a pair is reported once");
         ControlFlow::Continue(())
     });
     assert_eq!(pairs, model.pairs(), "{preset}");
     match linkage {
         Linkage::Cohesive => assert_eq!(members(engine.groups()), model.cohesive(), "{preset}"),
         Linkage::Components => assert_eq!(members(engine.groups()), model.components(), "{preset}"),
-        // Without dates the order is that of arrival.
+        // Without dates the order is that of insertion.
         Linkage::Greedy => assert_eq!(members(engine.groups()), model.cohesive(), "{preset}"),
         Linkage::Online => {}
     }
 }
 
 #[test]
-fn agrees_with_comparing_all_with_all() {
+fn agrees_with_the_model() {
     for preset in [Preset::Wire, Preset::Web, Preset::Articles, Preset::Copies, Preset::Headlines] {
         for (seed, linkage) in
             (1..).zip([Linkage::Cohesive, Linkage::Components, Linkage::Greedy, Linkage::Online])
         {
-            act(preset, linkage, seed, 300);
+            check_random_history(preset, linkage, seed, 300);
         }
     }
 }
@@ -223,9 +223,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn agrees_with_comparing_all_with_all_whatever_happens(seed: u64, steps in 0usize..120) {
-        act(Preset::Articles, Linkage::Cohesive, seed, steps);
-        act(Preset::Wire, Linkage::Greedy, seed, steps);
+    fn agrees_with_the_model_for_random_histories(seed: u64, steps in 0usize..120) {
+        check_random_history(Preset::Articles, Linkage::Cohesive, seed, steps);
+        check_random_history(Preset::Wire, Linkage::Greedy, seed, steps);
     }
 }
 
@@ -246,7 +246,7 @@ fn numbers(groups: Groups) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn online_joins_the_best_match_and_leaves_out_what_is_too_short() {
+fn online_clustering_joins_the_best_match_and_leaves_out_short_texts() {
     let story = "Council closes historic river bridge after engineers find cracks";
     let follow = "Council closes historic river bridge after engineers find crack";
     let other = "Striker scores twice as visitors snatch late derby victory";
@@ -258,7 +258,7 @@ fn online_joins_the_best_match_and_leaves_out_what_is_too_short() {
 }
 
 #[test]
-fn online_clusters_survive_the_loss_of_their_founder() {
+fn online_clusters_survive_the_removal_of_their_first_document() {
     let story = "Council closes historic river bridge after engineers find cracks";
     let mut engine = engine_of(Preset::Headlines.config(), &[story, story]);
     let cluster = engine.insert(&Document::new(2, story), &mut Scratch::default()).unwrap().cluster.unwrap();
@@ -269,7 +269,7 @@ fn online_clusters_survive_the_loss_of_their_founder() {
 }
 
 #[test]
-fn greedy_takes_the_newest_and_refuses_bad_dates() {
+fn greedy_clustering_starts_with_the_newest_and_rejects_invalid_dates() {
     let mut engine = Engine::new(Preset::Wire.config()).unwrap();
     let mut insert = |id: u64, text: &str, date: Option<&str>| {
         let published_at = date.map(str::to_owned);
@@ -288,7 +288,7 @@ fn greedy_takes_the_newest_and_refuses_bad_dates() {
 }
 
 #[test]
-fn texts_without_words_match_nothing_and_equal_short_ones_each_other() {
+fn blank_texts_match_nothing_and_equal_short_texts_match() {
     for preset in Preset::ALL {
         let engine = engine_of(preset.config(), &["", "", "!", "!"]);
         let mut pairs = 0;
@@ -299,7 +299,7 @@ fn texts_without_words_match_nothing_and_equal_short_ones_each_other() {
         let expected = match preset {
             Preset::Wire | Preset::Web => 0,
             Preset::Copies | Preset::Articles | Preset::Headlines => 1,
-            // The encoder of seed 002 takes `!` for a word, and a leading blank for an empty one.
+            // The sparse encoder treats `!` as a token.
             Preset::Sdr => 1,
         };
         assert_eq!(pairs, expected, "{preset}");
@@ -307,7 +307,7 @@ fn texts_without_words_match_nothing_and_equal_short_ones_each_other() {
 }
 
 #[test]
-fn a_hundred_thousand_equal_documents_cost_what_one_costs() {
+fn equal_documents_share_one_text() {
     let mut engine = Engine::new(Preset::Copies.config()).unwrap();
     let mut scratch = Scratch::default();
     let text = "the same words again and again and again, as often as you like";
@@ -327,8 +327,8 @@ fn a_hundred_thousand_equal_documents_cost_what_one_costs() {
 }
 
 #[test]
-fn a_flood_of_near_copies_is_bounded_and_reported() {
-    // One changed word each: all share nearly all bands, and each is near to all.
+fn candidates_of_many_near_duplicates_are_bounded_and_reported() {
+    // Each text differs from the base in one word, so that all of them are similar to each other.
     let base: Vec<String> = (0..60).map(|i| format!("word{i}")).collect();
     let mut engine = Engine::new(Preset::Copies.config()).unwrap();
     let mut scratch = Scratch::default();
@@ -346,18 +346,18 @@ fn a_flood_of_near_copies_is_bounded_and_reported() {
 }
 
 #[test]
-fn sketches_alone_are_never_verified() {
+fn matches_by_sketches_alone_are_not_verified() {
     let text = "The council voted on Monday to close the old bridge over the river for repairs until spring";
     let engine = engine_of(Preset::Copies.config(), &[text]);
     let sketches = engine.analyzer().sketch(&Content::Text(text.into()), &mut Scratch::default());
     let found = engine.search_sketches(&sketches, SearchOptions::default()).unwrap();
     assert_eq!((found.matches[0].verdict.similarity, found.matches[0].verdict.verified), (1.0, false));
     let other = Engine::new(Preset::Headlines.config()).unwrap();
-    assert!(other.search_sketches(&sketches, SearchOptions::default()).is_err(), "another size is refused");
+    assert!(other.search_sketches(&sketches, SearchOptions::default()).is_err(), "signatures of another size are an error");
 }
 
 #[test]
-fn sparse_codes_are_found_by_overlap() {
+fn finds_sparse_codes_by_overlap() {
     let texts = ["The sky is beautiful today", "The sun is beautiful today", "Who did my homework"];
     let mut config = Preset::Sdr.config();
     config.matching.threshold = 0.3;

@@ -1,4 +1,4 @@
-//! Sketch vectors that every interface must reproduce: see `testdata/doors/README.md`.
+//! Sketch vectors that every interface must reproduce: see `testdata/sketches/README.md`.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 fn records(name: &str) -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/doors").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sketches").join(name);
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

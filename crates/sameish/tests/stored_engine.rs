@@ -1,4 +1,4 @@
-//! An engine that was stored answers as before, and what was damaged is refused.
+//! A saved engine gives the same answers after loading, and damaged files are rejected.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -21,7 +21,7 @@ fn document(id: usize, words: &[usize]) -> Document {
     document
 }
 
-/// Everything that can be asked.
+/// Returns the answers to every kind of query.
 fn answers(engine: &Engine, documents: &[Document]) -> String {
     let mut scratch = Scratch::default();
     let mut pairs = Vec::new();
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_stored_engine_answers_as_before(
+    fn a_loaded_engine_gives_the_same_answers(
         texts in prop::collection::vec(prop::collection::vec(0usize..12, 0..12), 0..30),
         preset in prop::sample::select(Preset::ALL.to_vec()),
         linkage in prop::sample::select(vec![
@@ -70,7 +70,7 @@ proptest! {
         let mut again = Engine::from_bytes(&engine.to_bytes().unwrap()).unwrap();
         prop_assert_eq!(again.config(), engine.config());
         prop_assert_eq!(answers(&again, &documents), answers(&engine, &documents));
-        // What comes later finds its place as before.
+        // Later insertions behave the same, too.
         let mut scratch = Scratch::default();
         let newcomer = document(1000, &next);
         prop_assert_eq!(again.insert(&newcomer, &mut scratch), engine.insert(&newcomer, &mut scratch));
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_bytes_are_the_answer_is_an_engine_or_an_error(
+    fn any_bytes_give_an_engine_or_an_error(
         flips in prop::collection::vec((0usize..100_000, any::<u8>()), 1..6),
         cut in 0usize..100_000,
     ) {
@@ -93,7 +93,7 @@ proptest! {
         if bytes != whole {
             prop_assert!(Engine::from_bytes(&bytes).is_err());
         }
-        // One who makes the sum fit gets no further than an error either, or an engine that works.
+        // With a matching checksum, damaged bytes give an error or an engine that works.
         let end = bytes.len() - 8;
         let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
         bytes[end..].copy_from_slice(&sum.to_le_bytes());

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::escape::escaped_name;
 use crate::input::InputResult;
 use crate::output::temporary::{create, publish};
-use sameish_files::{folder_of, sync_folder, temporary_beside};
+use sameish_io::{parent_directory, sync_parent_directory, temporary_file_for};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl Output {
             Ok(meta) if meta.is_dir() => Err(Error::OutputIsDirectory { name }),
             Ok(meta) if !meta.is_file() => Ok(()),
             _ if !force && fs::symlink_metadata(path).is_ok() => Err(Error::OutputExists { name }),
-            _ if !folder_of(path).is_dir() => Err(Error::NoOutputDirectory { name }),
+            _ if !parent_directory(path).is_dir() => Err(Error::NoOutputDirectory { name }),
             _ => Ok(()),
         }
     }
@@ -69,7 +69,8 @@ impl Output {
             return Ok(Output::Direct { file, name });
         }
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let temporary = create(|| temporary_beside(&target)).map_err(|error| Error::output(&name, error))?;
+        let temporary =
+            create(|| temporary_file_for(&target)).map_err(|error| Error::output(&name, error))?;
         Ok(Output::Pending { temporary, target, force })
     }
 
@@ -123,7 +124,7 @@ impl Output {
             false => temporary.persist_noclobber(&target),
         });
         match renamed {
-            Ok(()) => sync_folder(&target).map_err(|error| Error::output(&name, error)),
+            Ok(()) => sync_parent_directory(&target).map_err(|error| Error::output(&name, error)),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(Error::OutputCreated { name })
             }
@@ -156,7 +157,7 @@ fn refuse_input(output: Option<Identity>, name: &str, inputs: &[InputResult]) ->
 /// Returns `true` if two paths, which need not exist, lead to the same file.
 pub fn same_place(a: &Path, b: &Path) -> bool {
     let resolved = |path: &Path| {
-        let directory = folder_of(path);
+        let directory = parent_directory(path);
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         path.canonicalize().unwrap_or_else(|_| directory.join(path.file_name().unwrap_or_default()))
     };

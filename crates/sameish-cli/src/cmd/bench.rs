@@ -1,12 +1,12 @@
-//! `sameish bench`: our own figures on this machine.
+//! `sameish bench`: benchmarks on this machine.
 
 mod hamming;
 
 use crate::exit::Exit;
 
-/// Measure on this machine
+/// Run benchmarks on this machine
 ///
-/// Figures of one run on one machine: compare them with others of the same run only.
+/// The figures depend on the machine and its load. Compare only figures of the same machine.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

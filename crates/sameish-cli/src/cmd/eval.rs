@@ -1,4 +1,4 @@
-//! `sameish eval`: how well found clusters or pairs agree with the truth.
+//! `sameish eval`: precision and recall of clusters or pairs.
 
 mod audit;
 mod prediction;
@@ -7,9 +7,9 @@ mod tally;
 
 use crate::args::{DocumentArgs, EngineArgs, MatchArgs, Size, TemplateArgs, ThreadArgs};
 use crate::exit::{Exit, Failure};
-use crate::output::agreement::{Answer, Example, Part, Report, SideReport};
+use crate::output::agreement::{Answer, Example, Part, SideReport};
 use crate::output::file::Output;
-use crate::output::jsonl::push_line;
+use crate::output::jsonl::{push_line, rounded};
 use sameish::{Contingency, DocId, Mixed, PairCounts};
 use sameish_batch::input::Input;
 use sameish_batch::input::judgments::{Judgments, Kind, read_judgments};
@@ -18,49 +18,49 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) use prediction::File;
-pub(crate) use tally::{CLASS, Share, Tally};
+pub(crate) use tally::{CLASS, ClassCounts, Share, Tally};
 
-/// Say how well found clusters or pairs agree with the truth
+/// Compare predicted clusters or pairs with a gold standard
 ///
-/// PRED is what was found, GOLD is what is right. Each is a file of clusters as `sameish cluster` writes them, of labelled
-/// records (an id and the cluster it belongs to), or of pairs as `sameish pairs` writes them. Gives precision, recall and F1
-/// over pairs of documents; for clusters also B-cubed and the adjusted Rand index; and the worst mistakes.
+/// PRED is the prediction, GOLD the gold standard. Each is a JSONL file of clusters (the output of `sameish cluster`), of
+/// labeled records (an id and a cluster), or of pairs (the output of `sameish pairs`). Reports pairwise precision, recall and
+/// F1; for clusters also B-cubed and the adjusted Rand index; and the largest errors.
 ///
-/// Where nobody knows what is right, `--exact IN...` draws some documents of the input and compares each with all others, text
-/// by text: the share of the true pairs that PRED has or, without PRED, that the engine's index finds.
+/// Without a gold standard, `--exact IN...` compares a sample of the documents with all others by brute force. It reports the
+/// precision and recall of PRED or, without PRED, of the engine's index.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
-    /// What was found: a JSONL file (plain, .gz or .zst), or `-` for standard input
+    /// Prediction: a JSONL file (plain, .gz or .zst), or `-` for standard input
     #[arg(value_name = "PRED", required_unless_present = "exact")]
     predicted: Option<OsString>,
-    /// What is right: another such file
+    /// Gold standard: a file of the same kinds
     #[arg(required_unless_present = "exact", conflicts_with = "exact")]
     gold: Option<OsString>,
-    /// Compare with brute force over these documents instead of GOLD
+    /// Compare with brute force over these documents instead of with GOLD
     #[arg(long, value_name = "IN", num_args = 1..)]
     exact: Vec<OsString>,
-    /// With `--exact`: documents that are compared with all others
+    /// Number of documents to compare with all others (with `--exact`)
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     sample: u32,
-    /// With `--exact`: another number draws other documents
+    /// Sampling seed (with `--exact`)
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Field of labelled records that names the cluster; null stands for none
+    /// Field of labeled records with the cluster; null means no cluster
     #[arg(long, value_name = "NAME", default_value = "cluster")]
     cluster_field: String,
-    /// Mistakes of each kind to show
+    /// Number of errors of each kind to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     examples: u16,
-    /// Answer for machines: one object
+    /// Print the result as one JSON object
     #[arg(long)]
     json: bool,
-    /// Say nothing but the answer and errors
+    /// Print only the result and errors
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Longest line [default: 1G of PRED and GOLD, where a cluster is one line, 64M of documents]
+    /// Maximum length of a line [default: 1G for PRED and GOLD, where a cluster is one line; 64M for documents]
     #[arg(long, value_name = "SIZE")]
     max_line: Option<Size>,
     #[command(flatten)]
@@ -81,20 +81,20 @@ Examples:
   sameish eval --exact articles.jsonl --threshold 0.7 --recall 0.999
   sameish eval found.jsonl --exact 'crawl/*.jsonl.zst' --sample 5000
 
-Lines of the three kinds of files; other fields do not matter:
+Lines of the three kinds of files (other fields are ignored):
   {\"id\": 0, \"members\": [\"a\", \"b\", 7]}
   {\"id\": \"a\", \"cluster\": \"bridge\"}
   {\"a\": \"a\", \"b\": 7}
 
-Ids keep their type: 7 and \"7\" are two documents. A document that is in one
-file alone stands alone in the other. Pairs are taken as they are given: a-b and
-b-c do not make a-c, so with a file of pairs only pairs are measured.
+Ids keep their type: 7 and \"7\" are different documents. A document that is
+missing in one file is a cluster of its own there. Pairs are not transitive: a-b
+and b-c do not imply a-c, so files of pairs get pairwise measures only.
 
-Exit codes: 0 whatever the answer, 2 wrong usage, 3 some documents rejected,
-4 a file unreadable, a line that is none of the above, or an id twice in one
-file, 5 a limit hit.";
+Exit codes: 0 success (whatever the result), 1 internal error, 2 usage error,
+3 some documents rejected, 4 unreadable file, invalid line or duplicate id,
+5 limit reached.";
 
-/// The longest line of PRED and GOLD, unless told otherwise.
+/// Default maximum length of a line of PRED and GOLD, in bytes.
 const JUDGMENT_LINE: usize = 1 << 30;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
@@ -102,34 +102,30 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         return audit::run(&args);
     }
     if args.engine.is_set() || args.matching.is_set() {
-        let why =
-            "settings of the engine do nothing between two files; pass `--exact IN...`, or leave them out";
-        return Err(Failure::usage(why).into());
+        let reason = "engine settings have no effect on two files; remove them, or pass `--exact IN...`";
+        return Err(Failure::usage(reason).into());
     }
     let (Some(predicted), Some(gold)) = (&args.predicted, &args.gold) else {
-        return Err(Failure::usage("PRED and GOLD are needed, or `--exact IN...`").into());
+        return Err(Failure::usage("PRED and GOLD are required, or `--exact IN...`").into());
     };
     if predicted == "-" && gold == "-" {
-        return Err(Failure::usage("`-` is given twice: standard input can be read once").into());
+        return Err(Failure::usage("`-` is given twice; standard input can be read only once").into());
     }
     let mut ids = Ids::default();
     let predicted = read(predicted, &args, &mut ids)?;
     let gold = read(gold, &args, &mut ids)?;
     let answer = evaluate(&predicted, &gold, &ids, usize::from(args.examples));
-    print(args.json, &answer, || Report { answer: &answer }.to_string())?;
+    print(args.json, &answer)?;
     Ok(Exit::Clean)
 }
 
-/// The answer, for machines or in words.
-fn print(
-    json: bool,
-    answer: &impl serde::Serialize,
-    in_words: impl FnOnce() -> String,
-) -> Result<(), Failure> {
+/// Prints the result as JSON or as text.
+fn print(json: bool, answer: &(impl serde::Serialize + std::fmt::Display)) -> Result<(), Failure> {
     let mut bytes = Vec::new();
-    match json {
-        true => push_line(&mut bytes, answer),
-        false => bytes.extend(in_words().bytes()),
+    if json {
+        push_line(&mut bytes, answer);
+    } else {
+        bytes.extend(answer.to_string().bytes());
     }
     Output::Stdout.write(&bytes)?;
     Ok(())
@@ -152,7 +148,7 @@ fn read(file: &OsString, args: &Args, ids: &mut Ids) -> Result<Side, Failure> {
     }
 }
 
-/// A number for each document of either file, in the order in which they came.
+/// Numbers the documents of both files in the order of their first occurrence.
 #[derive(Default)]
 struct Ids {
     numbers: HashMap<DocId, u32>,
@@ -162,21 +158,22 @@ impl Ids {
     fn number(&mut self, id: DocId) -> Result<u32, String> {
         let next = self.numbers.len();
         match u32::try_from(next) {
-            // The last number is kept free, to mean none.
+            // `u32::MAX` is reserved.
             Ok(next) if next < u32::MAX => Ok(*self.numbers.entry(id).or_insert(next)),
-            _ => Err("more than 4 billion documents; evaluate a part".into()),
+            _ => Err("more than 4 billion documents; evaluate a part of them".into()),
         }
     }
 
-    /// The ids of some documents.
-    fn of(&self, wanted: &HashSet<u32>) -> HashMap<u32, DocId> {
-        let chosen = self.numbers.iter().filter(|(_, number)| wanted.contains(number));
-        chosen.map(|(id, &number)| (number, id.clone())).collect()
+    /// Returns the ids of some documents.
+    fn of(&self, numbers: &HashSet<u32>) -> HashMap<u32, DocId> {
+        let selected = self.numbers.iter().filter(|(_, number)| numbers.contains(number));
+        selected.map(|(id, &number)| (number, id.clone())).collect()
     }
 }
 
 fn evaluate(predicted: &Side, gold: &Side, ids: &Ids, examples: usize) -> Answer {
-    let (p, g) = (&predicted.judgments, &gold.judgments);
+    let p = &predicted.judgments;
+    let g = &gold.judgments;
     let documents = ids.numbers.len() as u64;
     let mut answer = Answer {
         predicted: SideReport::new(&predicted.name, p, documents - g.documents()),
@@ -184,28 +181,29 @@ fn evaluate(predicted: &Side, gold: &Side, ids: &Ids, examples: usize) -> Answer
         documents,
         ..Answer::default()
     };
-    match (p.kind(), g.kind()) {
-        (Kind::Pairs, _) | (_, Kind::Pairs) => {
-            answer.pairs = joined(p, g).into();
-        }
-        _ => {
-            let labels = |side: &Judgments| side.labels(ids.numbers.len());
-            let (of_predicted, of_gold) = (labels(p), labels(g));
-            let table = Contingency::new(of_predicted.iter().copied().zip(of_gold.iter().copied()));
-            answer.pairs = table.pairs().into();
-            answer.bcubed = Some(table.bcubed().into());
-            answer.adjusted_rand_index = Some(crate::output::jsonl::rounded(table.adjusted_rand_index()));
-            let tell = |mixed: Vec<Mixed>, own, other| told(mixed, own, other, ids);
-            let (p, g) = ((p, &of_predicted[..]), (g, &of_gold[..]));
-            answer.false_merges = tell(table.worst_merges(examples), p, g);
-            answer.splits = tell(table.worst_splits(examples), g, p);
-        }
+    if p.kind() == Kind::Pairs || g.kind() == Kind::Pairs {
+        answer.pairs = compare_pairs(p, g).into();
+        return answer;
     }
+    let p = Clustering { judgments: p, labels: p.labels(ids.numbers.len()) };
+    let g = Clustering { judgments: g, labels: g.labels(ids.numbers.len()) };
+    let table = Contingency::new(p.labels.iter().copied().zip(g.labels.iter().copied()));
+    answer.pairs = table.pairs().into();
+    answer.bcubed = Some(table.bcubed().into());
+    answer.adjusted_rand_index = Some(rounded(table.adjusted_rand_index()));
+    answer.false_merges = errors(table.worst_merges(examples), &p, &g, ids);
+    answer.splits = errors(table.worst_splits(examples), &g, &p, ids);
     answer
 }
 
-/// Pairs as they are given against pairs or clusters.
-fn joined(predicted: &Judgments, gold: &Judgments) -> PairCounts {
+/// One side as clusters, with the cluster of each document.
+struct Clustering<'a> {
+    judgments: &'a Judgments,
+    labels: Vec<u32>,
+}
+
+/// Counts common pairs if at least one file consists of pairs.
+fn compare_pairs(predicted: &Judgments, gold: &Judgments) -> PairCounts {
     let both = match (predicted.pairs(), gold.pairs()) {
         (Some(predicted), Some(gold)) => predicted.iter().filter(|pair| gold.contains(pair)).count(),
         (Some(pairs), None) => pairs.iter().filter(|pair| gold.joins(**pair)).count(),
@@ -215,30 +213,25 @@ fn joined(predicted: &Judgments, gold: &Judgments) -> PairCounts {
     PairCounts { both, only_predicted: predicted.count_pairs() - both, only_gold: gold.count_pairs() - both }
 }
 
-/// The mistakes with the names of clusters, and a document of each of the largest parts.
-fn told(
-    mixed: Vec<Mixed>,
-    own: (&Judgments, &[u32]),
-    other: (&Judgments, &[u32]),
-    ids: &Ids,
-) -> Vec<Example> {
+/// Describes errors with the names of their clusters and an example document of each of the largest parts.
+fn errors(mixed: Vec<Mixed>, own: &Clustering, other: &Clustering, ids: &Ids) -> Vec<Example> {
     let shown = |one: &Mixed| one.parts.iter().take(Example::PARTS).copied().collect::<Vec<_>>();
-    let wanted: HashSet<(u32, u32)> =
+    let cells: HashSet<(u32, u32)> =
         mixed.iter().flat_map(|one| shown(one).into_iter().map(|(part, _)| (one.cluster, part))).collect();
     let mut first: HashMap<(u32, u32), u32> = HashMap::new();
-    for (number, cell) in (0..).zip(own.1.iter().copied().zip(other.1.iter().copied())) {
-        if wanted.contains(&cell) {
+    for (number, cell) in (0..).zip(own.labels.iter().copied().zip(other.labels.iter().copied())) {
+        if cells.contains(&cell) {
             first.entry(cell).or_insert(number);
         }
     }
     let names = ids.of(&first.values().copied().collect());
     let part = |cluster: u32, (part, documents): (u32, u64)| Part {
-        cluster: other.0.name(part),
+        cluster: other.judgments.name(part),
         documents,
         example: first.get(&(cluster, part)).and_then(|number| names.get(number)).cloned(),
     };
     let example = |one: Mixed| Example {
-        cluster: own.0.name(one.cluster),
+        cluster: own.judgments.name(one.cluster),
         documents: one.documents,
         pairs: one.pairs,
         parts: one.parts.len() as u64,

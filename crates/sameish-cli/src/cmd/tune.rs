@@ -1,46 +1,53 @@
-//! `sameish tune`: which threshold, and what it would give.
+//! `sameish tune`: proposes a similarity threshold for a corpus.
 //!
 //! ```text
-//! tune/sample.rs    some of the documents, the same each time
-//! tune/measure.rs   how similar their pairs are
-//! tune/labels.rs    what labels say of each threshold
-//! tune/proposal.rs  the threshold, why, and what to expect of it
-//! tune/report.rs    all that in words and plots
-//! tune/plot.rs      plots for a terminal and as SVG
-//! tune/page.rs      the report as an HTML page
+//! tune/sample.rs        reads a deterministic sample of the documents
+//! tune/measure.rs       measures the similarities of their pairs
+//! tune/labels.rs        computes precision and recall from labels
+//! tune/proposal.rs      proposes a threshold, with its expected recall and cost
+//! tune/report.rs        describes the result in text and charts
+//! tune/label_report.rs  the section of the report about labels
+//! tune/render.rs        renders the report for the terminal, as HTML and as SVG files
+//! tune/next_command.rs  builds the commands of the section "Next steps"
+//! tune/json.rs          the result as a JSON object
 //! ```
 
+mod json;
+mod label_report;
 mod labels;
 mod measure;
-mod page;
-mod plot;
+mod next_command;
 mod proposal;
+mod render;
 mod report;
 mod sample;
 
 use crate::args::{EngineArgs, InputArgs, OnDupId};
 use crate::exit::{Exit, Failure};
+use crate::output::escape::escaped_name;
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
+use crate::output::plot::svg::standalone;
+use crate::output::plot::terminal::Charset;
 use crate::run_args::RunArgs;
 use crate::run_log::{CountsText as _, finish};
-use labels::{Labels, Quality};
+use labels::{LabeledPair, Labels, Quality};
 use measure::{Distances, Similarities};
 use proposal::Proposal;
-use report::{Facts, Section};
+use report::Section;
 use sameish::{Analyzer, Config, Linkage};
 use sameish_batch::Counts;
 use sameish_batch::input::InputResult;
 use sample::{Sample, Texts};
 use std::path::{Path, PathBuf};
 
-/// Find the threshold that suits a corpus, and what it would give
+/// Propose a similarity threshold for a corpus
 ///
-/// Shows how similar the pairs of a corpus are, proposes a threshold where the fewest pairs lie between strangers and copies,
-/// and says what the bands for it would find and cost. Where records say what belongs together (a field `cluster`, or
-/// `--labels`), it also gives precision and recall by threshold, with 95 % intervals.
+/// Shows the similarity histogram of a corpus, proposes a threshold in the gap between unrelated documents and
+/// near-duplicates, and predicts the recall and cost of the index for it. With labels (a field `cluster`, or `--labels`), also
+/// reports precision and recall by threshold with 95 % confidence intervals.
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_HELP, mut_arg("json", |json| json.help("Give one object with all numbers instead of the report")))]
+#[command(after_help = AFTER_HELP, mut_arg("json", |json| json.help("Print the result as one JSON object")))]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
@@ -59,19 +66,19 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Tuning")]
 struct TuningArgs {
-    /// Most documents that are looked at: those whose ids have the smallest hashes, the same each time
+    /// Maximum number of documents to compare; a larger input is sampled deterministically by id hash
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     sample: u32,
-    /// Say what this threshold gives, instead of proposing one
+    /// Evaluate this threshold instead of proposing one
     #[arg(long, value_name = "SIMILARITY")]
     threshold: Option<f64>,
-    /// Share of the pairs at the threshold that must be found [default: the preset's]
+    /// Required recall of pairs exactly at the threshold [default: from the preset]
     #[arg(long, value_name = "SHARE")]
     recall: Option<f64>,
-    /// Say what this radius gives, for presets that judge by fingerprints
+    /// Evaluate this radius instead of proposing one (presets that compare fingerprints)
     #[arg(long, value_name = "BITS")]
     radius: Option<u32>,
-    /// Which record counts when an id comes again with another text
+    /// Which record to use if an id occurs again with a different text
     #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
     on_dup_id: OnDupId,
 }
@@ -79,13 +86,13 @@ struct TuningArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Labels")]
 struct LabelArgs {
-    /// Field whose equal values say that documents belong together [default: cluster, where there is one]
+    /// Field with the true cluster of a document [default: cluster, if present]
     #[arg(long, value_name = "NAME", conflicts_with = "labels")]
     cluster_field: Option<String>,
-    /// Pairs that somebody judged, a line each: {"a": ID, "b": ID, "same": true}
+    /// JSONL file of labeled pairs: {"a": ID, "b": ID, "same": true}
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
-    /// Propose the lowest threshold whose precision is at least this, instead of the best F1
+    /// Propose the lowest threshold with at least this precision instead of the one with the best F1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     precision: Option<f64>,
 }
@@ -93,13 +100,13 @@ struct LabelArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 struct PlotArgs {
-    /// Write the plots into this folder as SVG files
+    /// Write the charts to this directory as SVG files
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
-    /// Write the report with its plots as one HTML file that needs nothing else
+    /// Write the report with its charts as one self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Draw with plain ASCII [default: where the locale is not UTF-8]
+    /// Draw charts in ASCII [default: only if the locale is not UTF-8]
     #[arg(long)]
     ascii: bool,
 }
@@ -112,75 +119,91 @@ Examples:
   sameish tune --cluster-field story --precision 0.99 judged.jsonl
   sameish tune --labels pairs.jsonl --svg plots articles.jsonl
 
-How to read it: most pairs of a corpus are strangers, some are copies, and few
-lie between. That valley is where a threshold belongs, because there it matters
-least where exactly it stands. Bands are chosen so that a pair right at the
-threshold is found with the probability `--recall`; pairs above it are found
-more often. docs/tuning.md says more.
+In most corpora, most pairs of documents are unrelated, some are
+near-duplicates, and few are in between. The best threshold is in that valley of
+the histogram, where small changes have little effect. The index finds a pair
+exactly at the threshold with the probability `--recall`, and more similar pairs
+with a higher probability. See docs/tuning.md.
 
-Exit codes: 0 clean, 2 wrong usage, 3 some records rejected, 4 an input
-unreadable, 5 a limit hit, 6 output failed, 1 our fault.";
+Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
+4 unreadable input, 5 limit reached, 6 output failed.";
 
 fn share(text: &str) -> Result<f64, String> {
     let share: Option<f64> = text.parse().ok();
     share.filter(|share| *share > 0.0 && *share <= 1.0).ok_or("must be more than 0 and at most 1".into())
 }
 
-/// Fingerprints of at most so many documents are compared, all with all.
-const MOST_PRINTS: u32 = 50_000;
+/// Maximum sample size for fingerprints, because all pairs are compared.
+const MAX_FINGERPRINTS: u32 = 50_000;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, tuning, labels, plots, run } = args;
-    let engine = settle(engine.analyzer()?.config().clone(), &tuning)?;
-    let by_prints = engine.config().minhash.is_none();
-    let judged = labels.labels.as_deref().map(labels::read_file).transpose()?;
+    let engine = configure(engine.analyzer()?.config().clone(), &tuning)?;
+    let labeled_pairs = labels.labels.as_deref().map(labels::read_file).transpose()?;
     let sources = input.find()?;
     let mut log = run.log(&sources)?;
-    let mut output = run.create_output(&sources)?;
+    let output = run.create_output(&sources)?;
     let mut files = Files::create(&plots, run.force, &sources)?;
     let mut reading = input.reading(run.quiet);
-    // Nothing here asks for the source, so the field with the cluster takes its place.
+    // The source is not used here, so its field holds the cluster.
     reading.fields.source = vec![labels.cluster_field.clone().unwrap_or_else(|| "cluster".into())];
-    let size = if by_prints { tuning.sample.min(MOST_PRINTS) } else { tuning.sample };
-    let wanted = judged.iter().flatten().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
-    let plan = sample::Plan { size: size as usize, wanted, on_dup_id: tuning.on_dup_id };
+    let plan = sample_plan(&engine, &tuning, labeled_pairs.as_deref());
     let threads = run.threads.count();
     let sample = sample::read(&engine, sources, reading, threads, plan, &mut log)?;
     let texts = Texts::of(&sample);
-    let labels = Labels::choose(&labels, judged, &texts)?;
+    let labels = Labels::choose(&labels, labeled_pairs, &texts)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let tuned = pool.install(|| match by_prints {
-        true => Tuned::by_distance(&engine, &texts, &labels, &tuning),
-        false => Tuned::by_similarity(&engine, &texts, &labels, &tuning),
-    })?;
+    let findings = pool.install(|| Findings::compute(&engine, &texts, &labels, &tuning))?;
     let (counts, exit) = finish(log)?;
-    let facts =
-        Facts { counts: &counts, sample: &sample, texts: &texts, labels: &labels, config: engine.config() };
-    let sections = report::sections(&facts, &tuned);
+    let tuning =
+        Tuning { counts: &counts, sample: &sample, texts: &texts, labels: &labels, config: engine.config() };
+    let sections = report::sections(&tuning, &findings);
     files.finish(&sections)?;
+    print(output, &run, &tuning, &findings, render::text(&sections, Charset::detect(plots.ascii)))?;
+    Ok(exit)
+}
+
+/// Returns the sampling parameters. Documents of labeled pairs are always read.
+fn sample_plan(engine: &Analyzer, tuning: &TuningArgs, labeled: Option<&[LabeledPair]>) -> sample::Plan {
+    let limit = if engine.config().minhash.is_none() { MAX_FINGERPRINTS } else { u32::MAX };
+    sample::Plan {
+        size: tuning.sample.min(limit) as usize,
+        required: labeled
+            .unwrap_or_default()
+            .iter()
+            .flat_map(|pair| [pair.a.clone(), pair.b.clone()])
+            .collect(),
+        on_dup_id: tuning.on_dup_id,
+    }
+}
+
+/// Writes the report, or the JSON object with `--json`.
+fn print(
+    mut output: Output,
+    run: &RunArgs,
+    tuning: &Tuning<'_>,
+    findings: &Findings,
+    report: String,
+) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
-    match run.json {
-        true => push_line(&mut bytes, &report::json(&facts, &tuned)),
-        false if run.quiet && run.output.is_none() => {}
-        false => bytes = plot::Style::choose(plots.ascii).render(&sections).into_bytes(),
+    if run.json {
+        push_line(&mut bytes, &json::object(tuning, findings));
+    } else if !run.quiet || run.output.is_some() {
+        bytes = report.into_bytes();
     }
     output.write(&bytes)?;
     output.finish()?;
     if !run.json {
-        run.summarize(&counts, || in_words(&counts))?;
+        run.summarize(tuning.counts, || format!("{}; {}", tuning.counts.in_words(), tuning.counts.effort()))?;
     }
-    Ok(exit)
+    Ok(())
 }
 
-fn in_words(counts: &Counts) -> String {
-    format!("{}; {}", counts.in_words(), counts.effort())
-}
-
-/// The engine for these settings: one that keeps what similarity is measured on, and needs no dates.
-fn settle(mut config: Config, tuning: &TuningArgs) -> Result<Analyzer, Failure> {
+/// Creates the engine with the settings of the command line. It keeps features, so that similarities are exact.
+fn configure(mut config: Config, tuning: &TuningArgs) -> Result<Analyzer, Failure> {
     if config.minhash.is_none() && config.simhash.is_none() {
         return Err(Failure::usage(
-            "`tune` is for signatures and fingerprints, and these settings make sparse codes; choose another `--preset`",
+            "`tune` supports signatures and fingerprints, but these settings produce sparse codes; choose another `--preset`",
         ));
     }
     config.matching.verify = config.minhash.is_some();
@@ -192,14 +215,15 @@ fn settle(mut config: Config, tuning: &TuningArgs) -> Result<Analyzer, Failure> 
     }
     match (&mut config.simhash, tuning.radius) {
         (Some(simhash), Some(radius)) if config.minhash.is_none() => {
-            (simhash.radius, simhash.blocks) = (radius, None);
+            simhash.radius = radius;
+            simhash.blocks = None;
         }
         (_, Some(_)) => {
-            return Err(Failure::usage("`--radius` does nothing here: the settings judge by similarity"));
+            return Err(Failure::usage("`--radius` has no effect: these settings compare by similarity"));
         }
         _ if config.minhash.is_none() && tuning.threshold.is_some() => {
             return Err(Failure::usage(
-                "`--threshold` does nothing here: the settings judge by fingerprints; pass `--radius`",
+                "`--threshold` has no effect: these settings compare fingerprints; pass `--radius`",
             ));
         }
         _ => {}
@@ -207,8 +231,17 @@ fn settle(mut config: Config, tuning: &TuningArgs) -> Result<Analyzer, Failure> 
     Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Everything that was found out.
-struct Tuned {
+/// The inputs of a run.
+struct Tuning<'a> {
+    counts: &'a Counts,
+    sample: &'a Sample,
+    texts: &'a Texts<'a>,
+    labels: &'a Labels,
+    config: &'a Config,
+}
+
+/// The results of a run.
+struct Findings {
     measured: Measured,
     quality: Option<Quality>,
     proposal: Proposal,
@@ -219,34 +252,38 @@ enum Measured {
     Distances(Distances),
 }
 
-impl Tuned {
-    fn by_similarity(
+impl Findings {
+    fn compute(
         engine: &Analyzer,
         texts: &Texts,
         labels: &Labels,
         tuning: &TuningArgs,
-    ) -> Result<Tuned, Failure> {
-        let measured = Similarities::measure(engine.config(), texts)?;
-        let quality = labels.by_similarity(engine.config(), texts, &measured);
-        let proposal =
-            Proposal::threshold(engine.config(), texts, &measured, quality.as_ref(), tuning.threshold)?;
-        Ok(Tuned { measured: Measured::Similarities(measured), quality, proposal })
-    }
-
-    fn by_distance(
-        engine: &Analyzer,
-        texts: &Texts,
-        labels: &Labels,
-        tuning: &TuningArgs,
-    ) -> Result<Tuned, Failure> {
-        let measured = Distances::measure(texts);
-        let quality = labels.by_distance(texts, &measured);
-        let proposal = Proposal::radius(engine.config(), texts, &measured, quality.as_ref(), tuning.radius);
-        Ok(Tuned { measured: Measured::Distances(measured), quality, proposal })
+    ) -> Result<Findings, Failure> {
+        let config = engine.config();
+        if config.minhash.is_none() {
+            let measured = Distances::measure(texts);
+            let quality = labels.by_distance(texts, &measured);
+            let proposal = Proposal::radius(config, texts, &measured, quality.as_ref(), tuning.radius);
+            return Ok(Findings { measured: Measured::Distances(measured), quality, proposal });
+        }
+        let measured = Similarities::measure(config, texts)?;
+        let quality = labels.by_similarity(config, texts, &measured);
+        let proposal = Proposal::threshold(config, texts, &measured, quality.as_ref(), tuning.threshold)?;
+        Ok(Findings { measured: Measured::Similarities(measured), quality, proposal })
     }
 }
 
-/// The plots that were asked for, as files. Each appears when it is whole.
+impl Measured {
+    /// Returns the texts that are long enough to be compared.
+    fn comparable(&self) -> &[u32] {
+        match self {
+            Measured::Similarities(measured) => &measured.comparable,
+            Measured::Distances(measured) => &measured.comparable,
+        }
+    }
+}
+
+/// The files of `--svg` and `--html`, written atomically.
 struct Files {
     html: Option<Output>,
     svg: Vec<(&'static str, Output)>,
@@ -256,39 +293,30 @@ impl Files {
     fn create(plots: &PlotArgs, force: bool, sources: &[InputResult]) -> Result<Files, Failure> {
         let create = |path: &Path| Output::create(Some(path), force, sources);
         let mut svg = Vec::new();
-        if let Some(folder) = &plots.svg {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                let name = crate::output::escape::escaped_name(folder.as_os_str());
-                Failure::new(Exit::Output, format!("{name}: can not be made: {error}; check the path"))
+        if let Some(directory) = &plots.svg {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                let name = escaped_name(directory.as_os_str());
+                Failure::new(Exit::Output, format!("cannot create directory `{name}`: {error}"))
             })?;
-            for name in plot::NAMES {
-                svg.push((name, create(&folder.join(format!("{name}.svg")))?));
+            for name in render::CHARTS {
+                svg.push((name, create(&directory.join(format!("{name}.svg")))?));
             }
         }
         Ok(Files { html: plots.html.as_deref().map(create).transpose()?, svg })
     }
 
-    /// Plots that a run has no data for leave no file.
+    /// Writes the files. Charts without data are not written.
     fn finish(&mut self, sections: &[Section]) -> Result<(), Failure> {
         for (name, mut output) in self.svg.drain(..) {
             if let Some(svg) = sections.iter().find_map(|section| section.svg(name)) {
-                output.write(plot::standalone(svg).as_bytes())?;
+                output.write(standalone(&svg).as_bytes())?;
                 output.finish()?;
             }
         }
         if let Some(mut output) = self.html.take() {
-            output.write(page::render(sections).as_bytes())?;
+            output.write(render::html(sections).as_bytes())?;
             output.finish()?;
         }
         Ok(())
-    }
-}
-
-impl Sample {
-    /// How many pairs of the whole input a pair of the sample stands for.
-    fn scale(&self) -> f64 {
-        let pairs = |count: f64| count * (count - 1.0);
-        let (all, here) = (self.read.max(self.docs.len() as u64) as f64, self.docs.len() as f64);
-        if here < 2.0 { 1.0 } else { pairs(all) / pairs(here) }
     }
 }

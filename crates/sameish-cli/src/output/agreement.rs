@@ -1,4 +1,4 @@
-//! How well two clusterings agree, for people and for machines.
+//! The result of `eval`: measures of agreement between a prediction and a gold standard.
 
 use super::escape::escaped;
 use super::jsonl::rounded;
@@ -9,15 +9,15 @@ use sameish_batch::input::judgments::{Judgments, Kind};
 use serde::Serialize;
 use std::fmt;
 
-/// Columns of an id.
+/// Maximum width of an id, in columns.
 const NAME: usize = 18;
 
-/// The answer of `eval`, as an object.
+/// The result of `eval`. Serializes as the JSON object and displays as the report.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Answer {
     pub(crate) predicted: SideReport,
     pub(crate) gold: SideReport,
-    /// In either file.
+    /// Number of documents in either file.
     pub(crate) documents: u64,
     pub(crate) pairs: Pairs,
     pub(crate) bcubed: Option<Rounded>,
@@ -33,9 +33,9 @@ pub(crate) struct SideReport {
     name: String,
     kind: &'static str,
     documents: u64,
-    /// Clusters, or pairs in a file of pairs.
+    /// Number of clusters, or of pairs in a file of pairs.
     count: u64,
-    /// Documents that the other file does not name.
+    /// Number of documents that are missing in the other file.
     only_here: u64,
 }
 
@@ -45,8 +45,13 @@ impl SideReport {
             Kind::Pairs => judgments.count_pairs(),
             _ => judgments.clusters(),
         };
-        let (kind, documents) = (judgments.kind().name(), judgments.documents());
-        SideReport { name: name.to_owned(), kind, documents, count, only_here }
+        SideReport {
+            name: name.to_owned(),
+            kind: judgments.kind().name(),
+            documents: judgments.documents(),
+            count,
+            only_here,
+        }
     }
 
     fn noun(&self) -> &'static str {
@@ -83,59 +88,57 @@ impl From<Score> for Rounded {
     }
 }
 
-/// A cluster of one side that lies in several of the other.
+/// A cluster of one file that is spread over several clusters of the other.
 #[derive(Debug, Serialize)]
 pub(crate) struct Example {
     pub(crate) cluster: Option<DocId>,
     pub(crate) documents: u64,
-    /// Pairs that are wrong or missed.
+    /// Number of wrong or missed pairs.
     pub(crate) pairs: u64,
-    /// Clusters of the other side that it meets.
+    /// Number of clusters of the other file that overlap it.
     pub(crate) parts: u64,
     pub(crate) largest_parts: Vec<Part>,
 }
 
 impl Example {
-    /// Parts that are shown.
+    /// Number of parts listed.
     pub(crate) const PARTS: usize = 3;
 }
 
-/// What an [`Example`] shares with one cluster of the other side.
+/// The overlap of an [`Example`] with one cluster of the other file.
 #[derive(Debug, Serialize)]
 pub(crate) struct Part {
-    /// Absent for a document that the other file does not name.
+    /// Absent for a document that is missing in the other file.
     pub(crate) cluster: Option<DocId>,
     pub(crate) documents: u64,
-    /// One of the documents.
+    /// One of the documents in the overlap.
     pub(crate) example: Option<DocId>,
 }
 
-/// The answer in words, within 80 columns as long as names are short.
-pub(crate) struct Report<'a> {
-    pub(crate) answer: &'a Answer,
-}
-
-impl fmt::Display for Report<'_> {
+impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.sides(f)?;
         self.table(f)?;
-        self.examples(f, "False merges", "PRED", "GOLD", "wrong", &self.answer.false_merges)?;
-        self.examples(f, "Splits", "GOLD", "PRED", "missed", &self.answer.splits)
+        let merges = Errors { title: "False merges", own: "PRED", other: "GOLD", fault: "wrong" };
+        merges.list(f, &self.false_merges)?;
+        let splits = Errors { title: "Splits", own: "GOLD", other: "PRED", fault: "missed" };
+        splits.list(f, &self.splits)
     }
 }
 
-impl Report<'_> {
+impl Answer {
     fn sides(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Answer { predicted, gold, .. } = self.answer;
+        let Answer { predicted, gold, .. } = self;
         for (title, side) in [("PRED", predicted), ("GOLD", gold)] {
-            let (documents, count) = (counted(side.documents, "document"), counted(side.count, side.noun()));
+            let documents = counted(side.documents, "document");
+            let count = counted(side.count, side.noun());
             writeln!(f, "{title}  {} ({documents}, {count})", escaped(&side.name))?;
         }
         writeln!(f)?;
         for (title, other, side) in [("PRED", "GOLD", predicted), ("GOLD", "PRED", gold)] {
             if side.only_here > 0 {
                 let documents = counted(side.only_here, "document");
-                writeln!(f, "{documents} only in {title}: each counts as alone in {other}")?;
+                writeln!(f, "{documents} only in {title}: each is a cluster of its own in {other}")?;
             }
         }
         if predicted.only_here + gold.only_here > 0 {
@@ -145,7 +148,7 @@ impl Report<'_> {
     }
 
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Answer { pairs, bcubed, adjusted_rand_index, .. } = self.answer;
+        let Answer { pairs, bcubed, adjusted_rand_index, .. } = self;
         writeln!(f, "  {:<12} {:>9} {:>9} {:>9}", "", "precision", "recall", "F1")?;
         let mut line = |name: &str, score: &Rounded| {
             let Rounded { precision, recall, f1 } = score;
@@ -159,39 +162,43 @@ impl Report<'_> {
             writeln!(f, "\n  adjusted Rand index {index:>22.3}")?;
         }
         let [both, wrong, missed] = [pairs.both, pairs.only_predicted, pairs.only_gold].map(grouped);
-        writeln!(f, "\nOf the pairs {both} are in both, {wrong} wrong, {missed} missed.")?;
+        writeln!(f, "\nPairs: {both} correct, {wrong} wrong, {missed} missed.")?;
         if bcubed.is_none() {
             writeln!(
                 f,
-                "Pairs are taken as given: a-b and b-c do not make a-c. So there is no B-cubed\nand no Rand index."
+                "B-cubed and the Rand index need clusters. Pairs are not transitive: a-b and b-c\ndo not imply a-c."
             )?;
         }
         Ok(())
     }
+}
 
-    fn examples(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        title: &str,
-        own: &str,
-        other: &str,
-        fault: &str,
-        examples: &[Example],
-    ) -> fmt::Result {
+/// A list of errors of one kind.
+struct Errors {
+    title: &'static str,
+    own: &'static str,
+    other: &'static str,
+    fault: &'static str,
+}
+
+impl Errors {
+    fn list(&self, f: &mut fmt::Formatter<'_>, examples: &[Example]) -> fmt::Result {
         if examples.is_empty() {
             return Ok(());
         }
-        writeln!(f, "\n{title}: clusters of {own} that lie in several of {other}")?;
+        let Errors { title, own, other, fault } = self;
+        writeln!(f, "\n{title}: clusters of {own} that span several clusters of {other}")?;
         for (number, example) in (1..).zip(examples) {
             let pairs = counted(example.pairs, &format!("{fault} pair"));
             writeln!(f, "  {number}. {}: {pairs}", name(example.cluster.as_ref()))?;
-            let (documents, parts) =
-                (counted(example.documents, "document"), counted(example.parts, "cluster"));
+            let documents = counted(example.documents, "document");
+            let parts = counted(example.parts, "cluster");
             writeln!(f, "     {documents} in {parts} of {other}:")?;
             for part in &example.largest_parts {
-                let (count, cluster) = (grouped(part.documents), name(part.cluster.as_ref()));
+                let count = grouped(part.documents);
+                let cluster = name(part.cluster.as_ref());
                 let example = part.example.as_ref().map(|id| shown(id, NAME)).unwrap_or_default();
-                let with = if part.documents > 1 { "such as " } else { "" };
+                let with = if part.documents > 1 { "e.g. " } else { "" };
                 writeln!(f, "     {count:>9} in {cluster}: {with}{example}")?;
             }
         }

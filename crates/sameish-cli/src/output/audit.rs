@@ -1,48 +1,48 @@
-//! What brute force found on a sample, for people and for machines.
+//! The result of `eval --exact`: precision and recall against brute force on a sample.
 
 use super::escape::escaped;
 use super::jsonl::rounded;
 use super::messages::{counted, grouped};
-use crate::cmd::eval::{CLASS, File, Share, Tally};
+use crate::cmd::eval::{CLASS, ClassCounts, File, Share, Tally};
 use crate::output::ids::shown;
 use sameish::{Config, DocId, Shingle};
 use serde::Serialize;
 use std::fmt;
 
-/// Columns of an id.
+/// Maximum width of an id, in columns.
 const NAME: usize = 24;
 
-/// The answer of `eval --exact`, as an object.
+/// The result of `eval --exact`. Serializes as the JSON object and displays as the report.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Answer {
-    /// `engine`, or what kind of file.
+    /// `engine`, or the kind of the audited file.
     audited: &'static str,
     #[serde(skip)]
     file: Option<String>,
     documents: u64,
     sampled: u64,
-    /// Documents of the file that are not in the input.
+    /// Number of documents of the file that are not in the input.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<u64>,
     threshold: f64,
     shingle: String,
-    /// Pairs of a drawn document and any other, at or above the threshold.
+    /// Number of pairs of a sampled document and any other at or above the threshold.
     pairs: u64,
     found: u64,
     missed: u64,
     recall: f64,
     recall_interval: [f64; 2],
-    /// What the bands promise for just these pairs.
+    /// Expected recall of the bands for these pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     expected_recall: Option<f64>,
     predicted: u64,
     wrong: u64,
     precision: f64,
     precision_interval: [f64; 2],
-    /// Pairs with other facts in one form, which the file leaves apart; they are not among the missed.
+    /// Templates that the file keeps apart. They do not count as missed.
     #[serde(skip_serializing_if = "Option::is_none")]
     templates: Option<u64>,
-    /// Pairs that the index brings up, for each drawn document.
+    /// Mean number of candidates of the index per sampled document.
     #[serde(skip_serializing_if = "Option::is_none")]
     candidates_per_document: Option<f64>,
     by_similarity: Vec<Class>,
@@ -50,7 +50,7 @@ pub(crate) struct Answer {
     pub(crate) worst_wrong: Vec<Example>,
 }
 
-/// Pairs from one similarity to another; those of 1 stand alone.
+/// Pairs in a range of similarities. Pairs with similarity 1 are a class of their own.
 #[derive(Debug, Serialize)]
 struct Class {
     from: f64,
@@ -62,7 +62,7 @@ struct Class {
     expected: Option<f64>,
 }
 
-/// A pair that is missed or wrong.
+/// A missed or wrong pair.
 #[derive(Debug, Serialize)]
 pub(crate) struct Example {
     pub(crate) a: DocId,
@@ -72,8 +72,8 @@ pub(crate) struct Example {
 
 impl Answer {
     pub(crate) fn new(documents: u64, sampled: u64, config: &Config) -> Answer {
-        let lanes = (config.minhash.as_ref(), config.simhash.as_ref());
-        let shingle = lanes.0.map(|lane| lane.shingle).or(lanes.1.map(|lane| lane.shingle));
+        let minhash = config.minhash.as_ref().map(|minhash| minhash.shingle);
+        let shingle = minhash.or(config.simhash.as_ref().map(|simhash| simhash.shingle));
         Answer {
             documents,
             sampled,
@@ -83,123 +83,128 @@ impl Answer {
         }
     }
 
+    /// Sets precision, recall and the classes.
     pub(crate) fn count(&mut self, tally: &Tally) {
-        let (recall, precision) = (tally.recall(), tally.precision());
+        let recall = tally.recall();
+        let precision = tally.precision();
         let ends = |share: Share| [rounded(share.interval.low), rounded(share.interval.high)];
-        (self.pairs, self.found, self.missed) = (recall.pairs, recall.hits, recall.pairs - recall.hits);
-        (self.recall, self.recall_interval) = (rounded(recall.value), ends(recall));
-        (self.predicted, self.wrong) = (precision.pairs, precision.pairs - precision.hits);
-        (self.precision, self.precision_interval) = (rounded(precision.value), ends(precision));
+        self.pairs = recall.pairs;
+        self.found = recall.hits;
+        self.missed = recall.pairs - recall.hits;
+        self.recall = rounded(recall.value);
+        self.recall_interval = ends(recall);
+        self.predicted = precision.pairs;
+        self.wrong = precision.pairs - precision.hits;
+        self.precision = rounded(precision.value);
+        self.precision_interval = ends(precision);
         let share = |part: f64, of: u64| rounded(part / of as f64);
-        let class = |(at, &(pairs, found, expected)): (usize, &(u64, u64, f64))| Class {
+        let class = |(at, class): (usize, &ClassCounts)| Class {
             from: (at * CLASS) as f64 / 1000.0,
             to: ((at + 1) * CLASS).min(1000) as f64 / 1000.0,
-            pairs,
-            found,
-            recall: share(found as f64, pairs),
-            expected: Some(share(expected, pairs)),
+            pairs: class.pairs,
+            found: class.found,
+            recall: share(class.found as f64, class.pairs),
+            expected: Some(share(class.expected, class.pairs)),
         };
-        let classes = tally.classes.iter().enumerate().filter(|(_, class)| class.0 > 0);
+        let classes = tally.classes.iter().enumerate().filter(|(_, class)| class.pairs > 0);
         self.by_similarity = classes.map(class).collect();
     }
 
-    /// What holds for an engine's index alone; `probability` says how likely a pair is found.
+    /// Sets the figures of an engine's index. `probability` returns the detection probability of a similarity.
     pub(crate) fn of_engine(&mut self, tally: &Tally, probability: impl Fn(f64) -> Option<f64>) {
         self.audited = "engine";
         self.candidates_per_document = Some(rounded(tally.candidates as f64 / self.sampled.max(1) as f64));
         match probability(1.0) {
             None => self.by_similarity.iter_mut().for_each(|class| class.expected = None),
             Some(_) => {
-                let expected: f64 = tally.classes.iter().map(|class| class.2).sum();
+                let expected: f64 = tally.classes.iter().map(|class| class.expected).sum();
                 self.expected_recall = (self.pairs > 0).then(|| rounded(expected / self.pairs as f64));
             }
         }
     }
 
-    /// What holds for a file alone.
+    /// Sets the figures of an audited file.
     pub(crate) fn of_file(&mut self, file: &File, tally: &Tally) {
-        (self.audited, self.file) = (file.kind, Some(file.name.clone()));
-        self.unknown = Some(file.documents.saturating_sub(tally.named));
+        self.audited = file.kind;
+        self.file = Some(file.name.clone());
+        self.unknown = Some(file.documents.saturating_sub(tally.known));
         self.templates = Some(tally.templates);
         self.by_similarity.iter_mut().for_each(|class| class.expected = None);
     }
 }
 
-/// The answer in words, within 80 columns as long as names are short.
-pub(crate) struct Report<'a> {
-    pub(crate) answer: &'a Answer,
-}
-
-impl fmt::Display for Report<'_> {
+impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.head(f)?;
+        self.header(f)?;
         self.shares(f)?;
+        self.notes(f)?;
         self.classes(f)?;
-        let Answer { worst_missed, worst_wrong, .. } = self.answer;
-        examples(f, "Missed, the most similar first", worst_missed)?;
-        examples(f, "Wrong, the least similar first", worst_wrong)
+        examples(f, "Missed pairs, most similar first", &self.worst_missed)?;
+        examples(f, "Wrong pairs, least similar first", &self.worst_wrong)
     }
 }
 
-impl Report<'_> {
-    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Answer { documents, sampled, threshold, shingle, file, audited, unknown, .. } = self.answer;
-        match file {
-            None => writeln!(f, "What the engine's index finds, against brute force")?,
-            Some(file) => writeln!(f, "The {audited} of {}, against brute force", escaped(file))?,
+impl Answer {
+    fn header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            None => writeln!(f, "The engine's index against brute force")?,
+            Some(file) => writeln!(f, "The {} of {} against brute force", self.audited, escaped(file))?,
         }
-        let of = counted(*documents, "document");
-        match sampled == documents {
-            true => writeln!(f, "All {of} with each other")?,
-            false => writeln!(f, "{} of {of}, drawn by their ids, with all others", grouped(*sampled))?,
+        let documents = counted(self.documents, "document");
+        if self.sampled == self.documents {
+            writeln!(f, "{documents}, each compared with all others")?;
+        } else {
+            let sampled = grouped(self.sampled);
+            writeln!(f, "{sampled} of {documents}, sampled by id, each compared with all others")?;
         }
-        writeln!(f, "True is a pair with a similarity of {threshold} or more ({shingle})")?;
-        if let Some(unknown) = unknown.filter(|&unknown| unknown > 0) {
-            writeln!(
-                f,
-                "{} of the file not in the input: pairs with them do not count",
-                counted(unknown, "document")
-            )?;
+        writeln!(f, "True pairs have a similarity of {} or more ({})", self.threshold, self.shingle)?;
+        if let Some(unknown) = self.unknown.filter(|&unknown| unknown > 0) {
+            let unknown = counted(unknown, "document");
+            writeln!(f, "{unknown} of the file not in the input; their pairs are ignored")?;
         }
         writeln!(f)
     }
 
     fn shares(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Answer { pairs, found, missed, predicted, wrong, .. } = self.answer;
-        let mut line = |name: &str, share: f64, interval: [f64; 2], of: u64, words: String| {
+        writeln!(f, "  {:<10} {:>7}  95 % interval", "", "")?;
+        let mut line = |name: &str, share: f64, interval: [f64; 2], of: u64, counts: String| {
+            let [low, high] = interval;
             let share = if of == 0 { "-".to_owned() } else { format!("{share:.4}") };
-            let ends =
-                if of == 0 { String::new() } else { format!("{:.4} to {:.4}", interval[0], interval[1]) };
-            writeln!(f, "  {name:<10} {share:>7}  {ends:<17}  {words}")
+            let interval = if of == 0 { String::new() } else { format!("{low:.4} to {high:.4}") };
+            writeln!(f, "  {name:<10} {share:>7}  {interval:<17}  {counts}")
         };
-        let recall =
-            format!("{} true, {} found, {} missed", grouped(*pairs), grouped(*found), grouped(*missed));
-        line("recall", self.answer.recall, self.answer.recall_interval, *pairs, recall)?;
-        let precision = format!("{} given, {} wrong", grouped(*predicted), grouped(*wrong));
-        line("precision", self.answer.precision, self.answer.precision_interval, *predicted, precision)?;
-        if let Some(expected) = self.answer.expected_recall {
-            writeln!(f, "\nFor just these pairs the bands promise a recall of {expected:.4}.")?;
+        let [pairs, found, missed] = [self.pairs, self.found, self.missed].map(grouped);
+        let counts = format!("{pairs} true, {found} found, {missed} missed");
+        line("recall", self.recall, self.recall_interval, self.pairs, counts)?;
+        let [predicted, wrong] = [self.predicted, self.wrong].map(grouped);
+        let counts = format!("{predicted} predicted, {wrong} wrong");
+        line("precision", self.precision, self.precision_interval, self.predicted, counts)
+    }
+
+    fn notes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(expected) = self.expected_recall {
+            writeln!(f, "\nExpected recall of the bands for these pairs: {expected:.4}")?;
         }
-        if let Some(candidates) = self.answer.candidates_per_document {
-            writeln!(f, "The index brings up {candidates:.2} candidates for a document.")?;
+        if let Some(candidates) = self.candidates_per_document {
+            writeln!(f, "Candidates per document: {candidates:.2}")?;
         }
-        if let Some(forms) = self.answer.templates.filter(|&forms| forms > 0) {
+        if let Some(templates) = self.templates.filter(|&templates| templates > 0) {
+            let pairs = counted(templates, "pair");
             writeln!(
                 f,
-                "\n{} of one form with other facts left apart, as `--templates keep` says;\nnot among the missed.",
-                counted(forms, "pair")
+                "\n{pairs} of templates (same wording, different facts) kept apart, not counted as\nmissed (`--templates keep`)"
             )?;
         }
         Ok(())
     }
 
     fn classes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let classes = &self.answer.by_similarity;
+        let classes = &self.by_similarity;
         if classes.is_empty() {
             return Ok(());
         }
-        let promised = classes.iter().any(|class| class.expected.is_some());
-        let title = if promised { "  promised" } else { "" };
+        let has_expected = classes.iter().any(|class| class.expected.is_some());
+        let title = if has_expected { "  expected" } else { "" };
         writeln!(f, "\n  {:<12} {:>10} {:>10} {:>8}{title}", "similarity", "pairs", "found", "recall")?;
         for class in classes {
             let name = match class.from {
@@ -207,7 +212,7 @@ impl Report<'_> {
                 from => format!("{from:.2}-{:.2}", class.to),
             };
             let expected = class.expected.map(|share| format!("  {share:>8.4}")).unwrap_or_default();
-            let (pairs, found) = (grouped(class.pairs), grouped(class.found));
+            let [pairs, found] = [class.pairs, class.found].map(grouped);
             writeln!(f, "  {name:<12} {pairs:>10} {found:>10} {:>8.4}{expected}", class.recall)?;
         }
         Ok(())

@@ -1,8 +1,8 @@
-//! Text that can not steer a terminal.
+//! Escaping of untrusted text for the terminal, HTML and SVG.
 
 pub(crate) use sameish_batch::escape::{escaped, escaped_name, is_steering};
 
-/// Text that is safe within HTML and SVG.
+/// Escapes text for HTML and SVG.
 pub(crate) fn escaped_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -14,7 +14,7 @@ pub(crate) fn escaped_markup(text: &str) -> String {
     out
 }
 
-/// How markup writes a character that means something to it.
+/// Returns the entity of a character with a special meaning in markup.
 pub(crate) fn entity(c: char) -> Option<&'static str> {
     Some(match c {
         '&' => "&amp;",

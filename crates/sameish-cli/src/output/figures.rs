@@ -1,6 +1,6 @@
-//! How is a measure written for people?
+//! Number formats for tables and reports.
 
-/// A share in percent. Some is never written as none, nor nearly all as all.
+/// Formats a share in percent. Never rounds to 0 % or 100 % unless the share is exact.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".into();
@@ -13,12 +13,12 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A number of bytes in the largest unit that leaves a digit before the point: `1.2 MB`.
+/// Formats a number of bytes with a decimal unit: `1.2 MB`.
 pub(crate) fn sized(bytes: u64) -> String {
     let mut size = bytes as f64;
     let mut units = ["kB", "MB", "GB", "TB", "PB", "EB"].iter();
     let mut unit = "bytes";
-    // What would be rounded to 1000 belongs to the next unit.
+    // A size that would round to 1000 uses the next unit.
     while size >= if unit == "bytes" { 1000.0 } else { 999.95 } {
         let Some(next) = units.next() else { break };
         (size, unit) = (size / 1000.0, next);
@@ -30,24 +30,24 @@ pub(crate) fn sized(bytes: u64) -> String {
     }
 }
 
-/// A similarity of three digits, rounded down: 1.000 and the threshold are written only where they are met.
+/// Formats a similarity with three decimals, rounded down, so that it never appears to reach 1.000 or the threshold.
 pub(crate) fn similarity(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
     }
-    // 0.29 is a little less than 29 hundredths; that is not meant.
+    // 0.29 is stored as slightly less than 29 hundredths.
     format!("{:.3}", (value * 1000.0 + 1e-6).floor() / 1000.0)
 }
 
-/// A threshold, with no more digits than it needs.
+/// Formats a threshold without trailing zeros.
 pub(crate) fn threshold(value: f64) -> String {
-    match value.is_finite() {
-        true => format!("{:.4}", value).trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => "–".into(),
+    if !value.is_finite() {
+        return "–".into();
     }
+    format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A probability in percent, rounded down, that no line end tears apart.
+/// Formats a probability in percent, rounded down, with a non-breaking space.
 pub(crate) fn chance(probability: f64) -> String {
     if !probability.is_finite() {
         return "–".into();
@@ -55,7 +55,7 @@ pub(crate) fn chance(probability: f64) -> String {
     format!("{:.1}\u{a0}%", (probability.clamp(0.0, 1.0) * 1000.0 + 1e-6).floor() / 10.0)
 }
 
-/// The text with its middle taken out where it has more than `most` characters.
+/// Replaces the middle of a text of more than `most` characters by an ellipsis.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     let mut ends = text.char_indices().map(|(at, _)| at);
     if ends.nth(most).is_none() {
@@ -73,14 +73,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_do_not_round_to_none_or_all() {
+    fn percent_does_not_round_to_0_or_100() {
         let cases = [(0, 0), (0, 9), (1, 100_000), (1, 3), (99_999, 100_000), (9, 9)];
         let written = cases.map(|(part, whole)| percent(part, whole));
         assert_eq!(written, ["–", "0.0 %", "< 0.1 %", "33.3 %", "> 99.9 %", "100.0 %"]);
     }
 
     #[test]
-    fn bytes_take_the_largest_unit() {
+    fn bytes_use_the_largest_unit() {
         let sizes = [0, 1, 999, 1000, 999_949, 999_950, 1_234_567, u64::MAX].map(sized);
         let written = ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "999.9 kB", "1.0 MB", "1.2 MB", "18.4 EB"];
         assert_eq!(sizes, written);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_and_chances_are_short() {
+    fn formats_thresholds_and_probabilities() {
         assert_eq!([0.8, 1.0, 0.0, 0.825, f64::NAN].map(threshold), ["0.8", "1", "0", "0.825", "–"]);
         assert_eq!(
             [0.99499, 1.0, 0.9999, 7.0].map(chance),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_lose_their_middle() {
+    fn shortens_the_middle() {
         assert_eq!(shortened("abcdefgh", 8), "abcdefgh");
         assert_eq!(shortened("abcdefghi", 8), "abcd…ghi");
         assert_eq!(shortened("äöüßéèê", 5), "äö…èê");

@@ -1,110 +1,106 @@
-//! Words to standard error.
+//! Messages on standard error.
 
-use super::progress::{Done, Progress};
+use super::progress::{self, Progress};
 use sameish_batch::input::{InputError, InputResult, Reject, total_size};
 use std::fmt;
 use std::io::{IsTerminal, Write};
 
-/// Rejected records that are named on standard error; the others are counted.
-const NAMED: u64 = 10;
+/// Maximum number of rejected records that are listed on standard error.
+const LISTED: u64 = 10;
 
-/// Prints a line. Nobody is told if that fails: there is nowhere left to say it.
+/// Prints a line above the progress bar. A failure is ignored, because there is nowhere left to report it.
 pub(crate) fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = progress::suspend(|| writeln!(std::io::stderr(), "{line}"));
 }
 
-/// What a run has to say while it works.
+/// The messages and the progress of a run.
 pub(crate) struct Messages {
     quiet: bool,
     rejects: u64,
-    /// Present where progress is shown.
-    shown: Option<Progress>,
+    /// Absent if progress is not shown.
+    progress: Option<Progress>,
 }
 
 impl Messages {
-    /// Progress is shown where a person sees standard error and data does not go to the same screen.
+    /// Progress is shown if standard error is a terminal and the data does not go to the same terminal.
     pub(crate) fn new(quiet: bool, data_on_stdout: bool) -> Messages {
-        let screen_is_free = !data_on_stdout || !std::io::stdout().is_terminal();
-        let progress = !quiet && screen_is_free && std::io::stderr().is_terminal();
-        Messages { quiet, rejects: 0, shown: progress.then(Progress::new) }
+        let shares_terminal = data_on_stdout && std::io::stdout().is_terminal();
+        let shown = !quiet && !shares_terminal && std::io::stderr().is_terminal();
+        Messages { quiet, rejects: 0, progress: shown.then(Progress::new) }
     }
 
-    /// Which inputs will be read, so that the share that is done is known.
+    /// Sets the inputs that will be read, whose size is the total of the progress bar.
     pub(crate) fn expect<'a>(&mut self, sources: impl IntoIterator<Item = &'a InputResult>) {
-        if let Some(shown) = &mut self.shown {
-            shown.total = total_size(sources);
+        if let Some(progress) = &mut self.progress {
+            progress.input_bytes = total_size(sources);
         }
     }
 
-    /// An input that failed is named even when quiet.
+    /// Reports an input that could not be read, even with `--quiet`.
     pub(crate) fn broken(&mut self, broken: &InputError) {
-        self.clear();
         say(format_args!("error: {broken}"));
     }
 
+    /// Reports a rejected record. Only the first ones are listed.
     pub(crate) fn reject(&mut self, reject: &Reject) {
         self.rejects += 1;
-        if self.quiet || self.rejects > NAMED + 1 {
-            return;
-        }
-        self.clear();
         match self.rejects {
-            1..=NAMED => say(format_args!("rejected: {reject}")),
-            _ => say(format_args!("more records were rejected; `--rejects FILE` lists them all")),
+            _ if self.quiet => {}
+            1..=LISTED => say(format_args!("rejected: {reject}")),
+            rejects if rejects == LISTED + 1 => {
+                say(format_args!("more records were rejected; `--rejects FILE` lists all of them"));
+            }
+            _ => {}
         }
     }
 
-    /// Something worth knowing that is no fault.
-    pub(crate) fn note(&mut self, words: &str) {
+    /// Prints a note, unless quiet.
+    pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {
-            self.clear();
-            say(format_args!("note: {words}"));
+            say(format_args!("note: {text}"));
         }
     }
 
-    /// How far reading is.
+    /// Reports the documents and bytes read so far.
     pub(crate) fn progress(&mut self, documents: u64, bytes: u64) {
-        self.show("reading", &Done::Reading { documents, bytes });
+        self.show(|progress| progress.reading("reading", documents, Some(bytes)));
     }
 
-    /// How far a stage is that reads all inputs once more.
-    pub(crate) fn copying(&mut self, what: &'static str) {
-        self.show(what, &Done::Copying);
+    /// Reports the progress of a stage that reads all inputs again.
+    pub(crate) fn copying(&mut self, stage: &'static str) {
+        self.show(|progress| progress.reading(stage, 0, None));
     }
 
-    /// How many rows of a table were looked at.
+    /// Reports the rows of a table read so far.
     pub(crate) fn rows(&mut self, rows: u64) {
-        self.show("reading", &Done::Rows { rows });
+        self.show(|progress| progress.items("reading", "rows", rows, None));
     }
 
-    /// How far a stage is that takes documents one by one.
-    pub(crate) fn share(&mut self, what: &'static str, done: usize, of: usize) {
-        self.show(what, &Done::Documents { done: done as u64, of: of as u64 });
+    /// Reports the progress of a stage that processes documents.
+    pub(crate) fn share(&mut self, stage: &'static str, done: usize, of: usize) {
+        self.show(|progress| progress.items(stage, "documents", done as u64, Some(of as u64)));
     }
 
-    fn show(&mut self, what: &'static str, done: &Done) {
-        if let Some(shown) = &mut self.shown {
-            shown.show(what, done);
+    fn show(&mut self, report: impl FnOnce(&mut Progress)) {
+        if let Some(progress) = &mut self.progress {
+            report(progress);
         }
     }
 
-    /// Takes the progress line away.
+    /// Removes the progress bar until the next stage.
     pub(crate) fn clear(&self) {
-        if self.shown.is_some() {
-            wipe();
+        if let Some(progress) = &self.progress {
+            progress.clear();
         }
     }
 }
 
-/// Empties the line that the cursor is in, where a person sees it.
+/// Removes the progress bar before the process exits.
 pub(crate) fn wipe() {
-    let mut stderr = std::io::stderr();
-    if stderr.is_terminal() {
-        let _ = write!(stderr, "\r\x1b[K");
-    }
+    progress::stop();
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats a number with thousands separators: `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -117,7 +113,7 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// A number with its noun: `1 document`, `2,000 documents`.
+/// Formats a number with its noun: `1 document`, `2,000 documents`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
@@ -127,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_numbers_are_grouped() {
+    fn groups_digits() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

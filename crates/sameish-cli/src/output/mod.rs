@@ -2,12 +2,12 @@
 
 pub(crate) mod agreement;
 pub(crate) mod audit;
-pub(crate) mod color;
 pub(crate) mod escape;
 pub(crate) mod figures;
 pub(crate) mod html;
 pub(crate) mod ids;
 pub(crate) mod messages;
+pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod report;
 pub(crate) mod table;

@@ -1,23 +1,23 @@
-//! A comparison for people: the measures, and the shared passages among the words that changed.
+//! The report of `compare`: the measures, and the shared passages with the changed words around them.
 
-use super::color::{Palette, Role};
 use super::escape::{escaped, is_steering};
 use super::messages::{counted, grouped};
+use anstyle::{AnsiColor, Style};
 use sameish::{Comparison, Content, Passage};
 use std::fmt;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns of a line.
+/// Width of a line in columns.
 const WIDTH: usize = 80;
-/// Columns before a passage's words.
+/// Columns before the text of a passage.
 const MARGIN: usize = 6;
-/// Columns of changed words on each side of a passage.
+/// Columns of changed text shown on each side of a passage.
 const AROUND: usize = 60;
-/// Columns of each end of a long passage.
+/// Columns shown at each end of a long passage.
 const ENDS: usize = 140;
-/// Widest piece of a word, in columns.
+/// Maximum width of a piece of a word, in columns.
 const PIECE: usize = 24;
-/// Passages that are shown.
+/// Maximum number of passages shown.
 const SHOWN: usize = 20;
 
 /// One of the two texts.
@@ -36,13 +36,36 @@ impl Side {
     }
 }
 
-/// A comparison with all that is needed to tell it.
+/// A comparison, displayed as text.
 pub(crate) struct Report<'a> {
     pub(crate) a: &'a Side,
     pub(crate) b: &'a Side,
     pub(crate) comparison: &'a Comparison,
     pub(crate) min_tokens: u32,
-    pub(crate) palette: Palette,
+    /// Without color, shared passages are marked with brackets.
+    pub(crate) color: bool,
+}
+
+/// The role of a piece of text, which determines its style.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Heading,
+    /// Words that both texts have.
+    Shared,
+    /// Differing words around a shared passage.
+    Changed,
+}
+
+impl Role {
+    fn paint(self, color: bool, text: &str) -> String {
+        let style = match self {
+            _ if !color => return text.to_owned(),
+            Role::Heading => Style::new().bold(),
+            Role::Shared => AnsiColor::Green.on_default(),
+            Role::Changed => AnsiColor::Yellow.on_default(),
+        };
+        format!("{style}{text}{style:#}")
+    }
 }
 
 impl fmt::Display for Report<'_> {
@@ -62,13 +85,13 @@ impl Report<'_> {
         let verdict = c.match_type.to_string();
         let meaning = match verdict.as_str() {
             "exact" => "the same words in the same order",
-            "near" => "the same but for small changes",
+            "near" => "the same except for small changes",
             "similar" => "much in common",
             _ => "little in common",
         };
-        writeln!(f, "\n{}: {meaning}", self.palette.paint(Role::Strong, &verdict))?;
+        writeln!(f, "\n{}: {meaning}", Role::Heading.paint(self.color, &verdict))?;
         if c.too_short {
-            writeln!(f, "At least one text is too short for these settings; the measures say little.")?;
+            writeln!(f, "At least one text is too short for these settings; the measures are unreliable.")?;
         }
         writeln!(f)
     }
@@ -79,34 +102,30 @@ impl Report<'_> {
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         let mut line =
             |name: &str, value: String, meaning: &str| writeln!(f, "  {name:<17} {value:>7}  {meaning}");
-        line("similarity", share(c.similarity), "of all pieces of both texts, so many are in both")?;
-        line("containment", share(c.containment), "of the smaller text's pieces, so many are in both")?;
+        line("similarity", share(c.similarity), "shared shingles / all distinct shingles (Jaccard)")?;
+        line("containment", share(c.containment), "shared shingles / shingles of the smaller text")?;
         if let Some(estimate) = c.minhash_similarity {
-            line("MinHash estimate", share(estimate), "the similarity, as the signatures see it")?;
+            line("MinHash estimate", share(estimate), "similarity estimated from the signatures")?;
         }
-        line(
-            "SimHash distance",
-            format!("{}/64", c.simhash_distance),
-            "bits that differ; 3 or fewer are near",
-        )?;
-        line("coverage of A", percent(c.coverage_a), "of its words are in shared passages")?;
-        line("coverage of B", percent(c.coverage_b), "of its words are in shared passages")
+        line("SimHash distance", format!("{}/64", c.simhash_distance), "differing bits; near if 3 or fewer")?;
+        line("coverage of A", percent(c.coverage_a), "words in shared passages / words of A")?;
+        line("coverage of B", percent(c.coverage_b), "words in shared passages / words of B")
     }
 
     fn passages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let passages = &self.comparison.passages;
-        let least = counted(self.min_tokens.into(), "word");
+        let length = counted(self.min_tokens.into(), "word");
         if passages.is_empty() {
-            return writeln!(f, "\nNo shared passage of {least} or more.");
+            return writeln!(f, "\nNo shared passage of {length} or more.");
         }
-        let marks = if self.palette.colored { "" } else { ", marked by [ ]" };
-        writeln!(f, "\n{} of {least} or more{marks}:", counted(passages.len() as u64, "shared passage"))?;
+        let marks = if self.color { "" } else { ", marked by [ ]" };
+        writeln!(f, "\n{} of {length} or more{marks}:", counted(passages.len() as u64, "shared passage"))?;
         for (number, passage) in (1..).zip(passages.iter().take(SHOWN)) {
             self.passage(f, number, passage)?;
         }
         match passages.len().saturating_sub(SHOWN) {
             0 => Ok(()),
-            more => writeln!(f, "\n{} more; `--json` gives them all.", grouped(more as u64)),
+            more => writeln!(f, "\n{} more; `--json` prints all of them.", grouped(more as u64)),
         }
     }
 
@@ -114,7 +133,7 @@ impl Report<'_> {
         let &Passage { a_start, a_end, b_start, b_end, tokens } = passage;
         let title = format!("{number}. {}", counted(tokens as u64, "word"));
         let place = format!("bytes {a_start}-{a_end} of A, {b_start}-{b_end} of B");
-        writeln!(f, "\n{} ({place})", self.palette.paint(Role::Strong, &title))?;
+        writeln!(f, "\n{} ({place})", Role::Heading.paint(self.color, &title))?;
         let all = &self.comparison.passages;
         let in_a = all.iter().map(|p| (p.a_start, p.a_end));
         let in_b = all.iter().map(|p| (p.b_start, p.b_end));
@@ -123,7 +142,7 @@ impl Report<'_> {
     }
 
     fn side(&self, f: &mut fmt::Formatter<'_>, letter: &str, excerpt: Excerpt) -> fmt::Result {
-        let mut lines = Lines::new(self.palette);
+        let mut lines = Lines::new(self.color);
         lines.push_all(Role::Changed, &excerpt.before);
         lines.push_all(Role::Shared, &excerpt.shared);
         lines.push_all(Role::Changed, &excerpt.after);
@@ -134,7 +153,7 @@ impl Report<'_> {
     }
 }
 
-/// The words of a passage and the changed ones on both sides of it, up to the next passage.
+/// The words of a passage, and the changed words on both sides up to the next passage.
 struct Excerpt {
     before: Vec<Piece>,
     shared: Vec<Piece>,
@@ -147,7 +166,8 @@ impl Excerpt {
         (start, end): (usize, usize),
         passages: impl Iterator<Item = (usize, usize)>,
     ) -> Excerpt {
-        let (mut from, mut to) = (0, text.len());
+        let mut from = 0;
+        let mut to = text.len();
         for (other_start, other_end) in passages {
             if other_end <= start {
                 from = from.max(other_end);
@@ -157,12 +177,13 @@ impl Excerpt {
             }
         }
         let slice = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
-        let (before, after) = (slice(from..start), slice(end..to));
+        let before = slice(from..start);
+        let after = slice(end..to);
         let mut shared = keep_ends(slice(start..end));
         if let Some(first) = shared.first_mut() {
             first.spaced = before.ends_with(char::is_whitespace);
         }
-        // What ends the sentence of the passage before is not worth showing.
+        // Punctuation at the end of the previous passage is not a change.
         let ends = |c: char| from > 0 && (c.is_ascii_punctuation() || c.is_whitespace());
         Excerpt {
             before: last_pieces(before.trim_start_matches(ends), AROUND, from > 0),
@@ -172,15 +193,15 @@ impl Excerpt {
     }
 }
 
-/// A word or, in scripts without blanks, a part of a run of letters.
+/// A word or, in scripts without spaces, a part of a run of letters.
 #[derive(Clone, Debug, PartialEq)]
 struct Piece {
     text: String,
-    /// Whether a blank stands before it.
+    /// Preceded by a space.
     spaced: bool,
 }
 
-/// The pieces as they can be shown: no control characters, none wider than [`PIECE`].
+/// Splits text into pieces of at most [`PIECE`] columns, without control characters.
 fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for (i, word) in text.split_whitespace().enumerate() {
@@ -205,7 +226,7 @@ fn omission() -> Piece {
     Piece { text: "…".into(), spaced: true }
 }
 
-/// How many pieces fit into so many columns.
+/// Returns the number of pieces that fit into the columns.
 fn fitting<'a>(pieces: impl Iterator<Item = &'a Piece>, columns: usize) -> usize {
     let mut used = 0;
     let fits = |piece: &&Piece| {
@@ -215,7 +236,7 @@ fn fitting<'a>(pieces: impl Iterator<Item = &'a Piece>, columns: usize) -> usize
     pieces.take_while(fits).count()
 }
 
-/// The front of a text. More columns than bytes are never needed but for letters of several bytes.
+/// Returns the beginning of a text. Eight bytes per column suffice.
 fn first_pieces(text: &str, columns: usize, more: bool) -> Vec<Piece> {
     let front = &text[..text.floor_char_boundary(8 * columns)];
     let mut kept = pieces(front);
@@ -227,7 +248,7 @@ fn first_pieces(text: &str, columns: usize, more: bool) -> Vec<Piece> {
     kept
 }
 
-/// The end of a text.
+/// Returns the end of a text.
 fn last_pieces(text: &str, columns: usize, more: bool) -> Vec<Piece> {
     let back = &text[text.ceil_char_boundary(text.len().saturating_sub(8 * columns))..];
     let mut kept = pieces(back);
@@ -242,7 +263,7 @@ fn last_pieces(text: &str, columns: usize, more: bool) -> Vec<Piece> {
     kept
 }
 
-/// All of a short text, both ends of a long one.
+/// Returns a short text in full, and both ends of a long one.
 fn keep_ends(text: &str) -> Vec<Piece> {
     let mut kept = first_pieces(text, 2 * ENDS, false);
     if kept.last() == Some(&omission()) {
@@ -252,21 +273,21 @@ fn keep_ends(text: &str) -> Vec<Piece> {
     kept
 }
 
-/// Fills lines with pieces, each line as runs of one role.
+/// Wraps pieces into lines. A line consists of runs of the same role.
 struct Lines {
-    palette: Palette,
+    color: bool,
     lines: Vec<Vec<(Role, String)>>,
     columns: usize,
 }
 
 impl Lines {
-    fn new(palette: Palette) -> Lines {
-        Lines { palette, lines: Vec::new(), columns: 0 }
+    fn new(color: bool) -> Lines {
+        Lines { color, lines: Vec::new(), columns: 0 }
     }
 
     fn push_all(&mut self, role: Role, pieces: &[Piece]) {
         let last = pieces.len().saturating_sub(1);
-        let marked = role == Role::Shared && !self.palette.colored;
+        let marked = role == Role::Shared && !self.color;
         for (i, piece) in pieces.iter().enumerate() {
             let open = if marked && i == 0 { "[" } else { "" };
             let close = if marked && i == last { "]" } else { "" };
@@ -278,10 +299,10 @@ impl Lines {
         let width = text.width() + usize::from(spaced);
         match self.lines.last_mut() {
             Some(line) if self.columns + width <= WIDTH - MARGIN => {
-                let blank = if spaced { " " } else { "" };
+                let space = if spaced { " " } else { "" };
                 match line.last_mut() {
-                    Some((before, run)) if *before == role => run.push_str(&format!("{blank}{text}")),
-                    _ => line.push((role, format!("{blank}{text}"))),
+                    Some((before, run)) if *before == role => run.push_str(&format!("{space}{text}")),
+                    _ => line.push((role, format!("{space}{text}"))),
                 }
                 self.columns += width;
             }
@@ -292,9 +313,9 @@ impl Lines {
         }
     }
 
-    /// The lines, painted.
+    /// Renders the lines.
     fn done(self) -> Vec<String> {
-        let paint = |(role, run): &(Role, String)| self.palette.paint(*role, run);
+        let paint = |(role, run): &(Role, String)| role.paint(self.color, run);
         self.lines.iter().map(|line| line.iter().map(paint).collect()).collect()
     }
 }
@@ -304,13 +325,13 @@ mod tests {
     use super::*;
 
     fn joined(pieces: &[Piece]) -> String {
-        let mut lines = Lines { palette: Palette { colored: false }, lines: Vec::new(), columns: 0 };
+        let mut lines = Lines::new(false);
         lines.push_all(Role::Changed, pieces);
         lines.done().join("\n")
     }
 
     #[test]
-    fn long_texts_keep_their_near_ends() {
+    fn shortens_long_texts_at_the_far_end() {
         let text = "one two three four five";
         assert_eq!(joined(&first_pieces(text, 9, false)), "one two …");
         assert_eq!(joined(&last_pieces(text, 11, false)), "… four five");
@@ -319,12 +340,12 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_not_shown() {
+    fn removes_control_characters() {
         assert_eq!(joined(&pieces("a\u{1b}[31mb \u{202e}c")), "a[31mb c");
     }
 
     #[test]
-    fn lines_stay_within_80_columns_in_any_script() {
+    fn wraps_lines_at_80_columns_in_any_script() {
         for text in ["word ".repeat(100), "漢字かな".repeat(100), "x".repeat(500)] {
             for line in joined(&pieces(&text)).lines() {
                 assert!(line.width() <= WIDTH - MARGIN, "{line}");
@@ -333,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_words_reach_to_the_next_passage() {
+    fn shows_changed_words_up_to_the_next_passage() {
         let text = "aa bb CC DD ee ff GG HH ii";
         let excerpt = Excerpt::new(text, (6, 11), [(6, 11), (18, 23)].into_iter());
         assert_eq!(joined(&excerpt.before), "aa bb");

@@ -1,4 +1,4 @@
-//! What a run removed, as tables for a terminal.
+//! The tables of `dedup` on the terminal: removed documents and the largest clusters.
 
 use super::escape::escaped;
 use super::figures::{percent, shortened, similarity, sized};
@@ -7,18 +7,18 @@ use super::messages::grouped;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns of a line.
+/// Width of a line in columns.
 const WIDTH: usize = 80;
-/// Rows of a table; the others are summed up.
+/// Maximum number of rows. The remaining rows are added up in one row.
 const ROWS: usize = 15;
-/// Clusters that are shown.
+/// Maximum number of clusters shown.
 const CLUSTERS: usize = 10;
-/// Letters of a name that are looked at; the middle of a longer one is cut in any case.
-const LETTERS: usize = 400;
-/// Columns of a cluster's center.
+/// Longer names are shortened before their width is measured, in characters.
+const CHARACTERS: usize = 400;
+/// Maximum width of the center of a cluster, in columns.
 const CENTER: usize = 26;
 
-/// Removals by source and by length, and the largest clusters. Nothing where there were no documents.
+/// Renders the removals by source and by length, and the largest clusters. Empty tables are omitted.
 pub(crate) fn removals(sources: &[Removed], lengths: &[Removed], largest: &[LargeCluster]) -> String {
     let tables = [by("source", sources), by("length", lengths), clusters(largest)];
     let filled: Vec<String> = tables.into_iter().filter(|table| !table.is_empty()).collect();
@@ -51,7 +51,7 @@ fn cells(row: &Removed) -> [String; 5] {
     ]
 }
 
-/// Grouped digits while they are few enough to be read.
+/// Formats a number with separators, or in scientific notation if it is huge.
 fn number(number: u64) -> String {
     match number {
         0..1_000_000_000_000 => grouped(number),
@@ -59,7 +59,7 @@ fn number(number: u64) -> String {
     }
 }
 
-/// Numbers to the right, each column as wide as it needs; names get what is left.
+/// Aligns numbers to the right. Names get the remaining width.
 fn aligned(lines: &[[String; 5]]) -> String {
     let widest = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
     let widths = [0, 1, 2, 3, 4].map(widest);
@@ -96,21 +96,21 @@ fn clusters(largest: &[LargeCluster]) -> String {
             filled(&named(&cluster.center), 2, kept + 2),
             size(cluster),
             cluster.least_similar.map_or("–".into(), similarity),
-            begun(&escaped(&shortened(&text.join(" "), LETTERS)), begins),
+            cut_end(&escaped(&shortened(&text.join(" "), CHARACTERS)), begins),
         );
         let _ = writeln!(out, "{}", line.trim_end());
     }
     out
 }
 
-/// The text behind an indent, in exactly so many columns.
+/// Pads or shortens indented text to a number of columns.
 fn filled(text: &str, indent: usize, columns: usize) -> String {
     let text = cut_middle(text, columns - indent);
-    let blanks = (columns - indent).saturating_sub(text.width());
-    format!("{}{text}{}", " ".repeat(indent), " ".repeat(blanks))
+    let padding = (columns - indent).saturating_sub(text.width());
+    format!("{}{text}{}", " ".repeat(indent), " ".repeat(padding))
 }
 
-/// The text with its middle taken out where it is too wide.
+/// Replaces the middle of a text that is too wide.
 fn cut_middle(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -120,33 +120,34 @@ fn cut_middle(text: &str, columns: usize) -> String {
     format!("{}…{tail}", columns_of(text, ends - ends / 2))
 }
 
-/// The beginning of a text.
-fn begun(text: &str, columns: usize) -> String {
-    match text.width() <= columns {
-        true => text.to_owned(),
-        false => format!("{}…", columns_of(text, columns.saturating_sub(1)).trim_end()),
+/// Replaces the end of a text that is too wide.
+fn cut_end(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
     }
+    format!("{}…", columns_of(text, columns.saturating_sub(1)).trim_end())
 }
 
-/// As much of the beginning as fits. Measured as a whole: some letters are wider beside others.
+/// Returns the longest prefix that fits. Prefixes are measured as a whole, because a character can change the width of its
+/// neighbors.
 fn columns_of(text: &str, columns: usize) -> &str {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
     let end = ends.take_while(|end| text[..*end].width() <= columns).last().unwrap_or(0);
     &text[..end]
 }
 
-/// As much of the end as fits.
+/// Returns the longest suffix that fits.
 fn columns_back(text: &str, columns: usize) -> &str {
     let starts = text.char_indices().rev().map(|(at, _)| at);
     let start = starts.take_while(|start| text[*start..].width() <= columns).last().unwrap_or(text.len());
     &text[start..]
 }
 
-/// A name without what could steer the terminal, and no longer than can matter.
+/// Escapes and shortens a name.
 fn named(name: &str) -> String {
     match name {
         "" => "(no name)".into(),
-        _ => escaped(&shortened(name, LETTERS)),
+        _ => escaped(&shortened(name, CHARACTERS)),
     }
 }
 
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_read_well() {
+    fn aligns_columns() {
         let sources = [removed("example.org", 12_000, 3_400), removed("", 800, 0)];
         let largest = [cluster("wire-17", 1_204, "Shares of\nthe company rose"), cluster("a", 3, "")];
         let expected = "\
@@ -181,12 +182,12 @@ largest clusters     size  least similar  begins
     }
 
     #[test]
-    fn nothing_is_said_of_nothing() {
+    fn omits_empty_tables() {
         assert_eq!(removals(&[], &[], &[]), "");
     }
 
     #[test]
-    fn lines_stay_within_80_columns() {
+    fn fits_80_columns() {
         let names = [
             "x".repeat(300),
             "漢字かな".repeat(40),
@@ -204,7 +205,7 @@ largest clusters     size  least similar  begins
     }
 
     #[test]
-    fn many_sources_are_summed_up() {
+    fn adds_up_rows_beyond_the_limit() {
         let rows: Vec<Removed> = (0..40).map(|i| removed(&format!("host{i}.example"), 10, 1)).collect();
         let text = removals(&rows, &[], &[]);
         assert_eq!(text.lines().count(), 1 + 15 + 1 + 1);
@@ -212,7 +213,7 @@ largest clusters     size  least similar  begins
     }
 
     #[test]
-    fn long_names_lose_their_middle() {
+    fn shortens_the_middle_of_long_names() {
         assert_eq!(cut_middle("https://example.com/news/2024/article", 15), "https:/…article");
         assert_eq!(cut_middle("漢字漢字漢字", 6), "漢…字");
         assert_eq!(cut_middle("short", 5), "short");

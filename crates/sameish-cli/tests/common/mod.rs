@@ -48,6 +48,7 @@ impl Dir {
     pub fn command(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sameish"));
         command.args(args).current_dir(self.dir.path()).env_remove("SAMEISH_SIMD").env_remove("NO_COLOR");
+        command.env_remove("CLICOLOR_FORCE");
         command
     }
 

@@ -1,4 +1,4 @@
-// Where vectors and texts come from.
+// Test data: files of the repository and generated texts.
 'use strict';
 
 const { readFileSync } = require('node:fs');
@@ -6,15 +6,17 @@ const path = require('node:path');
 
 const ROOT = path.join(__dirname, '..', '..', '..', '..');
 
+/** Reads a file of the repository. */
 function read(...parts) {
   return readFileSync(path.join(ROOT, ...parts), 'utf8');
 }
 
+/** Reads a JSONL file of the repository. */
 function records(...parts) {
   return read(...parts).split('\n').filter(Boolean).map((line) => JSON.parse(line));
 }
 
-/** Numbers that look random and are the same each time. */
+/** Yields pseudorandom integers below 2^24 from a linear congruential generator. */
 function* numbers(seed) {
   let state = seed >>> 0;
   for (;;) {
@@ -23,8 +25,8 @@ function* numbers(seed) {
   }
 }
 
-/** So many made texts of so many words; every fifth is its predecessor with one word changed. */
-function madeTexts(count, words, seed = 1) {
+/** Generates `count` texts of `words` words. Every fifth text is the previous one with one word changed. */
+function generateTexts(count, words, seed = 1) {
   const random = numbers(seed);
   const next = () => random.next().value;
   const texts = [];
@@ -37,4 +39,4 @@ function madeTexts(count, words, seed = 1) {
   return texts.map((text) => text.join(' '));
 }
 
-module.exports = { madeTexts, numbers, read, records, ROOT };
+module.exports = { generateTexts, numbers, read, records };

@@ -1,4 +1,4 @@
-// SimHash and grouping in plain JavaScript, as seed 000 tells them: slow, obvious, and written without a look at the engine.
+// Reference implementation of the FNV-1a SimHash news grouper in plain JavaScript: slow, simple, and independent of the engine.
 'use strict';
 
 const MASK = (1n << 64n) - 1n;
@@ -11,7 +11,7 @@ function fnv1a64(text) {
   return hash;
 }
 
-/** Words of two letters or more, in lower case. */
+/** Returns the words of at least two characters, in lower case. */
 function words(text) {
   return text.toLowerCase().match(/[a-z0-9_]{2,}/g) ?? [];
 }
@@ -22,8 +22,8 @@ function computeSimHash(text) {
     const hash = fnv1a64(word);
     for (let bit = 0; bit < 64; bit += 1) sums[bit] += (hash >> BigInt(bit)) & 1n ? 1 : -1;
   }
-  const print = sums.reduce((bits, sum, bit) => (sum > 0 ? bits | (1n << BigInt(bit)) : bits), 0n);
-  return print.toString(16).padStart(16, '0');
+  const fingerprint = sums.reduce((bits, sum, bit) => (sum > 0 ? bits | (1n << BigInt(bit)) : bits), 0n);
+  return fingerprint.toString(16).padStart(16, '0');
 }
 
 function hammingDistance(a, b) {
@@ -33,7 +33,7 @@ function hammingDistance(a, b) {
   return count;
 }
 
-/** All with all, the newest first. */
+/** Compares all pairs, starting with the newest article. */
 function groupArticlesBySimilarity(articles, threshold = 3) {
   let rest = [...articles].sort((a, b) => Date.parse(b.publishedAt) - Date.parse(a.publishedAt));
   const groups = [];

@@ -1,4 +1,4 @@
-// A thread that uses the package by itself and tells what it got.
+// A worker thread that loads the package and posts its results.
 'use strict';
 
 const { parentPort } = require('node:worker_threads');

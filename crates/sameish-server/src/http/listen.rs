@@ -1,108 +1,143 @@
-//! How are connections taken, and how do they end?
+//! Accepting, serving and closing connections.
 //!
-//! Not more than the limit: beyond it the one that has rested longest goes, so that thousands of clients who only wait keep
-//! nobody out. Where all are being answered, the newcomer is closed. When the service stops, running requests are finished, and new ones are told to go elsewhere until then.
+//! The number of connections is limited. Beyond the limit the longest idle connection is closed, so that thousands of waiting
+//! clients do not keep others out; if none is idle, the new connection is closed. During shutdown running requests are finished and
+//! new ones are rejected.
 
-use super::door::Door;
-use super::watch::{Conn, Watched};
+use super::middleware::{RequestService, rejection_response};
+use super::smuggling::HeadLimits;
+use super::timeouts::{Connection, TimedStream};
 use crate::state::App;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Descriptors that are kept for files.
-const FOR_FILES: usize = 128;
-/// What the parser takes beyond the limits, so that the door can say what is wrong in our own words.
-const SLACK: usize = 2;
-/// After an early answer the rest of a request is thrown away for so long, so that its client sees the answer.
-const LINGER: Duration = Duration::from_secs(2);
+/// Number of file descriptors that are not used for connections.
+const RESERVED_DESCRIPTORS: usize = 128;
+/// After an early response the rest of the request is discarded for this time, so that the client sees the response.
+const LINGER_TIME: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 64 << 20;
-/// The least time between the word that we stop and the end of listening, so that it can be seen.
-const FAREWELL: Duration = Duration::from_millis(250);
+/// Minimum time between the start of a shutdown and the end of listening, so that health checks see it.
+const MIN_DRAIN: Duration = Duration::from_millis(250);
+/// Interval of checks for the end of running requests during shutdown.
+const DRAIN_POLL: Duration = Duration::from_millis(20);
+/// Pause after a failed `accept`.
+const ACCEPT_RETRY: Duration = Duration::from_millis(20);
 
-/// Serves until `stop` says so and running requests are done, or have had their time.
+/// Serves until `stop` is set and running requests have finished or timed out.
 pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, mut stop: watch::Receiver<bool>) {
-    let open = Arc::new(Open::new(&app));
+    let connections = Arc::new(Connections::new(&app));
     let (close, closing) = watch::channel(false);
-    let mut end: Option<(Instant, Instant)> = None;
-    loop {
-        let due = end.map(|(least, last)| (Instant::now(), least, last));
-        if due.is_some_and(|(now, least, last)| {
-            now >= last || now >= least && app.running.load(Ordering::SeqCst) == 0
-        }) {
-            break;
-        }
+    let mut drain: Option<Drain> = None;
+    while !drain.as_ref().is_some_and(|drain| drain.is_over(&app)) {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => {
-                    let conn = Conn::new(peer);
-                    let door = Door { app: app.clone(), router: router.clone(), conn: Arc::clone(&conn) };
-                    if !open.enter(&conn) {
-                        tracing::debug!("a connection found no room");
-                        continue;
-                    }
-                    let (open, closing) = (Arc::clone(&open), closing.clone());
-                    let counted = app.clone();
-                    counted.connections.fetch_add(1, Ordering::Relaxed);
-                    tokio::spawn(async move {
-                        connection(stream, door, closing).await;
-                        open.leave(&conn);
-                        counted.connections.fetch_sub(1, Ordering::Relaxed);
-                    });
-                }
+                Ok((stream, peer)) => accept(stream, peer, &router, &app, &connections, &closing),
                 Err(error) => {
-                    // No descriptor left, or a client that went away at once. Somebody has to go first.
-                    tracing::warn!(%error, "a connection could not be taken");
-                    open.make_room();
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    // Out of descriptors, or the client has already disconnected.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    connections.evict_idle();
+                    tokio::time::sleep(ACCEPT_RETRY).await;
                 }
             },
-            _ = stop.wait_for(|stop| *stop), if end.is_none() => {
+            _ = stop.wait_for(|stop| *stop), if drain.is_none() => {
                 app.drain();
-                let now = Instant::now();
-                end = Some((now + FAREWELL, now + Duration::from_secs(app.limits().drain_seconds).max(FAREWELL)));
+                drain = Some(Drain::start(&app));
             }
-            () = tokio::time::sleep(Duration::from_millis(20)), if end.is_some() => {}
+            () = tokio::time::sleep(DRAIN_POLL), if drain.is_some() => {}
         }
     }
     drop(listener);
-    // Connections that are busy end with their answer, the others now.
+    // Idle connections close now, busy ones after their response.
     _ = close.send(true);
     drop(closing);
-    let left = end.map_or(Duration::ZERO, |(_, last)| last.saturating_duration_since(Instant::now()));
-    _ = tokio::time::timeout(left.max(FAREWELL), close.closed()).await;
+    let remaining = drain.map_or(Duration::ZERO, |drain| drain.remaining());
+    _ = tokio::time::timeout(remaining.max(MIN_DRAIN), close.closed()).await;
 }
 
-/// Serves one connection to its end.
-async fn connection(stream: TcpStream, door: Door, mut closing: watch::Receiver<bool>) {
-    // Answers are small and complete: waiting to fill a packet only delays them.
+/// A shutdown in progress.
+struct Drain {
+    earliest_end: Instant,
+    deadline: Instant,
+}
+
+impl Drain {
+    fn start(app: &App) -> Drain {
+        let now = Instant::now();
+        let max = Duration::from_secs(app.limits().drain_seconds).max(MIN_DRAIN);
+        Drain { earliest_end: now + MIN_DRAIN, deadline: now + max }
+    }
+
+    fn is_over(&self, app: &App) -> bool {
+        let now = Instant::now();
+        now >= self.deadline || now >= self.earliest_end && app.running.load(Ordering::SeqCst) == 0
+    }
+
+    fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Serves a new connection in a task of its own, unless the limit is reached.
+fn accept(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: &Router,
+    app: &App,
+    connections: &Arc<Connections>,
+    closing: &watch::Receiver<bool>,
+) {
+    let connection = Connection::new(peer);
+    if !connections.insert(&connection) {
+        tracing::debug!("too many connections: closed a new one");
+        return;
+    }
+    let service =
+        RequestService { app: app.clone(), router: router.clone(), connection: Arc::clone(&connection) };
+    let app = app.clone();
+    let connections = Arc::clone(connections);
+    let closing = closing.clone();
+    app.connections.fetch_add(1, Ordering::Relaxed);
+    tokio::spawn(async move {
+        serve_connection(stream, service, closing).await;
+        connections.remove(&connection);
+        app.connections.fetch_sub(1, Ordering::Relaxed);
+    });
+}
+
+/// Serves one connection until it is closed.
+async fn serve_connection(stream: TcpStream, service: RequestService, mut closing: watch::Receiver<bool>) {
+    // Responses are written as a whole, so delaying small packets only adds latency.
     _ = stream.set_nodelay(true);
-    let (conn, limits) = (Arc::clone(&door.conn), door.app.limits().clone());
-    let stream = Watched::new(stream, Arc::clone(&conn), &limits);
+    let app = service.app.clone();
+    let connection = Arc::clone(&service.connection);
+    let stream = TimedStream::new(stream, Arc::clone(&connection), app.limits());
+    let head_limits = HeadLimits::new(app.limits());
     let mut http = http1::Builder::new();
     http.half_close(true)
         .header_read_timeout(None)
-        .max_headers(SLACK * limits.headers)
-        .max_buf_size((SLACK * (limits.header_bytes + limits.uri_bytes)).max(64 << 10));
-    let mut served = http.serve_connection(TokioIo::new(stream), door);
+        .max_headers(head_limits.headers)
+        .max_buf_size(head_limits.bytes);
+    let mut served = http.serve_connection(TokioIo::new(stream), service);
     let outcome = {
-        let mut evicted = pin!(conn.evict.notified());
-        let mut told = false;
+        let mut evicted = pin!(connection.evict.notified());
+        let mut is_closing = false;
         loop {
             tokio::select! {
                 outcome = std::future::poll_fn(|cx| served.poll_without_shutdown(cx)) => break Some(outcome),
                 () = &mut evicted => break None,
-                _ = closing.changed(), if !told => {
-                    told = true;
+                _ = closing.changed(), if !is_closing => {
+                    is_closing = true;
                     std::pin::Pin::new(&mut served).graceful_shutdown();
                 }
             }
@@ -110,73 +145,85 @@ async fn connection(stream: TcpStream, door: Door, mut closing: watch::Receiver<
     };
     drop(closing);
     match outcome {
-        Some(Ok(())) => linger(served.into_parts().io.into_inner().into_stream()).await,
-        Some(Err(error)) => tracing::debug!(%error, "a connection ended early"),
-        None => tracing::debug!("a connection made room for another"),
+        Some(Ok(())) => finish(served.into_parts().io.into_inner(), &app).await,
+        Some(Err(error)) => tracing::debug!(%error, "connection ended early"),
+        None => tracing::debug!("too many connections: closed an idle one"),
     }
 }
 
-/// Ends our side, then reads what the client still sends: a connection that is closed with unread bytes takes the answer
-/// with it.
+/// Sends the problem of a rejected head, if there is one, and closes the connection.
+async fn finish(stream: TimedStream, app: &App) {
+    let (mut stream, rejection) = stream.into_parts();
+    if let Some(problem) = rejection {
+        let response = rejection_response(app, &problem).await;
+        let timeout = Duration::from_secs(app.limits().write_seconds);
+        // The client may have disconnected.
+        _ = tokio::time::timeout(timeout, stream.write_all(&response)).await;
+    }
+    linger(stream).await;
+}
+
+/// Closes the sending side and discards what the client still sends: closing a connection with unread bytes resets it, and the
+/// client may lose the response.
 async fn linger(mut stream: TcpStream) {
-    _ = tokio::io::AsyncWriteExt::shutdown(&mut stream).await;
-    let drain = async {
+    _ = stream.shutdown().await;
+    let discard = async {
         let mut buffer = vec![0; 16 << 10];
-        let mut left = LINGER_BYTES;
+        let mut remaining = LINGER_BYTES;
         while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-            left = left.saturating_sub(read);
-            if left == 0 {
+            remaining = remaining.saturating_sub(read);
+            if remaining == 0 {
                 break;
             }
         }
     };
-    _ = tokio::time::timeout(LINGER, drain).await;
+    _ = tokio::time::timeout(LINGER_TIME, discard).await;
 }
 
-/// The connections that are open.
-struct Open {
-    most: usize,
-    conns: Mutex<HashMap<usize, Arc<Conn>>>,
+/// The open connections, by address of their state.
+struct Connections {
+    max: usize,
+    open: Mutex<HashMap<usize, Arc<Connection>>>,
 }
 
-impl Open {
-    fn new(app: &App) -> Open {
+impl Connections {
+    fn new(app: &App) -> Connections {
         let descriptors = descriptor_limit().unwrap_or(usize::MAX);
-        let most = app.limits().connections.min(descriptors.saturating_sub(FOR_FILES)).max(1);
-        Open { most, conns: Mutex::default() }
+        let max = app.limits().connections.min(descriptors.saturating_sub(RESERVED_DESCRIPTORS)).max(1);
+        Connections { max, open: Mutex::default() }
     }
 
-    /// Takes a connection in, if there is room or somebody rests. Whoever is being answered stays.
-    fn enter(&self, conn: &Arc<Conn>) -> bool {
-        let mut conns = self.conns.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = conns.len() < self.most || evict_one(&mut conns);
-        if room {
-            conns.insert(Arc::as_ptr(conn) as usize, Arc::clone(conn));
+    /// Adds a connection, if necessary in place of an idle one. Returns `false` if the limit is reached and none is idle.
+    fn insert(&self, connection: &Arc<Connection>) -> bool {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_place = open.len() < self.max || evict_idle(&mut open);
+        if has_place {
+            open.insert(Arc::as_ptr(connection) as usize, Arc::clone(connection));
         }
-        room
+        has_place
     }
 
-    fn leave(&self, conn: &Arc<Conn>) {
-        let mut conns = self.conns.lock().unwrap_or_else(PoisonError::into_inner);
-        conns.remove(&(Arc::as_ptr(conn) as usize));
+    fn remove(&self, connection: &Arc<Connection>) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.remove(&(Arc::as_ptr(connection) as usize));
     }
 
-    fn make_room(&self) {
-        evict_one(&mut self.conns.lock().unwrap_or_else(PoisonError::into_inner));
+    fn evict_idle(&self) {
+        evict_idle(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-/// Sends the connection away that has rested longest, if any rests.
-fn evict_one(conns: &mut HashMap<usize, Arc<Conn>>) -> bool {
-    let resting = conns.iter().filter_map(|(key, conn)| Some((conn.rests_since()?, *key)));
-    let gone = resting.min().and_then(|(_, key)| conns.remove(&key));
-    if let Some(conn) = &gone {
-        conn.evict.notify_one();
+/// Closes the longest idle connection. Returns `false` if none is idle.
+fn evict_idle(open: &mut HashMap<usize, Arc<Connection>>) -> bool {
+    let idle = open.iter().filter_map(|(key, connection)| Some((connection.idle_since()?, *key)));
+    let evicted = idle.min().and_then(|(_, key)| open.remove(&key));
+    if let Some(connection) = &evicted {
+        connection.evict.notify_one();
     }
-    gone.is_some()
+    evicted.is_some()
 }
 
-/// How many files and connections the system lets this process have, where it tells.
+/// Returns the maximum number of file descriptors of the process, if the operating system reports it.
 fn descriptor_limit() -> Option<usize> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find(|line| line.starts_with("Max open files"))?;

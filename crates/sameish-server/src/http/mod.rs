@@ -1,16 +1,16 @@
-//! How do bytes become requests, and answers bytes?
+//! Connections, and what applies to every request and response.
 //!
 //! ```text
-//! listen.rs  takes connections, not too many, and ends them in good order
-//! watch.rs   a connection whose every wait has an end
-//! sniff.rs   flaws of a request's head that the parser forgives and we do not
-//! door.rs    what every request passes: head, key, route, and what every answer carries
+//! listen.rs       accepts connections up to a limit, serves them, shuts down gracefully
+//! timeouts.rs     streams with timeouts for idle, slow and stalled clients
+//! smuggling.rs    checks of request heads before they are parsed
+//! middleware.rs   checks of each request, common headers of each response, log and metrics
 //! ```
 
-mod door;
 mod listen;
-mod sniff;
-mod watch;
+mod middleware;
+mod smuggling;
+mod timeouts;
 
-pub(crate) use door::{RequestId, Streamed, note_route};
 pub(crate) use listen::serve;
+pub(crate) use middleware::{RequestId, Streamed, record_route};

@@ -1,57 +1,59 @@
-//! Collections: made and shown.
+//! Collections.
 
-use super::{Names, json};
-use crate::body::{self, Takes};
-use crate::json::Json;
+use super::{PathParams, json};
+use crate::body::{self, Format};
 use crate::problem::Problem;
 use crate::state::App;
-use crate::wire::{CollectionAnswer, CollectionSettings};
+use crate::wire::{CollectionResponse, CollectionSettings};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sameish_store::CollectionConfig;
 
-/// Make a collection
+/// Create a collection
 ///
-/// The same settings again change nothing; others under a name that is taken are a conflict.
+/// Repeating the request with the same settings changes nothing; with other settings it is a conflict.
 #[utoipa::path(
     put, path = "/api/v1/{collection}", tag = "collections",
-    params(("collection" = String, Path, description = "1 to 64 of a-z, 0-9, - and _")),
+    params(("collection" = String, Path, description = "1 to 64 characters from a-z, 0-9, - and _")),
     request_body(content = Option<CollectionSettings>),
     responses(
-        (status = 201, description = "It is made", body = CollectionAnswer),
-        (status = 200, description = "It was there, with these settings", body = CollectionAnswer),
+        (status = 201, description = "Created", body = CollectionResponse),
+        (status = 200, description = "Existed with these settings", body = CollectionResponse),
     )
 )]
 pub(crate) async fn create(
     State(app): State<App>,
-    Names([name]): Names<1>,
+    PathParams([name]): PathParams<1>,
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let payload = body::read(&app, &parts.headers, body, Takes::JsonOrNothing).await?;
-    let made = app.work(move |app| {
-        let payload = payload.unpacked(app)?;
-        let config = match payload.bytes.is_empty() {
-            true => CollectionConfig::new(Default::default()),
-            false => CollectionSettings::read(Json::parse(&payload.bytes)?, app.limits())?,
+    let payload = body::read(&app, &parts.headers, body, Format::OptionalJson).await?;
+    let created = app.run(move |app| {
+        let payload = payload.decoded(app)?;
+        let config = match payload.parse_optional::<CollectionSettings>(app.limits())? {
+            Some(settings) => settings.into_config(app.limits())?,
+            None => CollectionConfig::new(Default::default()),
         };
-        let known = app.catalog.collection(&name).is_ok();
+        let existed = app.catalog.collection(&name).is_ok();
         let collection = app.catalog.create(&name, config)?;
-        let status = if known { StatusCode::OK } else { StatusCode::CREATED };
-        Ok((status, CollectionAnswer::new(&collection)?))
+        let status = if existed { StatusCode::OK } else { StatusCode::CREATED };
+        Ok((status, CollectionResponse::new(&collection)?))
     });
-    let (status, answer) = made.await?;
-    Ok(json(status, &answer))
+    let (status, response) = created.await?;
+    Ok(json(status, &response))
 }
 
-/// The settings and figures of a collection
+/// Get the settings and statistics of a collection
 #[utoipa::path(
     get, path = "/api/v1/{collection}", tag = "collections",
     params(("collection" = String, Path)),
-    responses((status = 200, description = "The collection", body = CollectionAnswer))
+    responses((status = 200, description = "The collection", body = CollectionResponse))
 )]
-pub(crate) async fn show(State(app): State<App>, Names([name]): Names<1>) -> Result<Response, Problem> {
-    let found = app.work(move |app| Ok(CollectionAnswer::new(&app.collection(&name)?)?));
-    Ok(json(StatusCode::OK, &found.await?))
+pub(crate) async fn show(
+    State(app): State<App>,
+    PathParams([name]): PathParams<1>,
+) -> Result<Response, Problem> {
+    let response = app.run(move |app| Ok(CollectionResponse::new(&app.collection(&name)?)?));
+    Ok(json(StatusCode::OK, &response.await?))
 }

@@ -1,33 +1,30 @@
-//! Two texts side by side.
+//! Comparison of two texts.
 
 use super::json;
-use crate::body::{self, Takes};
-use crate::json::Json;
+use crate::body::{self, Format};
 use crate::problem::Problem;
 use crate::state::App;
-use crate::wire::{CompareAnswer, CompareTexts};
+use crate::wire::{CompareResponse, CompareTexts};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sameish::{Analyzer, Content};
+use sameish::Analyzer;
 
-/// Compare two texts: every measure, and the passages they share
+/// Compare two texts: all measures and the shared passages
 #[utoipa::path(
     post, path = "/api/v1/compare", tag = "search",
     request_body = CompareTexts,
-    responses((status = 200, description = "Every measure", body = CompareAnswer))
+    responses((status = 200, description = "All measures", body = CompareResponse))
 )]
 pub(crate) async fn compare(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let payload = body::read(&app, &parts.headers, body, Takes::Json).await?;
-    let compared = app.work(move |app| {
-        let payload = payload.unpacked(app)?;
-        let (a, b, preset, tokens) = CompareTexts::read(Json::parse(&payload.bytes)?, app.limits())?;
-        let analyzer = Analyzer::new(preset.config()).map_err(Problem::internal)?;
-        let [a, b] = [a, b].map(Content::Text);
-        let comparison = analyzer.compare(&a, &b, tokens);
-        let Content::Text(a) = a else { return Err(Problem::internal("a text is a text")) };
-        Ok(CompareAnswer::bounded(&comparison, &a))
+    let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
+    let response = app.run(move |app| {
+        let payload = payload.decoded(app)?;
+        let CompareTexts { a, b, preset, min_tokens } = payload.parse(app.limits())?;
+        let analyzer = Analyzer::new(preset.unwrap_or_default().config()).map_err(Problem::internal)?;
+        let comparison = analyzer.compare(a.0.as_str(), b.0.as_str(), min_tokens.0);
+        Ok(CompareResponse::limited(&comparison, &a.0))
     });
-    Ok(json(StatusCode::OK, &compared.await?))
+    Ok(json(StatusCode::OK, &response.await?))
 }

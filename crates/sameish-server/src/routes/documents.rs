@@ -1,12 +1,13 @@
-//! One document: stored, shown, replaced, deleted.
+//! Single documents.
 
-use super::{Names, json};
-use crate::body::{self, Takes};
-use crate::json::Json;
-use crate::problem::{Kind, Problem};
+use super::{PathParams, Query, json};
+use crate::body::{self, Format};
+use crate::problem::{Kind, Problem, shown};
 use crate::state::App;
-use crate::wire::{DocumentAnswer, IdType, InsertAnswer, New, NewDocument, addressed, check_reserved};
-use axum::extract::{RawQuery, Request, State};
+use crate::wire::{
+    DeleteParams, DocumentResponse, InsertResponse, NewDocument, NewId, check_reserved, ids_of_segment,
+};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sameish::DocId;
@@ -15,193 +16,200 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Store a document
 ///
-/// When the answer comes, the document is on disk and in the index. The same text under the same id again is `unchanged`;
-/// another text under a known id is a conflict. Without an id one is made; with the header `Idempotency-Key` the same key
-/// makes the same id, so that a request can be repeated.
+/// The response is sent when the document is on disk and in the index. Storing the same text under the same id again returns
+/// `unchanged`; another text under an existing id is a conflict. A document without an id gets a generated one; with the header
+/// `Idempotency-Key` the same key generates the same id, so that the request can be repeated.
 #[utoipa::path(
     post, path = "/api/v1/{collection}", tag = "documents",
     params(
-        ("collection" = String, Path, description = "`articles`, `headlines`, `copies`, or one that was made with PUT"),
-        ("Idempotency-Key" = Option<String>, Header, description = "For documents without an id: the same key makes the same id"),
+        ("collection" = String, Path, description = "`articles`, `headlines`, `copies`, or a collection created with PUT"),
+        ("Idempotency-Key" = Option<String>, Header, description = "For documents without an id: the same key generates the same id. 1 to 256 bytes"),
     ),
     request_body = NewDocument,
     responses(
-        (status = 201, description = "It is stored", body = InsertAnswer),
-        (status = 200, description = "It was there, with the same text", body = InsertAnswer),
+        (status = 201, description = "Stored", body = InsertResponse),
+        (status = 200, description = "Existed with the same text", body = InsertResponse),
     )
 )]
 pub(crate) async fn insert(
     State(app): State<App>,
-    Names([name]): Names<1>,
+    PathParams([name]): PathParams<1>,
     request: Request,
 ) -> Result<Response, Problem> {
     let collection = app.collection(&name)?;
     let (parts, body) = request.into_parts();
     let key = idempotency_key(&parts.headers)?;
-    let payload = body::read(&app, &parts.headers, body, Takes::Json).await?;
-    let answer = app.work(move |app| {
-        let payload = payload.unpacked(app)?;
-        let mut new = New::read(Json::parse(&payload.bytes)?, app.limits())?;
-        let warnings = std::mem::take(&mut new.warnings);
-        let document = new.named(|| made_id(app, key.as_deref(), None));
+    let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
+    let response = app.run(move |app| {
+        let payload = payload.decoded(app)?;
+        let document: NewDocument = payload.parse(app.limits())?;
+        let warnings = document.warnings();
+        let document = document.into_document(|| generated_id(app, key.as_deref(), None));
         let inserted = collection.insert(document)?;
-        app.metrics.documents(inserted.outcome.name(), collection.name(), 1);
-        Ok(InsertAnswer::new(inserted, warnings))
+        app.metrics.count_documents(inserted.outcome.name(), collection.name(), 1);
+        Ok(InsertResponse::new(inserted, warnings))
     });
-    answered(answer.await?)
+    insert_response(response.await?)
 }
 
-/// A stored document
+/// Get a document
 #[utoipa::path(
     get, path = "/api/v1/{collection}/{id}", tag = "documents",
     params(
         ("collection" = String, Path),
-        ("id" = String, Path, description = "An integer means the document with that integer id, or else that text; in double quotes it is the text"),
+        ("id" = String, Path, description = "An integer means the document with that integer id, or, if there is none, with that string id; an id in double quotes is a string"),
     ),
-    responses((status = 200, description = "The document", body = DocumentAnswer))
+    responses((status = 200, description = "The document", body = DocumentResponse))
 )]
-pub(crate) async fn show(State(app): State<App>, Names([name, id]): Names<2>) -> Result<Response, Problem> {
-    let found = app.work(move |app| {
+pub(crate) async fn show(
+    State(app): State<App>,
+    PathParams([name, segment]): PathParams<2>,
+) -> Result<Response, Problem> {
+    let response = app.run(move |app| {
         let collection = app.collection(&name)?;
-        for id in addressed(&id) {
+        for id in ids_of_segment(&segment) {
             if let Some(stored) = collection.get(&id)? {
-                return Ok(DocumentAnswer::from(stored));
+                return Ok(DocumentResponse::from(stored));
             }
         }
-        Err(absent(&id))
+        Err(not_found(&segment))
     });
-    Ok(json(StatusCode::OK, &found.await?))
+    Ok(json(StatusCode::OK, &response.await?))
 }
 
-/// Store a document in place of the one that has its id
+/// Store or replace a document
 #[utoipa::path(
     put, path = "/api/v1/{collection}/{id}", tag = "documents",
     params(
         ("collection" = String, Path),
-        ("id" = String, Path, description = "As for GET; an `id` in the body must be the same"),
+        ("id" = String, Path, description = "As for GET. An `id` in the body must be the same"),
     ),
     request_body = NewDocument,
     responses(
-        (status = 201, description = "It is stored", body = InsertAnswer),
-        (status = 200, description = "It took the place of another, or was there as it is", body = InsertAnswer),
+        (status = 201, description = "Stored", body = InsertResponse),
+        (status = 200, description = "Replaced, or unchanged", body = InsertResponse),
     )
 )]
 pub(crate) async fn replace(
     State(app): State<App>,
-    Names([name, segment]): Names<2>,
+    PathParams([name, segment]): PathParams<2>,
     request: Request,
 ) -> Result<Response, Problem> {
     let collection = app.collection(&name)?;
     let (parts, body) = request.into_parts();
-    let payload = body::read(&app, &parts.headers, body, Takes::Json).await?;
-    let answer = app.work(move |app| {
-        let payload = payload.unpacked(app)?;
-        let mut new = New::read(Json::parse(&payload.bytes)?, app.limits())?;
-        let meant = addressed(&segment);
-        meant.iter().try_for_each(check_reserved)?;
-        let id = match &new.id {
-            Some(given) if meant.contains(given) => given.clone(),
-            Some(_) => {
-                return Err(Problem::field("/id", "invalid", "is another than in the address: leave it out"));
-            }
-            None => existing(&collection, &meant)?,
-        };
-        new.id = Some(id.clone());
-        let warnings = std::mem::take(&mut new.warnings);
-        let inserted = collection.replace(new.named(|| id))?;
-        app.metrics.documents(inserted.outcome.name(), collection.name(), 1);
-        Ok(InsertAnswer::new(inserted, warnings))
+    let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
+    let response = app.run(move |app| {
+        let payload = payload.decoded(app)?;
+        let mut document: NewDocument = payload.parse(app.limits())?;
+        let id = id_to_replace(&collection, &segment, document.id.as_ref())?;
+        document.id = Some(NewId(id.clone()));
+        let warnings = document.warnings();
+        let inserted = collection.replace(document.into_document(|| id))?;
+        app.metrics.count_documents(inserted.outcome.name(), collection.name(), 1);
+        Ok(InsertResponse::new(inserted, warnings))
     });
-    answered(answer.await?)
+    insert_response(response.await?)
 }
 
-/// Take a document out of the store, the index and its cluster
+/// Delete a document from the store, the index and its cluster
 #[utoipa::path(
     delete, path = "/api/v1/{collection}/{id}", tag = "documents",
     params(
         ("collection" = String, Path),
-        ("id" = String, Path, description = "As for GET; a conflict where it may mean two documents that are there"),
-        ("type" = Option<String>, Query, description = "`number` or `text`: which of the two is meant", pattern = "^(number|text)$"),
+        ("id" = String, Path, description = "As for GET. A conflict if it matches two stored documents"),
+        DeleteParams,
     ),
-    responses((status = 204, description = "It has gone"))
+    responses((status = 204, description = "Deleted"))
 )]
 pub(crate) async fn delete(
     State(app): State<App>,
-    Names([name, segment]): Names<2>,
-    RawQuery(query): RawQuery,
+    PathParams([name, segment]): PathParams<2>,
+    Query(params): Query<DeleteParams>,
 ) -> Result<Response, Problem> {
-    let kind = IdType::read(query.as_deref())?;
-    let gone = app.work(move |app| {
+    let deleted = app.run(move |app| {
         let collection = app.collection(&name)?;
-        let id = match kind {
-            Some(kind) => kind.addressed(&segment),
-            None => the_only_one(&collection, &segment)?,
+        let id = match params.r#type {
+            Some(id_type) => id_type.id_of_segment(&segment),
+            None => id_to_delete(&collection, &segment)?,
         };
         match id.map(|id| collection.delete(&id)).transpose()? {
             Some(true) => {
-                app.metrics.documents("deleted", collection.name(), 1);
+                app.metrics.count_documents("deleted", collection.name(), 1);
                 Ok(())
             }
-            _ => Err(absent(&segment)),
+            _ => Err(not_found(&segment)),
         }
     });
-    gone.await?;
+    deleted.await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// The stored document that a segment means. Where it may mean two, taking the likelier one out would make the same request
-/// take out the other when it is repeated.
-fn the_only_one(collection: &Collection, segment: &str) -> Result<Option<DocId>, Problem> {
-    let mut there = Vec::new();
-    for id in addressed(segment) {
+/// Returns the stored id that a path segment means. If it matches two stored documents, choosing one would make a repeated request
+/// delete the other.
+fn id_to_delete(collection: &Collection, segment: &str) -> Result<Option<DocId>, Problem> {
+    let mut stored = Vec::new();
+    for id in ids_of_segment(segment) {
         if collection.holds(&id)? {
-            there.push(id);
+            stored.push(id);
         }
     }
-    match there.len() {
-        0 | 1 => Ok(there.pop()),
-        _ => {
-            let detail = "this may mean two documents that are stored: say which with `?type=number` (the integer) or \
-                          `?type=text` (the text as it is written)";
-            Err(Problem::new(Kind::Conflict, detail))
+    if stored.len() > 1 {
+        let detail = "the path matches two documents; add `?type=number` for the integer id or `?type=text` for the string id \
+                      as written in the path";
+        return Err(Problem::new(Kind::Conflict, detail));
+    }
+    Ok(stored.pop())
+}
+
+/// Returns the id under which a document is stored: the one in the body, else the stored one that the path means, else the one of
+/// highest precedence.
+fn id_to_replace(collection: &Collection, segment: &str, given: Option<&NewId>) -> Result<DocId, Problem> {
+    let candidates = ids_of_segment(segment);
+    candidates.iter().try_for_each(check_reserved)?;
+    if let Some(NewId(given)) = given {
+        if !candidates.contains(given) {
+            return Err(Problem::field("/id", "invalid", "differs from the id in the path; omit it"));
+        }
+        return Ok(given.clone());
+    }
+    if candidates.len() > 1 {
+        for id in &candidates {
+            if collection.holds(id)? {
+                return Ok(id.clone());
+            }
         }
     }
+    Ok(candidates[0].clone())
 }
 
-pub(super) fn absent(id: &str) -> Problem {
-    Problem::new(Kind::NotFound, format!("no document has the id `{}`", crate::problem::shown(id)))
+pub(super) fn not_found(id: &str) -> Problem {
+    Problem::new(Kind::NotFound, format!("no document has the id `{}`", shown(id)))
 }
 
-/// The id that is there, else the most likely one.
-fn existing(collection: &Collection, meant: &[DocId]) -> Result<DocId, Problem> {
-    for id in meant.iter().filter(|_| meant.len() > 1) {
-        if collection.holds(id)? {
-            return Ok(id.clone());
-        }
-    }
-    Ok(meant[0].clone())
+fn insert_response(response: InsertResponse) -> Result<Response, Problem> {
+    let status = StatusCode::from_u16(response.status_code()).map_err(Problem::internal)?;
+    Ok(json(status, &response))
 }
 
-fn answered(answer: InsertAnswer) -> Result<Response, Problem> {
-    let status = StatusCode::from_u16(answer.code()).map_err(Problem::internal)?;
-    Ok(json(status, &answer))
-}
+/// Maximum length of an idempotency key, in bytes.
+const MAX_IDEMPOTENCY_KEY: usize = 256;
 
-/// A client's own name for its request, if it gives one.
+/// Returns the header `Idempotency-Key`, if there is one.
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Vec<u8>>, Problem> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    match (1..=256).contains(&key.len()) {
-        true => Ok(Some(key.as_bytes().to_vec())),
-        false => Err(Problem::new(Kind::BadRequest, "`idempotency-key` must have 1 to 256 bytes")),
+    if !(1..=MAX_IDEMPOTENCY_KEY).contains(&key.len()) {
+        let detail = format!("`idempotency-key` must have 1 to {MAX_IDEMPOTENCY_KEY} bytes");
+        return Err(Problem::new(Kind::BadRequest, detail));
     }
+    Ok(Some(key.as_bytes().to_vec()))
 }
 
-/// An id for a document that came without: of the client's key, or new.
-pub(super) fn made_id(app: &App, key: Option<&[u8]>, line: Option<u64>) -> DocId {
-    let name = match (key, line) {
+/// Returns an id for a document without one: derived from the idempotency key and the line of a bulk request, or a new one.
+pub(super) fn generated_id(app: &App, key: Option<&[u8]>, line: Option<u64>) -> DocId {
+    let id = match (key, line) {
         (None, _) => app.ids.next(),
-        (Some(key), None) => crate::ids::written(xxh3_128(key)),
-        (Some(key), Some(line)) => format!("{}-{line}", crate::ids::written(xxh3_128(key))),
+        (Some(key), None) => crate::ids::encode(xxh3_128(key)),
+        (Some(key), Some(line)) => format!("{}-{line}", crate::ids::encode(xxh3_128(key))),
     };
-    DocId::Text(name)
+    DocId::Text(id)
 }

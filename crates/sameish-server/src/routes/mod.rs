@@ -1,6 +1,6 @@
-//! What can be asked?
+//! Routes, one file per resource.
 //!
-//! A file a resource. A route translates: wire type, a call of the catalog, wire type. No algorithms and no storage.
+//! A handler only translates: wire type, call of the catalog, wire type. It contains no algorithms and no storage.
 
 mod bulk;
 mod clusters;
@@ -11,22 +11,27 @@ mod operations;
 mod pages;
 mod search;
 
-use crate::http::note_route;
+use crate::http::record_route;
 use crate::problem::{Kind, Problem};
 use crate::state::App;
+use crate::wire::fields::check_no_query;
 use axum::Router;
-use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use std::collections::HashSet;
+use std::sync::Arc;
+use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::{OpenApi, RefOr};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// All routes, and the description of them.
+/// Returns all routes, and stores their OpenAPI description in `app`.
 pub(crate) fn router(app: &App) -> Router {
-    let described: OpenApiRouter<App> = OpenApiRouter::with_openapi(crate::openapi::frame())
+    let described: OpenApiRouter<App> = OpenApiRouter::with_openapi(crate::openapi::base())
         .routes(routes!(documents::insert, collections::create, collections::show))
         .routes(routes!(bulk::bulk))
         .routes(routes!(search::query))
@@ -42,47 +47,47 @@ pub(crate) fn router(app: &App) -> Router {
         .routes(routes!(operations::ready))
         .routes(routes!(operations::openapi));
     let (router, api) = described.split_for_parts();
-    // Set once: a service has one description.
-    _ = app.openapi.set(crate::openapi::finish(&api).into());
-    // What is laid before the fallbacks are set does not hold for them: a path that is not there, and a method that it does
-    // not have, go before what a client would take and what it adds to the address.
+    // The description is set once per service; a second router would have the same one.
+    _ = app.openapi.set(crate::openapi::finish(&api, app.limits()).into());
+    // Layers added before the fallbacks do not apply to them, so an unknown path or a wrong method is reported before an
+    // unacceptable `accept` header or an unknown query parameter.
     router
-        .layer(middleware::from_fn(check_query))
+        .layer(middleware::from_fn_with_state(Arc::new(routes_with_query(&api)), reject_query))
         .merge(pages::router())
         .layer(middleware::from_fn(check_accept))
-        .method_not_allowed_fallback(wrong_method)
-        .fallback(unknown)
-        .layer(middleware::from_fn(note_route))
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(not_found)
+        .layer(middleware::from_fn(record_route))
         .with_state(app.clone())
 }
 
-/// The one answer to a method that a path does not have. Which it has, the router adds.
-async fn wrong_method(request: Request) -> Response {
+/// Answers a method that the path does not support. The router adds the header `allow`.
+async fn method_not_allowed(request: Request) -> Response {
     if request.method() == Method::OPTIONS {
         return StatusCode::NO_CONTENT.into_response();
     }
-    Problem::new(Kind::MethodNotAllowed, "the header `allow` says what can be done here").into_response()
+    Problem::new(Kind::MethodNotAllowed, "the header `allow` lists the supported methods").into_response()
 }
 
-async fn unknown() -> Problem {
-    Problem::new(Kind::NotFound, "there is nothing at this address: see /docs")
+async fn not_found() -> Problem {
+    Problem::new(Kind::NotFound, "no such path; see /docs")
 }
 
-/// Refuses a client that would not take what the route gives.
+/// Rejects a request whose `accept` header excludes the content type of the response.
 async fn check_accept(request: Request, next: middleware::Next) -> Response {
-    let given = answer_type(request.uri().path());
+    let content_type = response_type(request.uri().path());
     let accepted = request.headers().get_all(header::ACCEPT);
     let ranges = accepted.iter().flat_map(|value| value.to_str().unwrap_or_default().split(','));
-    let asked = accepted.iter().next().is_some();
-    if asked && !admit(ranges, given) {
-        let detail = format!("the answer here is {given}, which `accept` does not admit");
+    let is_given = accepted.iter().next().is_some();
+    if is_given && !accepts(ranges, content_type) {
+        let detail = format!("the response is {content_type}, which `accept` excludes");
         return Problem::new(Kind::NotAcceptable, detail).into_response();
     }
     next.run(request).await
 }
 
-/// The type of a route's answer when all is well.
-fn answer_type(path: &str) -> &'static str {
+/// Returns the content type of a successful response.
+fn response_type(path: &str) -> &'static str {
     match path {
         "/" | "/docs" => "text/html",
         "/metrics" => "text/plain",
@@ -94,69 +99,114 @@ fn answer_type(path: &str) -> &'static str {
     }
 }
 
-/// Whether media ranges, such as `text/*;q=0.5`, admit a type. The most exact of them decides.
-fn admit<'a>(ranges: impl Iterator<Item = &'a str>, given: &str) -> bool {
-    let fits = ranges.filter_map(|range| fit(range, given));
-    fits.max().is_some_and(|(_, wanted)| wanted)
+/// Returns whether media ranges such as `text/*;q=0.5` accept a content type. The most specific range decides.
+fn accepts<'a>(ranges: impl Iterator<Item = &'a str>, content_type: &str) -> bool {
+    let matching = ranges.filter_map(|range| match_range(range, content_type));
+    matching.max().is_some_and(|found| found.accepted)
 }
 
-/// How exactly a media range names a type, and whether that is wanted; nothing where it does not name it.
-fn fit(range: &str, given: &str) -> Option<(u8, bool)> {
+/// A media range that matches a content type. Ordered by specificity.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct RangeMatch {
+    specificity: u8,
+    accepted: bool,
+}
+
+fn match_range(range: &str, content_type: &str) -> Option<RangeMatch> {
     let mut parts = range.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-    let refused = parts.any(|part| {
+    let excluded = parts.any(|part| {
         let weight = part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="));
         weight.is_some_and(|weight| weight.parse() == Ok(0.0))
     });
-    let (kind, _) = given.split_once('/').unwrap_or((given, ""));
-    // Lines of JSON are JSON enough for a client that knows no name for them.
-    let near = given == NDJSON && matches!(name.as_str(), "application/json" | "application/ndjson");
-    let exact = match name.strip_suffix("/*") {
-        _ if name == given => 4,
-        _ if near => 3,
-        Some(range) if range == kind => 2,
+    let (top_level, _) = content_type.split_once('/').unwrap_or((content_type, ""));
+    // Clients that do not know a type for NDJSON ask for JSON.
+    let is_alias =
+        content_type == NDJSON && matches!(name.as_str(), "application/json" | "application/ndjson");
+    let specificity = match name.strip_suffix("/*") {
+        _ if name == content_type => 4,
+        _ if is_alias => 3,
+        Some(range) if range == top_level => 2,
         Some("*") => 1,
         _ => return None,
     };
-    Some((exact, !refused))
+    Some(RangeMatch { specificity, accepted: !excluded })
 }
 
-/// Refuses parameters where a route takes none, so that a misspelled one is not silently without effect. Routes that take
-/// some look at their own.
-async fn check_query(request: Request, next: middleware::Next) -> Response {
-    let path = request.uri().path();
-    let takes_some = request.method() == Method::DELETE
-        || path.starts_with("/api/v1/")
-            && ["/similar", "/query", "/clusters"].iter().any(|name| path.ends_with(name));
-    let mut errors = Vec::new();
-    if !takes_some {
-        crate::wire::pairs(request.uri().query(), &[], &mut errors);
+/// The routes, by path and method, that have query parameters.
+type RoutesWithQuery = HashSet<(String, Method)>;
+
+fn routes_with_query(api: &OpenApi) -> RoutesWithQuery {
+    let has_query = |operation: &Option<Operation>| {
+        let parameters = operation.iter().flat_map(|operation| operation.parameters.iter().flatten());
+        parameters.into_iter().any(|parameter| {
+            matches!(parameter, RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query)
+        })
+    };
+    let routes = api.paths.paths.iter().flat_map(|(path, item)| {
+        let methods = [
+            (Method::GET, &item.get),
+            (Method::POST, &item.post),
+            (Method::PUT, &item.put),
+            (Method::PATCH, &item.patch),
+            (Method::DELETE, &item.delete),
+        ];
+        let methods = methods.into_iter().filter(move |(_, operation)| has_query(operation));
+        methods.map(move |(method, _)| (path.clone(), method))
+    });
+    routes.collect()
+}
+
+/// Rejects query parameters of routes that have none, so that a misspelled parameter is not silently ignored. The other routes
+/// check their own parameters.
+async fn reject_query(
+    State(with_query): State<Arc<RoutesWithQuery>>,
+    request: Request,
+    next: middleware::Next,
+) -> Response {
+    let method = match *request.method() {
+        Method::HEAD => Method::GET,
+        ref method => method.clone(),
+    };
+    let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    if !path.is_some_and(|path| with_query.contains(&(path, method)))
+        && let Err(problem) = check_no_query(request.uri().query())
+    {
+        return problem.into_response();
     }
-    match errors.is_empty() {
-        true => next.run(request).await,
-        false => Problem::fields(errors).into_response(),
-    }
+    next.run(request).await
 }
 
 pub(crate) const NDJSON: &str = "application/x-ndjson";
 
-/// The names in a path, without their percent signs.
-pub(crate) struct Names<const N: usize>(pub(crate) [String; N]);
+/// The percent-decoded parameters of a path.
+pub(crate) struct PathParams<const N: usize>(pub(crate) [String; N]);
 
-impl<S: Send + Sync, const N: usize> FromRequestParts<S> for Names<N> {
+impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PathParams<N> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let bad = || Problem::new(Kind::BadRequest, "the path is not UTF-8 behind its percent signs");
-        let params = RawPathParams::from_request_parts(parts, state).await.map_err(|_| bad())?;
-        let names: Vec<String> = params.iter().map(|(_, name)| name.to_owned()).collect();
-        names.try_into().map(Names).map_err(|_| bad())
+        let invalid = || Problem::new(Kind::BadRequest, "the path is not percent-encoded UTF-8");
+        let params = RawPathParams::from_request_parts(parts, state).await.map_err(|_| invalid())?;
+        let params: Vec<String> = params.iter().map(|(_, param)| param.to_owned()).collect();
+        params.try_into().map(PathParams).map_err(|_| invalid())
     }
 }
 
-/// An answer in JSON.
-pub(crate) fn json(status: StatusCode, answer: &impl Serialize) -> Response {
-    match serde_json::to_vec(answer) {
+/// The parameters of a query string.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: crate::wire::Request> FromRequestParts<App> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        T::from_query(parts.uri.query(), app.limits()).map(Query)
+    }
+}
+
+/// Returns a JSON response.
+pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
+    match serde_json::to_vec(body) {
         Ok(bytes) => {
             let headers = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
             (status, headers, bytes).into_response()
@@ -169,32 +219,32 @@ pub(crate) fn json(status: StatusCode, answer: &impl Serialize) -> Response {
 mod tests {
     use super::*;
 
-    fn admits(ranges: &str, given: &str) -> bool {
-        admit(ranges.split(','), given)
+    fn accepted(ranges: &str, content_type: &str) -> bool {
+        accepts(ranges.split(','), content_type)
     }
 
     #[test]
-    fn ranges_admit_what_they_name() {
+    fn accepts_matching_media_ranges() {
         for range in ["*/*", "application/*", "application/json", "APPLICATION/JSON;q=0.1", " */* ;q=0.8"] {
-            assert!(admits(range, "application/json"), "{range}");
+            assert!(accepted(range, "application/json"), "{range}");
         }
         for range in ["", "text/html", "application/xml", "application/json;q=0", "text/*", "application/jso"]
         {
-            assert!(!admits(range, "application/json"), "{range}");
+            assert!(!accepted(range, "application/json"), "{range}");
         }
-        assert!(admits("application/json", NDJSON));
+        assert!(accepted("application/json", NDJSON));
     }
 
     #[test]
-    fn the_most_exact_range_decides() {
+    fn most_specific_media_range_decides() {
         for ranges in
             ["application/json;q=0, */*", "*/*, application/*;q=0", "*/*;q=1, application/json;q=0.0"]
         {
-            assert!(!admits(ranges, "application/json"), "{ranges}");
+            assert!(!accepted(ranges, "application/json"), "{ranges}");
         }
         for ranges in ["application/json, */*;q=0", "application/*;q=0, application/json;q=0.1"] {
-            assert!(admits(ranges, "application/json"), "{ranges}");
+            assert!(accepted(ranges, "application/json"), "{ranges}");
         }
-        assert!(admits("application/json;q=0, application/x-ndjson", NDJSON));
+        assert!(accepted("application/json;q=0, application/x-ndjson", NDJSON));
     }
 }

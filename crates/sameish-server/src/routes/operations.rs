@@ -1,75 +1,72 @@
-//! What does an operator ask?
+//! Operation of the service: snapshots, statistics, metrics and health.
 
 use super::json;
-use crate::body::{self, Takes};
-use crate::json::Json;
+use crate::body::{self, Format, Payload};
 use crate::problem::{Kind, Problem};
 use crate::state::App;
-use crate::wire::{CollectionAnswer, HealthAnswer, SnapshotAnswer, SnapshotRequest, StatsAnswer};
+use crate::wire::{CollectionResponse, HealthResponse, SnapshotRequest, SnapshotResponse, StatsResponse};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sameish_store::Health;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Copy all data into a new folder while the service runs
+/// Copy all data to a new directory while the service runs
 ///
-/// `sameish restore` puts such a copy back.
+/// `sameish restore` restores the copy.
 #[utoipa::path(
     post, path = "/api/v1/snapshot", tag = "operations",
     request_body(content = Option<SnapshotRequest>),
-    responses((status = 201, description = "It is made", body = SnapshotAnswer))
+    responses((status = 201, description = "Created", body = SnapshotResponse))
 )]
 pub(crate) async fn snapshot(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let payload = body::read(&app, &parts.headers, body, Takes::JsonOrNothing).await?;
-    let busy = |_| Problem::new(Kind::Busy, "a snapshot is being made: try again when it is done");
-    let alone = Arc::clone(&app.snapshot).try_acquire_owned().map_err(busy)?;
-    // Not within the time of ordinary answers: a large store takes longer to copy.
-    let working = app.clone();
-    let work = tokio::task::spawn_blocking(move || {
-        let _alone = alone;
-        let payload = payload.unpacked(&working)?;
-        let asked = match payload.bytes.is_empty() {
-            true => SnapshotRequest::default(),
-            false => SnapshotRequest::read(Json::parse(&payload.bytes)?)?,
-        };
-        let folder =
-            working.settings.snapshots.clone().unwrap_or_else(|| working.catalog.folder().join("snapshots"));
-        let name = asked.name.unwrap_or_else(|| working.ids.next());
-        let path = folder.join(&name);
-        if path.exists() {
-            return Err(Problem::new(
-                Kind::Conflict,
-                format!("there is a snapshot named `{name}`: use another name"),
-            ));
-        }
-        working.catalog.snapshot(&path)?;
-        let path = std::path::absolute(&path).unwrap_or(path);
-        Ok(SnapshotAnswer { name, bytes: bytes_of(&path), path: path.display().to_string() })
+    let payload = body::read(&app, &parts.headers, body, Format::OptionalJson).await?;
+    let busy = |_| Problem::new(Kind::Busy, "another snapshot is in progress; retry when it has finished");
+    let permit = Arc::clone(&app.snapshot).try_acquire_owned().map_err(busy)?;
+    // Not through `App::run`: copying a large store takes longer than `handler_seconds`.
+    let task = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        create_snapshot(&app, payload)
     });
-    let answer = work.await.unwrap_or_else(|fault| Err(Problem::internal(fault)))?;
-    Ok(json(StatusCode::CREATED, &answer))
+    let response = task.await.unwrap_or_else(|error| Err(Problem::internal(error)))?;
+    Ok(json(StatusCode::CREATED, &response))
 }
 
-fn bytes_of(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+fn create_snapshot(app: &App, payload: Payload) -> Result<SnapshotResponse, Problem> {
+    let payload = payload.decoded(app)?;
+    let request = payload.parse_optional::<SnapshotRequest>(app.limits())?;
+    let name = request.and_then(|request| request.name).map_or_else(|| app.ids.next(), |name| name.0);
+    let directory = app.settings.snapshots.clone();
+    let path = directory.unwrap_or_else(|| app.catalog.folder().join("snapshots")).join(&name);
+    if path.exists() {
+        let detail = format!("a snapshot named `{name}` exists; use another name");
+        return Err(Problem::new(Kind::Conflict, detail));
+    }
+    app.catalog.snapshot(&path)?;
+    let path = std::path::absolute(&path).unwrap_or(path);
+    Ok(SnapshotResponse { name, bytes: directory_size(&path), path: path.display().to_string() })
+}
+
+fn directory_size(directory: &Path) -> u64 {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum()
 }
 
-/// Figures of the service and of each collection
+/// Get statistics of the service and of each collection
 #[utoipa::path(
     get, path = "/api/v1/stats", tag = "operations",
-    responses((status = 200, description = "Figures", body = StatsAnswer))
+    responses((status = 200, description = "Statistics", body = StatsResponse))
 )]
 pub(crate) async fn stats(State(app): State<App>) -> Result<Response, Problem> {
-    let figures = app.work(|app| {
-        let mut collections = std::collections::BTreeMap::new();
+    let response = app.run(|app| {
+        let mut collections = BTreeMap::new();
         for collection in app.catalog.collections() {
-            collections.insert(collection.name().to_owned(), CollectionAnswer::new(&collection)?);
+            collections.insert(collection.name().to_owned(), CollectionResponse::new(&collection)?);
         }
-        Ok(StatsAnswer {
+        Ok(StatsResponse {
             version: env!("CARGO_PKG_VERSION"),
             uptime_seconds: app.started.elapsed().as_secs(),
             documents: collections.values().map(|collection| collection.documents).sum(),
@@ -84,63 +81,57 @@ pub(crate) async fn stats(State(app): State<App>) -> Result<Response, Problem> {
             collections,
         })
     });
-    Ok(json(StatusCode::OK, &figures.await?))
+    Ok(json(StatusCode::OK, &response.await?))
 }
 
-/// Figures for Prometheus
+/// Get metrics for Prometheus
 #[utoipa::path(
     get, path = "/metrics", tag = "operations",
-    responses((status = 200, description = "Text that Prometheus reads", body = String, content_type = "text/plain"))
+    responses((status = 200, description = "Metrics in the Prometheus text format", body = String, content_type = "text/plain"))
 )]
 pub(crate) async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
-    // Beside the queue: figures are wanted most when there is one.
-    let rendering = app.clone();
-    let text = tokio::task::spawn_blocking(move || rendering.metrics.render(&rendering));
+    // Not through `App::run`: metrics are needed most when requests are queued.
+    let text = tokio::task::spawn_blocking(move || app.metrics.render(&app));
     let text = text.await.map_err(Problem::internal)?;
-    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+    let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
 }
 
-/// Whether the process is alive
+/// Check that the process is alive
 #[utoipa::path(
     get, path = "/health/live", tag = "operations", security(()),
-    responses((status = 200, description = "It is", body = HealthAnswer))
+    responses((status = 200, description = "Alive", body = HealthResponse))
 )]
 pub(crate) async fn live() -> Response {
-    json(StatusCode::OK, &HealthAnswer { status: "ok" })
+    json(StatusCode::OK, &HealthResponse { status: "ok" })
 }
 
-/// Whether the service wants requests
+/// Check that the service is ready for requests
 ///
-/// Not while it stops, and not after a failed sync, which only a restart cures.
+/// It is not ready during shutdown, nor after a failed sync until it is restarted.
 #[utoipa::path(
     get, path = "/health/ready", tag = "operations", security(()),
-    responses((status = 200, description = "It does", body = HealthAnswer))
+    responses((status = 200, description = "Ready", body = HealthResponse))
 )]
 pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
     if app.is_draining() {
-        return Err(Problem::new(Kind::Draining, "the service is stopping"));
+        return Err(Problem::draining());
     }
     let status = match app.catalog.health() {
         Health::Ready => "ok",
         Health::Full => "full",
         Health::ReadOnly => "read_only",
-        Health::Failed(_) => {
-            return Err(Problem::new(
-                Kind::StorageFailed,
-                "writing failed: reads go on, writes stop until a restart",
-            ));
-        }
+        Health::Failed(_) => return Err(Problem::storage_failed()),
     };
-    Ok(json(StatusCode::OK, &HealthAnswer { status }))
+    Ok(json(StatusCode::OK, &HealthResponse { status }))
 }
 
-/// This description
+/// Get this description
 #[utoipa::path(
     get, path = "/openapi.json", tag = "operations",
     responses((status = 200, description = "OpenAPI 3.1", body = Object, content_type = "application/json"))
 )]
 pub(crate) async fn openapi(State(app): State<App>) -> Response {
-    let kind = HeaderValue::from_static("application/json");
-    ([(header::CONTENT_TYPE, kind)], app.openapi.get().cloned().unwrap_or_default()).into_response()
+    let content_type = HeaderValue::from_static("application/json");
+    ([(header::CONTENT_TYPE, content_type)], app.openapi.get().cloned().unwrap_or_default()).into_response()
 }

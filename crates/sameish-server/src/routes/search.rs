@@ -1,69 +1,77 @@
-//! What is like a document?
+//! Similarity search.
 
-use super::documents::absent;
-use super::{Names, json};
-use crate::body::{self, Takes};
-use crate::json::Json;
+use super::documents::not_found;
+use super::{PathParams, Query, json};
+use crate::body::{self, Format};
 use crate::problem::Problem;
 use crate::state::App;
-use crate::wire::{SearchParams, SimilarAnswer, TextQuery, addressed, bounded, search_options};
-use axum::extract::{RawQuery, Request, State};
+use crate::wire::{SearchParams, SimilarResponse, TextQuery, ids_of_segment};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sameish::DocId;
-use sameish_store::Error;
+use sameish_store::{Collection, Error};
 
-/// The stored documents that are like a stored one, best first
+/// Find documents that are similar to a stored document
+///
+/// Matches are sorted by similarity, highest first.
 #[utoipa::path(
     get, path = "/api/v1/{collection}/{id}/similar", tag = "search",
-    params(("collection" = String, Path), ("id" = String, Path, description = "As for GET of the document"), SearchParams),
-    responses((status = 200, description = "Ranked matches", body = SimilarAnswer))
+    params(
+        ("collection" = String, Path),
+        ("id" = String, Path, description = "Id of the document, as for `GET /api/v1/{collection}/{id}`"),
+        SearchParams,
+    ),
+    responses((status = 200, description = "Matches", body = SimilarResponse))
 )]
 pub(crate) async fn similar(
     State(app): State<App>,
-    Names([name, id]): Names<2>,
-    RawQuery(query): RawQuery,
+    PathParams([name, segment]): PathParams<2>,
+    Query(params): Query<SearchParams>,
 ) -> Result<Response, Problem> {
-    let options = search_options(query.as_deref(), app.limits())?;
-    let found = app.work(move |app| {
+    let response = app.run(move |app| {
         let collection = app.collection(&name)?;
-        let options = bounded(options, &collection, app.limits());
-        for id in addressed(&id) {
+        let options = params.options(default_limit(&collection), app.limits());
+        for id in ids_of_segment(&segment) {
             match collection.similar(&id, options) {
                 Err(Error::NoDocument { .. }) => {}
-                found => return Ok(SimilarAnswer::from(found?)),
+                found => return Ok(SimilarResponse::from(found?)),
             }
         }
-        Err(absent(&id))
+        Err(not_found(&segment))
     });
-    Ok(json(StatusCode::OK, &found.await?))
+    Ok(json(StatusCode::OK, &response.await?))
 }
 
-/// The stored documents that are like a text that is not stored
+/// Find documents that are similar to a text
 ///
-/// `limit`, `min_similarity` and `evidence` may stand in the address or in the body.
+/// The text is not stored. `limit`, `min_similarity` and `evidence` are accepted in the query string and in the body; the body
+/// takes precedence.
 #[utoipa::path(
     post, path = "/api/v1/{collection}/query", tag = "search",
     params(("collection" = String, Path), SearchParams),
     request_body = TextQuery,
-    responses((status = 200, description = "Ranked matches", body = SimilarAnswer))
+    responses((status = 200, description = "Matches", body = SimilarResponse))
 )]
 pub(crate) async fn query(
     State(app): State<App>,
-    Names([name]): Names<1>,
-    RawQuery(query): RawQuery,
+    PathParams([name]): PathParams<1>,
+    Query(params): Query<SearchParams>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let options = search_options(query.as_deref(), app.limits())?;
     let collection = app.collection(&name)?;
     let (parts, body) = request.into_parts();
-    let payload = body::read(&app, &parts.headers, body, Takes::Json).await?;
-    let found = app.work(move |app| {
-        let payload = payload.unpacked(app)?;
-        let (new, options) = TextQuery::read(Json::parse(&payload.bytes)?, options, app.limits())?;
-        let options = bounded(options, &collection, app.limits());
-        let document = new.named(|| DocId::Number(0));
-        Ok(SimilarAnswer::from(collection.query(&document, options)?))
+    let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
+    let response = app.run(move |app| {
+        let payload = payload.decoded(app)?;
+        let (document, params) = payload.parse::<TextQuery>(app.limits())?.into_parts(params);
+        let options = params.options(default_limit(&collection), app.limits());
+        let document = document.into_document(|| DocId::Number(0));
+        Ok(SimilarResponse::from(collection.query(&document, options)?))
     });
-    Ok(json(StatusCode::OK, &found.await?))
+    Ok(json(StatusCode::OK, &response.await?))
+}
+
+fn default_limit(collection: &Collection) -> u32 {
+    collection.analyzer().config().matching.limit
 }

@@ -1,24 +1,24 @@
 "use strict";
-// What both pages need: elements made of text only, so that nothing stored is ever read as markup; and questions with a key.
+// Shared by both pages: elements built from text nodes, so that stored text is never parsed as markup, and requests with a key.
 
-const NAME = "sameish-key";
+const KEY_NAME = "sameish-key";
 
 function element(name, properties = {}, ...children) {
-  const made = document.createElement(name);
+  const created = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
-    if (key === "class") made.className = value;
-    else made.setAttribute(key, value);
+    if (key === "class") created.className = value;
+    else created.setAttribute(key, value);
   }
   for (const child of children) {
     if (child === null || child === undefined) continue;
-    made.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    created.append(child instanceof Node ? child : document.createTextNode(String(child)));
   }
-  return made;
+  return created;
 }
 
-async function ask(path, body) {
+async function request(path, body) {
   const headers = { accept: "application/json" };
-  const key = sessionStorage.getItem(NAME);
+  const key = sessionStorage.getItem(KEY_NAME);
   if (key) headers.authorization = "Bearer " + key;
   const options = { headers };
   if (body !== undefined) {
@@ -27,22 +27,22 @@ async function ask(path, body) {
     options.body = JSON.stringify(body);
   }
   const response = await fetch(path, options);
-  const answer = await response.json();
+  const content = await response.json();
   if (response.status === 401) document.getElementById("key-form").hidden = false;
-  if (!response.ok) throw new Error(answer.detail || answer.title || String(response.status));
-  return answer;
+  if (!response.ok) throw new Error(content.detail || content.title || String(response.status));
+  return content;
 }
 
-function fill(target, ...children) {
+function replaceContent(target, ...children) {
   target.replaceChildren(...children);
 }
 
-function failed(error) {
+function errorMessage(error) {
   return element("p", { class: "error" }, error.message);
 }
 
 document.getElementById("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  sessionStorage.setItem(NAME, document.getElementById("key").value.trim());
+  sessionStorage.setItem(KEY_NAME, document.getElementById("key").value.trim());
   location.reload();
 });

@@ -1,5 +1,5 @@
 "use strict";
-// Every route of the OpenAPI description, from this service alone.
+// Lists every route of the OpenAPI description of this service.
 
 const target = document.getElementById("routes");
 
@@ -12,16 +12,16 @@ function resolved(api, schema, depth = 0) {
 function typeName(api, schema) {
   if (!schema) return "";
   if (schema.$ref) return schema.$ref.split("/").pop();
-  const either = schema.oneOf || schema.anyOf;
-  if (either && !schema.properties) return either.map((s) => typeName(api, s)).join(" or ");
+  const choices = schema.oneOf || schema.anyOf;
+  if (choices && !schema.properties) return choices.map((s) => typeName(api, s)).join(" or ");
   const type = [].concat(schema.type || "any").join(" or ");
-  return type === "array" ? "list of " + typeName(api, schema.items) : type;
+  return type === "array" ? "array of " + typeName(api, schema.items) : type;
 }
 
 function fields(api, schema) {
-  const whole = resolved(api, schema);
-  const rows = Object.entries(whole.properties || {}).map(([name, field]) => element("tr", {},
-    element("td", {}, element("code", {}, name), (whole.required || []).includes(name) ? "" : " (optional)"),
+  const object = resolved(api, schema);
+  const rows = Object.entries(object.properties || {}).map(([name, field]) => element("tr", {},
+    element("td", {}, element("code", {}, name), (object.required || []).includes(name) ? "" : " (optional)"),
     element("td", {}, typeName(api, field)),
     element("td", {}, field.description || resolved(api, field).description || "")));
   return rows.length ? element("table", {}, element("tbody", {}, ...rows)) : element("p", {}, typeName(api, schema));
@@ -40,21 +40,21 @@ function content(api, holder) {
 }
 
 function route(api, path, method, operation) {
-  const answers = Object.entries(operation.responses || {});
-  const good = answers.filter(([status]) => status < "400");
-  const bad = answers.filter(([status]) => status >= "400").map(([status]) => status).join(", ");
+  const responses = Object.entries(operation.responses || {});
+  const successes = responses.filter(([status]) => status < "400");
+  const problems = responses.filter(([status]) => status >= "400").map(([status]) => status).join(", ");
   return element("details", {},
     element("summary", {}, element("span", { class: "method" }, method.toUpperCase()), element("code", {}, path), " ", operation.summary || ""),
     element("p", {}, operation.description || ""),
     parameters(operation.parameters),
     operation.requestBody ? element("h4", {}, "Body") : null,
     ...content(api, operation.requestBody),
-    ...good.flatMap(([status, answer]) => [element("h4", {}, `${status}: ${answer.description}`), ...content(api, answer)]),
-    element("p", { class: "about" }, `Problems (application/problem+json): ${bad}`));
+    ...successes.flatMap(([status, response]) => [element("h4", {}, `${status}: ${response.description}`), ...content(api, response)]),
+    element("p", { class: "about" }, `Problems (application/problem+json): ${problems}`));
 }
 
 async function show() {
-  const api = await ask("/openapi.json");
+  const api = await request("/openapi.json");
   const sections = api.tags.map((tag) => {
     const routes = [];
     for (const [path, item] of Object.entries(api.paths)) {
@@ -64,7 +64,7 @@ async function show() {
     }
     return element("section", {}, element("h2", {}, tag.name), element("p", {}, tag.description || ""), ...routes);
   });
-  fill(target, ...sections);
+  replaceContent(target, ...sections);
 }
 
-show().catch((error) => fill(target, failed(error)));
+show().catch((error) => replaceContent(target, errorMessage(error)));

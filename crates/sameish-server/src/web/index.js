@@ -1,24 +1,24 @@
 "use strict";
-// Counts, a box to search with, and matches with the shared passages marked.
+// Shows statistics, a search form, and matches with their shared passages marked.
 
-const counts = document.querySelector("#counts tbody");
-const choice = document.getElementById("collection");
+const statisticsTable = document.querySelector("#counts tbody");
+const collectionSelect = document.getElementById("collection");
 const matches = document.getElementById("matches");
 
-async function showCounts() {
-  const stats = await ask("/api/v1/stats");
+async function showStatistics() {
+  const stats = await request("/api/v1/stats");
   const rows = Object.values(stats.collections).map((c) => {
-    const figures = [c.documents, c.too_short, c.clusters, c.clustered, c.largest_cluster];
+    const counts = [c.documents, c.too_short, c.clusters, c.clustered, c.largest_cluster];
     return element("tr", {}, element("td", {}, c.name), element("td", {}, c.preset),
-      ...figures.map((figure) => element("td", { class: "n" }, figure.toLocaleString("en"))));
+      ...counts.map((count) => element("td", { class: "n" }, count.toLocaleString("en"))));
   });
-  fill(counts, ...rows);
-  const chosen = choice.value;
-  fill(choice, ...Object.keys(stats.collections).map((name) => element("option", { value: name }, name)));
-  if (chosen) choice.value = chosen;
+  replaceContent(statisticsTable, ...rows);
+  const selected = collectionSelect.value;
+  replaceContent(collectionSelect, ...Object.keys(stats.collections).map((name) => element("option", { value: name }, name)));
+  if (selected) collectionSelect.value = selected;
 }
 
-// Offsets are bytes of UTF-8, and strings here are not.
+// Marks passages in a text. Offsets are in bytes of UTF-8, so the text is encoded first.
 function marked(text, spans) {
   const bytes = new TextEncoder().encode(text);
   const decoder = new TextDecoder();
@@ -39,16 +39,16 @@ function marked(text, spans) {
 async function card(collection, match) {
   const id = typeof match.id === "string" ? JSON.stringify(match.id) : String(match.id);
   const path = `/api/v1/${encodeURIComponent(collection)}/${encodeURIComponent(id)}`;
-  const stored = await ask(path);
-  const percent = (share) => Math.round(100 * share) + " %";
+  const stored = await request(path);
+  const percent = (fraction) => Math.round(100 * fraction) + " %";
   const about = [match.host, match.published_at, "id " + JSON.stringify(match.id)].filter(Boolean).join(" · ");
   const passages = match.evidence ? match.evidence.passages : [];
   const verdict = `${match.match_type}, similarity ${match.similarity_score.toFixed(3)}` +
     (match.verified ? ", verified" : ", not verified") +
-    (match.template ? ", a form with other facts" : "") +
-    (match.evidence ? `; ${percent(match.evidence.coverage_b)} of it stands in your text` : "");
+    (match.template ? ", template (same wording, different names or numbers)" : "") +
+    (match.evidence ? `; ${percent(match.evidence.coverage_b)} of its words are in shared passages` : "");
   return element("article", {},
-    element("h3", {}, match.title || "without a title"),
+    element("h3", {}, match.title || "(no title)"),
     element("p", {}, verdict), element("p", { class: "about" }, about),
     marked(stored.text, passages.map((p) => [p.b_start, p.b_end])));
 }
@@ -56,16 +56,17 @@ async function card(collection, match) {
 document.getElementById("search").addEventListener("submit", async (event) => {
   event.preventDefault();
   const text = document.getElementById("text").value;
-  const collection = choice.value;
-  fill(matches, element("p", {}, "searching"));
+  const collection = collectionSelect.value;
+  replaceContent(matches, element("p", {}, "Searching…"));
   try {
-    const found = await ask(`/api/v1/${encodeURIComponent(collection)}/query?evidence=true`, { text });
+    const found = await request(`/api/v1/${encodeURIComponent(collection)}/query?evidence=true`, { text });
     const cards = await Promise.all(found.similar.map((match) => card(collection, match)));
-    const words = found.similar.length === 0 ? "Nothing here is like it." : `${found.similar.length} like it, best first:`;
-    fill(matches, element("p", {}, words), ...cards);
+    const count = found.similar.length;
+    const summary = count === 0 ? "No similar documents." : `Similar documents: ${count}, most similar first`;
+    replaceContent(matches, element("p", {}, summary), ...cards);
   } catch (error) {
-    fill(matches, failed(error));
+    replaceContent(matches, errorMessage(error));
   }
 });
 
-showCounts().catch((error) => fill(matches, failed(error)));
+showStatistics().catch((error) => replaceContent(matches, errorMessage(error)));

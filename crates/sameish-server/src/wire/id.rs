@@ -1,20 +1,26 @@
-//! How is a document named, in a body and in a path?
+//! Document ids in bodies and paths.
 //!
-//! In a body an id is a JSON string or integer and keeps its type: `7` and `"7"` are two documents. A path has no types, so
-//! a segment that is written as an integer means the document with that integer, and where there is none the one with that
-//! text. A segment in double quotes, `%227%22`, means the text for certain.
+//! In a body an id is a JSON string or integer and keeps its type: `7` and `"7"` are two documents. A path has no types: a segment
+//! written as an integer means the document with that integer id, or, if there is none, the document with that string id. A segment
+//! in double quotes, `%227%22`, always means the string id.
 
-use crate::problem::{FieldError, Problem};
+use super::fields::{Fault, Field, Input};
+use crate::problem::Problem;
+use crate::settings::Limits;
 use sameish::DocId;
+use sameish_io::json::Value;
 use serde::Serialize;
+use serde_json::{Value as Json, json};
+use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
-use utoipa::openapi::{KnownFormat, RefOr, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-/// Names that routes have taken.
+/// Ids that are names of routes.
 const RESERVED_IDS: [&str; 3] = ["bulk", "query", "clusters"];
+/// Maximum length of a string id, in bytes.
+const MAX_ID: usize = 512;
 
-/// An id as it is written.
+/// The id of a document.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Id(pub(crate) DocId);
@@ -24,14 +30,15 @@ impl PartialSchema for Id {
         let text = ObjectBuilder::new()
             .schema_type(Type::String)
             .min_length(Some(1))
-            .max_length(Some(512))
+            .max_length(Some(MAX_ID))
             .pattern(Some("^[^\\x00-\\x1f\\x7f-\\x9f]+$"));
         let number = ObjectBuilder::new()
             .schema_type(Type::Integer)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)));
+            .minimum(Some(i64::MIN as isize))
+            .maximum(Some(u64::MAX as usize));
         let either = AnyOfBuilder::new().item(text).item(number).description(Some(
-            "A string of at most 512 bytes without control characters, or a 64-bit integer. `7` and `\"7\"` are two \
-             documents. `bulk`, `query` and `clusters` are reserved.",
+            "A string of at most 512 bytes without control characters, or a 64-bit integer. `7` and `\"7\"` are two different \
+             ids.",
         ));
         RefOr::T(Schema::AnyOf(either.build()))
     }
@@ -43,8 +50,71 @@ impl ToSchema for Id {
     }
 }
 
-/// The ids that a segment of a path may mean, the most likely first.
-pub(crate) fn addressed(segment: &str) -> Vec<DocId> {
+impl Field for Id {
+    fn read(input: Input<'_>, _: &Limits) -> Result<Id, Fault> {
+        let text = match input {
+            Input::Json(Value::Integer(number)) => {
+                let negative = || DocId::Negative(number as i64);
+                return Ok(Id(u64::try_from(number).map_or_else(|_| negative(), DocId::Number)));
+            }
+            Input::Json(Value::Float(_)) => {
+                return Err(Fault::new("wrong_type", "is not a 64-bit integer; write the id as a string"));
+            }
+            Input::Json(Value::Text(text)) => text.into_owned(),
+            other => return Err(other.expected("a string or an integer")),
+        };
+        if text.is_empty() {
+            return Err(Fault::new("invalid", "is empty; omit it to get a generated id"));
+        }
+        if text.len() > MAX_ID {
+            return Err(Fault::new("invalid", format!("has {} bytes, maximum is {MAX_ID}", text.len())));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(Fault::new("invalid", "contains control characters"));
+        }
+        Ok(Id(DocId::Text(text)))
+    }
+
+    fn schema(_: &Limits) -> Json {
+        json!({"$ref": "#/components/schemas/Id"})
+    }
+}
+
+/// The id of a document to store, which must not be reserved.
+#[derive(Clone, Debug)]
+pub(crate) struct NewId(pub(crate) DocId);
+
+impl Field for NewId {
+    fn read(input: Input<'_>, limits: &Limits) -> Result<NewId, Fault> {
+        let Id(id) = Id::read(input, limits)?;
+        if is_reserved(&id) {
+            return Err(Fault::new("reserved", reserved_detail(&id)));
+        }
+        Ok(NewId(id))
+    }
+
+    fn schema(limits: &Limits) -> Json {
+        let mut schema = <Id as Field>::schema(limits);
+        schema["not"] = json!({"enum": RESERVED_IDS});
+        schema
+    }
+}
+
+fn is_reserved(id: &DocId) -> bool {
+    matches!(id, DocId::Text(text) if RESERVED_IDS.contains(&text.as_str()))
+}
+
+fn reserved_detail(id: &DocId) -> String {
+    format!("`{id}` is reserved for a route; use another id")
+}
+
+/// Returns a problem if an id in a path is reserved.
+pub(crate) fn check_reserved(id: &DocId) -> Result<(), Problem> {
+    if is_reserved(id) { Err(Problem::field("/id", "reserved", reserved_detail(id))) } else { Ok(()) }
+}
+
+/// Returns the ids that a path segment can mean, in order of precedence.
+pub(crate) fn ids_of_segment(segment: &str) -> Vec<DocId> {
     let mut ids = Vec::with_capacity(2);
     if let Some(number) = integer(segment) {
         ids.push(number);
@@ -56,7 +126,7 @@ pub(crate) fn addressed(segment: &str) -> Vec<DocId> {
     ids
 }
 
-/// Which of the two a path means, where somebody says so.
+/// The type of an id, for a path that is ambiguous without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdType {
     Number,
@@ -64,25 +134,8 @@ pub(crate) enum IdType {
 }
 
 impl IdType {
-    /// Reads `type` of an address.
-    pub(crate) fn read(query: Option<&str>) -> Result<Option<IdType>, Problem> {
-        let mut errors = Vec::new();
-        let mut kind = None;
-        for (name, value) in super::pairs(query, &["type"], &mut errors) {
-            match value.as_str() {
-                "number" => kind = Some(IdType::Number),
-                "text" => kind = Some(IdType::Text),
-                _ => errors.push(FieldError::new(format!("?{name}"), "invalid", "must be number or text")),
-            }
-        }
-        match errors.is_empty() {
-            true => Ok(kind),
-            false => Err(Problem::fields(errors)),
-        }
-    }
-
-    /// The one id of this type that a segment means, taken as it is written.
-    pub(crate) fn addressed(self, segment: &str) -> Option<DocId> {
+    /// Returns the id of this type that a path segment means, without interpreting quotes.
+    pub(crate) fn id_of_segment(self, segment: &str) -> Option<DocId> {
         match self {
             IdType::Number => integer(segment),
             IdType::Text => Some(DocId::Text(segment.to_owned())),
@@ -90,20 +143,24 @@ impl IdType {
     }
 }
 
-/// An integer that is written as we would write it.
+impl Field for IdType {
+    fn read(input: Input<'_>, _: &Limits) -> Result<IdType, Fault> {
+        match input.into_string()?.as_str() {
+            "number" => Ok(IdType::Number),
+            "text" => Ok(IdType::Text),
+            _ => Err(Fault::new("invalid", "expected `number` or `text`")),
+        }
+    }
+
+    fn schema(_: &Limits) -> Json {
+        json!({"type": "string", "enum": ["number", "text"]})
+    }
+}
+
+/// Parses an integer in canonical form.
 fn integer(text: &str) -> Option<DocId> {
     let number = text.parse().map(DocId::Number).or_else(|_| text.parse().map(DocId::Negative)).ok()?;
     (number.to_string() == text).then_some(number)
-}
-
-/// Refuses names that routes have taken.
-pub(crate) fn check_reserved(id: &DocId) -> Result<(), Problem> {
-    match id {
-        DocId::Text(text) if RESERVED_IDS.contains(&text.as_str()) => {
-            Err(Problem::field("/id", "reserved", format!("`{text}` is the name of a route: use another")))
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]
@@ -111,18 +168,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_means_an_integer_before_a_text() {
-        assert_eq!(addressed("7"), [DocId::Number(7), "7".into()]);
-        assert_eq!(addressed("-7"), [DocId::Negative(-7), "-7".into()]);
-        assert_eq!(addressed("18446744073709551615")[0], DocId::Number(u64::MAX));
+    fn reads_a_segment_as_integer_before_string() {
+        assert_eq!(ids_of_segment("7"), [DocId::Number(7), "7".into()]);
+        assert_eq!(ids_of_segment("-7"), [DocId::Negative(-7), "-7".into()]);
+        assert_eq!(ids_of_segment("18446744073709551615")[0], DocId::Number(u64::MAX));
         for text in ["07", "+7", "-0", "7.0", "18446744073709551616", "a7", "７"] {
-            assert_eq!(addressed(text), [text.into()], "{text}");
+            assert_eq!(ids_of_segment(text), [text.into()], "{text}");
         }
     }
 
     #[test]
-    fn quotes_mean_a_text_for_certain() {
-        assert_eq!(addressed("\"7\""), ["7".into(), "\"7\"".into()]);
-        assert_eq!(addressed("\"")[..], ["\"".into()]);
+    fn reads_a_quoted_segment_as_string() {
+        assert_eq!(ids_of_segment("\"7\""), ["7".into(), "\"7\"".into()]);
+        assert_eq!(ids_of_segment("\"")[..], ["\"".into()]);
     }
 }

@@ -1,24 +1,25 @@
-//! What does a client send and get?
+//! Types of the HTTP interface.
 //!
-//! The types of the interface, apart from those of the engine and the store: they may change without each other.
+//! They are separate from the types of the engine and the store, so that each side can change without the other.
 
-mod answers;
-mod ask;
+#[cfg(test)]
+mod agreement;
 mod document;
+pub(crate) mod fields;
 mod id;
 mod overview;
+mod requests;
+mod responses;
 
-pub use answers::CompareAnswer;
-pub(crate) use answers::*;
-pub(crate) use ask::{
-    CollectionSettings, CompareTexts, SearchParams, SnapshotRequest, TextQuery, bounded, limit, pairs,
-    search_options,
-};
-pub(crate) use document::{New, NewDocument, now};
-pub(crate) use id::{Id, IdType, addressed, check_reserved};
+pub(crate) use document::{NewDocument, now};
+pub(crate) use fields::Request;
+pub(crate) use id::{Id, NewId, check_reserved, ids_of_segment};
 pub(crate) use overview::*;
+pub(crate) use requests::*;
+pub use responses::CompareResponse;
+pub(crate) use responses::*;
 
-/// Six digits are more than any measure here can claim.
+/// Rounds a measure to six decimal places.
 pub(crate) fn rounded(number: f64) -> f64 {
     (number * 1e6).round() / 1e6
 }

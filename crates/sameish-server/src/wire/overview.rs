@@ -1,4 +1,4 @@
-//! What does a client get that looks at many documents at once?
+//! Responses about clusters, collections and the service.
 
 use super::{Id, rounded};
 use sameish_store::{ClusterDetail, ClusterMember, ClusterSummary, Stats};
@@ -6,35 +6,36 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// A page of clusters of two and more documents, the newest first.
+/// A page of clusters of two or more documents, newest first.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClustersAnswer {
-    pub(crate) clusters: Vec<ClusterAnswer>,
-    /// The `cursor` of the next page; null at the end.
+pub(crate) struct ClustersResponse {
+    pub(crate) clusters: Vec<ClusterResponse>,
+    /// `cursor` of the next page; null on the last page.
     pub(crate) next: Option<String>,
 }
 
-/// A cluster in a list.
+/// A cluster in a list. `title`, `host`, `url`, `published_at` and `arrived_at` are those of the center.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClusterAnswer {
-    /// Never given again.
+pub(crate) struct ClusterResponse {
+    /// Id of the cluster. Never reused.
     pub(crate) id: u64,
-    /// How many documents it has.
+    /// Number of documents.
     pub(crate) size: u64,
-    /// The id of the one that stands for it: the first that came. What follows is of that one.
+    /// Id of the center: the document of the cluster that arrived first.
     pub(crate) center: Id,
     pub(crate) title: Option<String>,
     pub(crate) host: Option<String>,
     pub(crate) url: Option<String>,
     pub(crate) published_at: Option<String>,
+    /// Time of insertion of the center.
     #[schema(format = DateTime)]
     pub(crate) arrived_at: String,
 }
 
-impl From<ClusterSummary> for ClusterAnswer {
-    fn from(cluster: ClusterSummary) -> ClusterAnswer {
-        let center = MemberAnswer::from(cluster.center);
-        ClusterAnswer {
+impl From<ClusterSummary> for ClusterResponse {
+    fn from(cluster: ClusterSummary) -> ClusterResponse {
+        let center = MemberResponse::from(cluster.center);
+        ClusterResponse {
             id: cluster.id.0,
             size: cluster.size,
             center: center.id,
@@ -49,44 +50,45 @@ impl From<ClusterSummary> for ClusterAnswer {
 
 /// A cluster with its documents.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClusterDetailAnswer {
+pub(crate) struct ClusterDetailResponse {
     pub(crate) id: u64,
-    /// How many documents it has; at most 1,000 are shown.
+    /// Number of documents, of which at most 1,000 are listed.
     pub(crate) size: u64,
-    /// The id of the one that stands for it.
+    /// Id of the center.
     pub(crate) center: Option<Id>,
-    /// In the order of their arrival.
-    pub(crate) members: Vec<MemberAnswer>,
+    /// Documents in order of arrival.
+    pub(crate) members: Vec<MemberResponse>,
 }
 
-impl From<ClusterDetail> for ClusterDetailAnswer {
-    fn from(cluster: ClusterDetail) -> ClusterDetailAnswer {
-        ClusterDetailAnswer {
+impl From<ClusterDetail> for ClusterDetailResponse {
+    fn from(cluster: ClusterDetail) -> ClusterDetailResponse {
+        ClusterDetailResponse {
             id: cluster.id.0,
             size: cluster.size,
             center: cluster.members.first().map(|member| Id(member.id.clone())),
-            members: cluster.members.into_iter().map(MemberAnswer::from).collect(),
+            members: cluster.members.into_iter().map(MemberResponse::from).collect(),
         }
     }
 }
 
 /// A document of a cluster.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct MemberAnswer {
+pub(crate) struct MemberResponse {
     pub(crate) id: Id,
     pub(crate) title: Option<String>,
     pub(crate) host: Option<String>,
     pub(crate) url: Option<String>,
     pub(crate) published_at: Option<String>,
+    /// Time of insertion.
     #[schema(format = DateTime)]
     pub(crate) arrived_at: String,
-    /// The document that it joined for; null for the one that founded the cluster.
+    /// Document whose match added this one to the cluster; null for the first document.
     pub(crate) joined: Option<Id>,
 }
 
-impl From<ClusterMember> for MemberAnswer {
-    fn from(member: ClusterMember) -> MemberAnswer {
-        MemberAnswer {
+impl From<ClusterMember> for MemberResponse {
+    fn from(member: ClusterMember) -> MemberResponse {
+        MemberResponse {
             id: Id(member.id),
             title: member.title,
             host: member.source,
@@ -98,57 +100,60 @@ impl From<ClusterMember> for MemberAnswer {
     }
 }
 
-/// Figures of the whole service.
+/// Statistics of the service.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct StatsAnswer {
+pub(crate) struct StatsResponse {
     pub(crate) version: &'static str,
     pub(crate) uptime_seconds: u64,
-    /// All documents.
+    /// Number of documents in all collections.
     pub(crate) documents: u64,
-    /// Bytes of the store on disk.
+    /// Size of the store on disk, in bytes.
     pub(crate) bytes: u64,
-    /// Writes that wait for the disk.
+    /// Number of queued writes.
     pub(crate) writes_waiting: usize,
     /// `ready`, `full`, `read_only` or `failed`.
     pub(crate) storage: &'static str,
-    /// By name.
-    pub(crate) collections: BTreeMap<String, CollectionAnswer>,
+    /// Collections by name.
+    pub(crate) collections: BTreeMap<String, CollectionResponse>,
 }
 
-/// A collection: its settings and figures.
+/// Settings and statistics of a collection.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CollectionAnswer {
+pub(crate) struct CollectionResponse {
     pub(crate) name: String,
     pub(crate) preset: &'static str,
-    /// What differs from the preset, as PUT takes it.
+    /// Settings that differ from the preset, in the form that PUT accepts.
     #[schema(value_type = Object)]
     pub(crate) overrides: serde_json::Value,
     pub(crate) retention_days: Option<u32>,
     pub(crate) window_days: Option<u32>,
-    /// Least similarity of a match.
+    /// Minimum similarity of a match.
     pub(crate) threshold: f64,
+    /// Number of documents.
     pub(crate) documents: u64,
-    /// Documents that are too short for the preset.
+    /// Number of documents that are too short for the preset.
     pub(crate) too_short: u64,
-    /// Clusters of two and more documents.
+    /// Number of clusters of two or more documents.
     pub(crate) clusters: u64,
-    /// Documents in those.
+    /// Number of documents in these clusters.
     pub(crate) clustered: u64,
+    /// Number of documents of the largest cluster.
     pub(crate) largest_cluster: u64,
+    /// Time of the last insertion.
     #[schema(format = DateTime)]
     pub(crate) last_arrival: Option<String>,
-    /// How likely a pair right at the threshold is found.
+    /// Predicted recall of pairs exactly at the threshold.
     pub(crate) expected_recall: Option<f64>,
 }
 
-impl CollectionAnswer {
-    pub(crate) fn new(collection: &sameish_store::Collection) -> sameish_store::Result<CollectionAnswer> {
+impl CollectionResponse {
+    pub(crate) fn new(collection: &sameish_store::Collection) -> sameish_store::Result<CollectionResponse> {
         let config = collection.config()?;
         let stats: Stats = collection.stats()?;
-        Ok(CollectionAnswer {
+        Ok(CollectionResponse {
             name: collection.name().to_owned(),
             preset: config.preset.name(),
-            overrides: overrides_of(&config.overrides),
+            overrides: overrides_as_json(&config.overrides),
             retention_days: config.retention_days,
             window_days: config.window_days,
             threshold: collection.analyzer().config().matching.threshold,
@@ -157,33 +162,33 @@ impl CollectionAnswer {
             clusters: stats.clusters,
             clustered: stats.clustered,
             largest_cluster: stats.largest_cluster,
-            last_arrival: stats.last_arrival.map(|moment| moment.to_string()),
+            last_arrival: stats.last_arrival.map(|time| time.to_string()),
             expected_recall: stats.expected_recall.map(rounded),
         })
     }
 }
 
-/// Overrides as PUT takes them, from a config file's text.
-fn overrides_of(text: &str) -> serde_json::Value {
+/// Converts overrides from the text of a configuration file to the form that PUT accepts.
+fn overrides_as_json(text: &str) -> serde_json::Value {
     let mut table: toml::Table = toml::from_str(text).unwrap_or_default();
-    // It stands beside them.
+    // A separate field of the response.
     table.remove("preset");
     serde_json::to_value(table).unwrap_or_default()
 }
 
-/// A snapshot that was made.
+/// A snapshot.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct SnapshotAnswer {
+pub(crate) struct SnapshotResponse {
     pub(crate) name: String,
-    /// The folder on the service's machine: `sameish restore` takes it.
+    /// Directory on the machine of the service, for `sameish restore`.
     pub(crate) path: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub(crate) bytes: u64,
 }
 
-/// Whether the service is alive or ready.
+/// Health of the service.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct HealthAnswer {
-    /// `ok`, `full` (reads work, writes find no room) or `read_only`.
+pub(crate) struct HealthResponse {
+    /// `ok`, `full` (out of disk space: reads work, writes fail) or `read_only`.
     pub(crate) status: &'static str,
 }

@@ -1,4 +1,4 @@
-//! A real service on a free port, and a client that can also be rude.
+//! A service on a free port, and a client that can also send malformed requests.
 
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -9,10 +9,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A service that runs until it is dropped.
+/// A running service. Stopped on drop.
 pub struct Service {
     pub address: SocketAddr,
-    pub folder: Option<tempfile::TempDir>,
+    pub directory: Option<tempfile::TempDir>,
     handle: Handle,
     thread: Option<JoinHandle<()>>,
 }
@@ -23,24 +23,25 @@ impl Service {
     }
 
     pub fn with(adjust: impl FnOnce(&mut Settings)) -> Service {
-        Service::over(tempfile::tempdir().unwrap(), adjust)
+        Service::with_data(tempfile::tempdir().unwrap(), adjust)
     }
 
-    /// A service over a folder that may have documents.
-    pub fn over(folder: tempfile::TempDir, adjust: impl FnOnce(&mut Settings)) -> Service {
-        let mut settings = Settings { data: folder.path().join("data"), ..Settings::default() };
+    /// Starts a service with a data directory that may contain documents.
+    pub fn with_data(directory: tempfile::TempDir, adjust: impl FnOnce(&mut Settings)) -> Service {
+        let mut settings = Settings { data: directory.path().join("data"), ..Settings::default() };
         settings.listen.set_port(0);
         adjust(&mut settings);
         let server = Server::bind(settings).unwrap();
-        let (address, handle) = (server.address(), server.handle());
+        let address = server.address();
+        let handle = server.handle();
         let thread = Some(std::thread::spawn(move || server.run().unwrap()));
-        Service { address, folder: Some(folder), handle, thread }
+        Service { address, directory: Some(directory), handle, thread }
     }
 
-    /// Stops it in good order and gives its folder back.
+    /// Stops the service gracefully and returns its directory.
     pub fn stop(mut self) -> tempfile::TempDir {
         self.end();
-        self.folder.take().unwrap()
+        self.directory.take().unwrap()
     }
 
     fn end(&mut self) {
@@ -50,8 +51,8 @@ impl Service {
         }
     }
 
-    /// Tells it to stop, and does not wait.
-    pub fn tell_to_stop(&self) {
+    /// Starts a graceful shutdown without waiting for its end.
+    pub fn start_shutdown(&self) {
         self.handle.stop();
     }
 
@@ -61,40 +62,41 @@ impl Service {
         stream
     }
 
-    /// Sends bytes as they are and reads one answer.
-    pub fn raw(&self, bytes: impl AsRef<[u8]>) -> Answer {
+    /// Sends bytes unchanged and reads one response.
+    pub fn raw(&self, bytes: impl AsRef<[u8]>) -> Response {
         let mut stream = self.connect();
-        // The service may answer and close before it has read all.
+        // The service may respond and close before it has read everything.
         _ = stream.write_all(bytes.as_ref());
-        read_answer(&mut BufReader::new(stream), false)
+        read_response(&mut BufReader::new(stream), false)
     }
 
-    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
         let mut stream = self.connect();
         _ = stream.write_all(&request(method, path, headers, body));
-        read_answer(&mut BufReader::new(stream), method == "HEAD")
+        read_response(&mut BufReader::new(stream), method == "HEAD")
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Response {
         self.send("GET", path, &[], b"")
     }
 
-    pub fn post(&self, path: &str, body: impl ToString) -> Answer {
+    pub fn post(&self, path: &str, body: impl ToString) -> Response {
         self.send("POST", path, &[JSON], body.to_string().as_bytes())
     }
 
-    pub fn put(&self, path: &str, body: impl ToString) -> Answer {
+    pub fn put(&self, path: &str, body: impl ToString) -> Response {
         self.send("PUT", path, &[JSON], body.to_string().as_bytes())
     }
 
-    pub fn delete(&self, path: &str) -> Answer {
+    pub fn delete(&self, path: &str) -> Response {
         self.send("DELETE", path, &[], b"")
     }
 
+    /// Sends a bulk request and returns its response lines.
     pub fn bulk(&self, path: &str, lines: &str) -> Vec<Value> {
-        let answer = self.send("POST", path, &[("content-type", "application/x-ndjson")], lines.as_bytes());
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answer.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let response = self.send("POST", path, &[("content-type", "application/x-ndjson")], lines.as_bytes());
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 
@@ -106,7 +108,7 @@ impl Drop for Service {
 
 pub const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// A request with a host and a length, for a connection of its own.
+/// Returns a request with a host and a length that closes its connection.
 pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n");
     for (name, value) in headers {
@@ -118,15 +120,15 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) 
     [head.as_bytes(), b"\r\n", body].concat()
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -140,67 +142,67 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// Checks the status, and shows all when it is another.
+    /// Checks the status.
     #[track_caller]
-    pub fn is(self, status: u16) -> Answer {
+    pub fn expect(self, status: u16) -> Response {
         assert_eq!(self.status, status, "{:?}\n{}", self.headers, self.text());
         self
     }
 
-    /// Checks that this is a problem as RFC 9457 and our own rules want it.
+    /// Checks that the response is a problem with all its members.
     #[track_caller]
-    pub fn problem(self, status: u16) -> Value {
-        let answer = self.is(status);
-        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
-        let problem = answer.json();
+    pub fn expect_problem(self, status: u16) -> Value {
+        let response = self.expect(status);
+        assert_eq!(response.header("content-type"), Some("application/problem+json"));
+        let problem = response.json();
         assert!(problem["type"].as_str().unwrap().starts_with("urn:sameish:problem:"));
         assert_eq!(problem["status"], status);
         assert!(!problem["title"].as_str().unwrap().is_empty());
         assert!(!problem["detail"].as_str().unwrap().is_empty());
-        assert_eq!(problem["request_id"].as_str(), answer.header("x-request-id"));
+        assert_eq!(problem["request_id"].as_str(), response.header("x-request-id"));
         problem
     }
 
-    /// Checks that one field is wrong, and where.
+    /// Checks that the problem lists a fault.
     #[track_caller]
-    pub fn wrong_at(self, pointer: &str, code: &str) {
-        let problem = self.problem(422);
+    pub fn expect_fault(self, pointer: &str, code: &str) {
+        let problem = self.expect_problem(422);
         let errors = problem["errors"].as_array().unwrap();
         assert!(errors.iter().any(|error| error["pointer"] == pointer && error["code"] == code), "{problem}");
     }
 }
 
-/// Reads one answer. A connection that was closed without one has status 0.
-pub fn read_answer(stream: &mut BufReader<TcpStream>, no_body: bool) -> Answer {
-    let mut answer = Answer { status: 0, headers: Vec::new(), body: Vec::new() };
-    let Some(first) = read_line(stream) else { return answer };
-    answer.status = first.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+/// Reads one response. Its status is 0 if the connection is closed without a response.
+pub fn read_response(stream: &mut BufReader<TcpStream>, no_body: bool) -> Response {
+    let mut response = Response { status: 0, headers: Vec::new(), body: Vec::new() };
+    let Some(first) = read_line(stream) else { return response };
+    response.status = first.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
     while let Some(line) = read_line(stream) {
         if line.is_empty() {
             break;
         }
         let (name, value) = line.split_once(':').unwrap();
-        answer.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        response.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    if no_body || answer.status == 204 {
-        return answer;
+    if no_body || response.status == 204 {
+        return response;
     }
-    if answer.header("transfer-encoding") == Some("chunked") {
+    if response.header("transfer-encoding") == Some("chunked") {
         while let Some(line) = read_line(stream) {
             let size = usize::from_str_radix(&line, 16).unwrap();
             let mut chunk = vec![0; size + 2];
             stream.read_exact(&mut chunk).unwrap();
-            answer.body.extend_from_slice(&chunk[..size]);
+            response.body.extend_from_slice(&chunk[..size]);
             if size == 0 {
                 break;
             }
         }
     } else {
-        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
-        answer.body = vec![0; length];
-        stream.read_exact(&mut answer.body).unwrap();
+        let length = response.header("content-length").map_or(0, |length| length.parse().unwrap());
+        response.body = vec![0; length];
+        stream.read_exact(&mut response.body).unwrap();
     }
-    answer
+    response
 }
 
 fn read_line(stream: &mut BufReader<TcpStream>) -> Option<String> {
@@ -211,7 +213,7 @@ fn read_line(stream: &mut BufReader<TcpStream>) -> Option<String> {
     }
 }
 
-/// An article of so many words, which are the same for the same seed.
+/// Returns an article of `words` words, which depend on `seed` only.
 pub fn article(seed: u64, words: usize) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
     let mut word = || {

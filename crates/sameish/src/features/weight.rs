@@ -1,16 +1,16 @@
-//! How much does a feature say?
+//! Document frequencies: weights of features by their rarity in a corpus.
 
 use super::FeatureSet;
 use std::collections::HashMap;
 
-/// In how many documents of a corpus each feature stands, for weights by rarity.
+/// The number of documents of a corpus that contain each feature.
 ///
-/// The weight of a feature is log2((N + 1) / (n + 1)) for `n` of `N` documents, in units of 1/256, rounded down. It is
-/// computed in integers, so that it is the same on every machine. Features that were never seen weigh the most; one that
-/// stands everywhere weighs nothing.
+/// A feature in `n` of `N` documents has the weight log2((N + 1) / (n + 1)), in units of 1/256, rounded down. It is computed
+/// in integers, so that it is the same on every machine. An unknown feature has the largest weight, and a feature of every
+/// document the weight 0.
 ///
 /// ```
-/// use sameish::{DocumentFrequencies, FeatureSet};
+/// use sameish::features::{DocumentFrequencies, FeatureSet};
 ///
 /// let mut frequencies = DocumentFrequencies::default();
 /// for features in [vec![1, 2], vec![1, 3], vec![1, 4]] {
@@ -27,7 +27,7 @@ pub struct DocumentFrequencies {
 }
 
 impl DocumentFrequencies {
-    /// Counts one more document.
+    /// Counts the features of a document.
     pub fn add(&mut self, features: &FeatureSet) {
         self.documents += 1;
         for &feature in features.as_slice() {
@@ -36,33 +36,33 @@ impl DocumentFrequencies {
         }
     }
 
-    /// How many documents were counted.
+    /// Returns the number of documents counted.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// In how many of them the feature stands.
+    /// Returns the number of documents that contain a feature.
     pub fn count(&self, feature: u64) -> u32 {
         self.counts.get(&feature).copied().unwrap_or(0)
     }
 
-    /// A hash of the whole table: weights from another table make other sketches.
+    /// Returns a hash of all counts. It is part of the scheme, because other weights give other sketches.
     pub fn digest(&self) -> u64 {
         let entry = |(&feature, &count)| super::hash_shingle(&[feature, u64::from(count)]);
         self.counts.iter().map(entry).fold(self.documents, u64::wrapping_add)
     }
 
-    /// The weight of a feature.
+    /// Returns the weight of a feature.
     pub fn weight(&self, feature: u64) -> i64 {
         let seen = u64::from(self.count(feature)) + 1;
         log2_in_256ths(self.documents + 1) - log2_in_256ths(seen)
     }
 }
 
-/// 256 log2(x), rounded down, by squaring: each square that passes 2 gives one more binary digit.
+/// Returns 256 log2(x), rounded down. Squares the mantissa eight times; each square of at least 2 gives a binary digit 1.
 fn log2_in_256ths(x: u64) -> i64 {
     let whole = x.max(1).ilog2();
-    // x / 2^whole lies in [1, 2); 62 binary places leave room for its square in 128 bits.
+    // x / 2^whole lies in [1, 2); with 62 binary places its square fits into 128 bits.
     let mut mantissa = u128::from(x.max(1)) << 62 >> whole;
     let mut log = i64::from(whole);
     for _ in 0..8 {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integer_logarithm_is_the_floating_one_rounded_down() {
+    fn integer_logarithm_equals_the_rounded_floating_point_one() {
         for x in (1..5000).chain([1 << 20, (1 << 20) + 1, 1 << 40, u64::MAX]) {
             let exact = 256.0 * (x as f64).log2();
             let found = log2_in_256ths(x) as f64;
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn rarer_weighs_more() {
+    fn rarer_features_have_larger_weights() {
         let mut frequencies = DocumentFrequencies::default();
         for n in 0..100 {
             let features = (0..=n).collect();

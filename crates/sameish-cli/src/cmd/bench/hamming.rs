@@ -1,4 +1,4 @@
-//! `sameish bench hamming`: the table of seed 004.
+//! `sameish bench hamming`: bulk operations of the Hamming index on random fingerprints.
 
 use crate::exit::{Exit, Failure};
 use crate::output::file::Output;
@@ -8,29 +8,29 @@ use sameish::{Blocks, DocNumber, Fingerprint, HammingIndex};
 use serde::Serialize;
 use std::time::Instant;
 
-/// Insert, find and remove random fingerprints
+/// Benchmark the Hamming index on random fingerprints
 ///
-/// One thread. The fingerprints and half of the queries are random; the other half are fingerprints with up to `--bits`
-/// bits flipped, and all of them must be found.
+/// Inserts, finds and removes fingerprints on one thread. Half of the queries are random. The other half are stored
+/// fingerprints with up to `--bits` flipped bits, all of which must be found.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   sameish bench hamming
   sameish bench hamming --random 1000000 --blocks 5 --bits 3")]
 pub(crate) struct Args {
-    /// How many fingerprints, and how many queries
+    /// Number of fingerprints and of queries
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     random: u32,
-    /// Cut the 64 bits into so many blocks, with a table for each choice of equal ones [default: the fastest]
+    /// Number of blocks of the 64 bits; the index has one table per choice of equal blocks [default: by size]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Most bits in which a match differs
+    /// Radius of a match in bits
     #[arg(long, value_name = "N", default_value_t = 3)]
     bits: u32,
-    /// Where the random numbers start
+    /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Print an object for machines
+    /// Print the result as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -44,7 +44,7 @@ struct Report {
     tables: usize,
     bytes_per_fingerprint: f64,
     steps: Vec<Step>,
-    /// Share of the planted queries whose fingerprint was found.
+    /// Share of the queries near a stored fingerprint that found it.
     recall: f64,
 }
 
@@ -52,7 +52,7 @@ struct Report {
 struct Step {
     name: &'static str,
     seconds: f64,
-    /// What it found, inserted or removed.
+    /// Number of fingerprints inserted, found or removed.
     count: usize,
 }
 
@@ -64,9 +64,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     };
     let report = measure(&args, &mut index);
     let mut text = Vec::new();
-    match args.json {
-        true => push_line(&mut text, &report),
-        false => text.extend(in_words(&report).bytes()),
+    if args.json {
+        push_line(&mut text, &report);
+    } else {
+        text.extend(in_words(&report).bytes());
     }
     Output::Stdout.write(&text)?;
     Ok(Exit::Clean)
@@ -81,9 +82,9 @@ fn measure(args: &Args, index: &mut HammingIndex) -> Report {
         (0u32..).zip(&codes).map(|(i, &code)| (Fingerprint::from_u64(code), DocNumber(i))).collect();
     let mut steps = Vec::new();
     let mut time = |name, work: &mut dyn FnMut() -> usize| {
-        let begun = Instant::now();
+        let started = Instant::now();
         let count = work();
-        steps.push(Step { name, seconds: begun.elapsed().as_secs_f64(), count });
+        steps.push(Step { name, seconds: started.elapsed().as_secs_f64(), count });
     };
     time("Bulk Insertion", &mut || index.insert_all(&entries));
     let bytes_per_fingerprint = index.memory_bytes() as f64 / f64::from(args.random);
@@ -110,7 +111,7 @@ fn measure(args: &Args, index: &mut HammingIndex) -> Report {
     }
 }
 
-/// A random query, or every second time a fingerprint with some bits flipped.
+/// Returns a random query for even `i`, and fingerprint `i` with some bits flipped for odd `i`.
 fn query(codes: &[u64], i: usize, bits: u32, random: &mut Random) -> Fingerprint {
     if i.is_multiple_of(2) {
         return Fingerprint::from_u64(random.next());
@@ -124,16 +125,16 @@ fn in_words(report: &Report) -> String {
     let blocks = report.blocks.map_or("blocks chosen by size".into(), |blocks| format!("{blocks} blocks"));
     let many = grouped(u64::from(*fingerprints));
     let mut text = format!("{many} fingerprints and queries, {bits} bits, {blocks}, {tables} tables\n\n");
-    text += &format!("{:<18}{:>12}{:>12}{:>14}\n", "", "seconds", "us each", "found or done");
+    text += &format!("{:<18}{:>12}{:>12}{:>14}\n", "", "seconds", "us each", "count");
     for Step { name, seconds, count } in &report.steps {
         let each = seconds * 1e6 / f64::from(*fingerprints);
         text += &format!("{name:<18}{seconds:>12.6}{each:>12.3}{:>14}\n", grouped(*count as u64));
     }
     let bytes = report.bytes_per_fingerprint;
-    text + &format!("\nrecall of planted matches {:.4}, {bytes:.1} bytes a fingerprint\n", report.recall)
+    text + &format!("\nrecall of planted matches {:.4}, {bytes:.1} bytes per fingerprint\n", report.recall)
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): the same numbers everywhere.
+/// SplitMix64 (Steele, Lea and Flood 2014), which gives the same numbers on every machine.
 struct Random(u64);
 
 impl Random {

@@ -1,16 +1,17 @@
-//! `sameish eval --exact`: what does brute force find?
+//! `sameish eval --exact`: precision and recall against brute force.
 //!
-//! Some documents are drawn ([`survey`](super::survey)), and a second pass holds every document of the input against all of them:
-//! features of the drawn lie in one table, each with the documents that have it, so that a document is compared with all of
-//! them by looking its features up once. The similarities are exact, and memory grows with the sample and not with the texts.
+//! The first pass draws a sample of the documents ([`survey`](super::survey)). The second pass compares every document of the
+//! input with all of them: an inverted index maps each feature to the sampled documents that have it, so one lookup per feature
+//! counts the features shared with every sampled document. The similarities are exact, and memory grows with the sample, not
+//! with the input.
 
 use super::prediction::{File, Index, Prediction, oracle};
-use super::survey::{Draw, Drawn, Survey};
-use super::tally::{Pair, Tally, id_of};
+use super::survey::{Draw, Sampled, Survey};
+use super::tally::{Pair, Tally};
 use super::{Args, Ids, print, read};
 use crate::args::Size;
 use crate::exit::{Exit, Failure};
-use crate::output::audit::{Answer, Example, Report};
+use crate::output::audit::{Answer, Example};
 use crate::run_log::{Log, finish, plain_log};
 use sameish::{Analyzer, DocId, Prepared, Scratch, Status, Templates, TextKey};
 use sameish::{facts_agreement, is_template};
@@ -22,44 +23,42 @@ use std::sync::Arc;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.exact.iter().any(|input| input == "-") {
-        let why = "`--exact` reads its documents twice, which standard input can not be; name files";
-        return Err(Failure::usage(why).into());
+        let reason = "`--exact` reads its documents twice, so it cannot read standard input; name files";
+        return Err(Failure::usage(reason).into());
     }
     let engine = args.matching.analyzer(&args.engine, |config| args.templates.set(config))?;
     let config = engine.config();
     let index = Index::new(config)?;
     let truth = oracle(config)?;
-    // Before the long way through the documents.
     let mut ids = Ids::default();
     let side = args.predicted.as_ref().map(|file| read(file, args, &mut ids)).transpose()?;
     let sources = args.documents.find(&args.exact)?;
     let mut reading = args.documents.reading(args.max_line.unwrap_or(Size::RECORD), args.quiet);
     reading.rules.lossy |= config.text.lossy;
-    let (rules, threads) = (reading.rules, args.threads.count());
+    let threads = args.threads.count();
     let mut log = plain_log(args.quiet, &sources);
     let draw = Draw {
         engine: truth.clone(),
         size: args.sample as usize,
         seed: args.seed,
         on_dup_id: args.matching.on_dup_id,
-        facts: side.is_some() && config.matching.templates == Templates::Keep,
     };
     let survey = Survey::new(draw, sources.clone(), reading.clone(), threads, &mut log)?;
     let prediction = match side {
-        None => Prediction::Analyzer(index),
-        Some(side) => Prediction::File(File::new(side, ids, &survey.drawn)),
+        None => Prediction::Engine(index),
+        Some(side) => Prediction::File(File::new(side, ids, &survey.sampled)),
     };
     let examples = usize::from(args.examples);
-    let audit = Arc::new(Audit::new(truth, prediction, survey, rules, examples));
+    let audit = Arc::new(Audit::new(truth, prediction, survey, reading.rules, examples));
     let quiet = ReadOptions { on_guessed_text: None, ..reading };
     let tally = audit.run(sources, quiet, threads, &mut log)?;
     let answer = audit.answer(&tally);
     let (_, exit) = finish(log)?;
-    print(args.json, &answer, || Report { answer: &answer }.to_string())?;
+    print(args.json, &answer)?;
     Ok(exit)
 }
 
-/// What the threads share.
+/// The state of the second pass that the worker threads share.
 struct Audit {
     truth: Analyzer,
     prediction: Prediction,
@@ -67,12 +66,13 @@ struct Audit {
     rules: RecordRules,
     examples: usize,
     features: Features,
+    /// Positions of the sampled documents by the key of their text.
     by_key: HashMap<TextKey, Vec<u32>>,
-    /// Positions of the drawn by the numbers of their records.
+    /// Positions of the sampled documents by record number.
     by_record: HashMap<u64, u32>,
 }
 
-/// About how much a record takes until it is counted.
+/// Approximate memory per record until it is counted, in bytes.
 const BYTES_PER_RECORD: usize = 128;
 
 impl Audit {
@@ -84,15 +84,14 @@ impl Audit {
         examples: usize,
     ) -> Audit {
         let mut by_key: HashMap<TextKey, Vec<u32>> = HashMap::new();
-        for (at, doc) in (0..).zip(&survey.drawn) {
-            by_key.extend(
-                doc.prepared.key.filter(|key| !by_key.contains_key(key)).map(|key| (key, Vec::new())),
-            );
-            doc.prepared.key.and_then(|key| by_key.get_mut(&key)).into_iter().for_each(|list| list.push(at));
+        for (at, doc) in (0..).zip(&survey.sampled) {
+            if let Some(key) = doc.prepared.key {
+                by_key.entry(key).or_default().push(at);
+            }
         }
         Audit {
-            features: Features::of(&survey.drawn),
-            by_record: survey.drawn.iter().map(|doc| doc.record).zip(0..).collect(),
+            features: Features::of(&survey.sampled),
+            by_record: survey.sampled.iter().map(|doc| doc.record).zip(0..).collect(),
             by_key,
             truth,
             prediction,
@@ -102,7 +101,7 @@ impl Audit {
         }
     }
 
-    /// Holds all documents against the drawn ones.
+    /// Compares all documents with the sampled ones.
     fn run(
         self: &Arc<Audit>,
         sources: Vec<InputResult>,
@@ -110,9 +109,10 @@ impl Audit {
         threads: usize,
         log: &mut Log,
     ) -> anyhow::Result<Tally> {
-        let (mut sum, worker) = (Tally::default(), self.clone());
+        let mut sum = Tally::default();
+        let worker = self.clone();
         let work = move |batch: RecordBatch| with_scratch(|scratch| worker.work(&batch, scratch));
-        // What could not be read the first time was told then.
+        // Unreadable inputs were reported in the first pass.
         let take = |turn: Result<Tally, InputError>| {
             if let Ok(tally) = turn {
                 sum.add(tally, self.examples);
@@ -121,25 +121,22 @@ impl Audit {
             anyhow::Ok(ControlFlow::Continue(()))
         };
         in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, take)?;
-        match sum.documents == self.survey.documents {
-            true => Ok(sum),
-            false => Err(Failure::new(
-                Exit::Unreadable,
-                "the documents changed while they were read; run again when they are at rest",
-            )
-            .into()),
+        if sum.documents != self.survey.documents {
+            let reason = "the documents changed while they were read; run the command again";
+            return Err(Failure::new(Exit::Unreadable, reason).into());
         }
+        Ok(sum)
     }
 
     fn work(&self, batch: &RecordBatch, scratch: &mut Scratch) -> Tally {
         let mut tally = Tally::default();
-        let mut shared = Shared::new(self.survey.drawn.len());
+        let mut shared = Shared::new(self.survey.sampled.len());
         for (number, taken) in (batch.first..).zip(batch.records(self.rules)) {
-            let Some(document) = taken.ok().filter(|_| !self.survey.passed_over.contains(&number)) else {
+            let Some(taken) = taken.ok().filter(|_| !self.survey.ignored.contains(&number)) else {
                 continue;
             };
-            let (id, content) = (document.document.id, document.document.content);
-            let doc = Doc { number, id, prepared: self.truth.prepare(&content, scratch) };
+            let prepared = self.truth.prepare(&taken.document.content, scratch);
+            let doc = Doc { number, id: taken.document.id, prepared };
             tally.documents += 1;
             self.compare(&doc, &mut shared, &mut tally);
         }
@@ -147,97 +144,92 @@ impl Audit {
         tally
     }
 
+    /// Compares a document with every sampled document that may be a true or predicted pair.
     fn compare(&self, doc: &Doc, shared: &mut Shared, tally: &mut Tally) {
         shared.clear();
         self.features.count(doc.prepared.features.shingles.as_slice(), shared);
         let equal = doc.prepared.key.and_then(|key| self.by_key.get(&key));
         equal.into_iter().flatten().for_each(|&at| shared.touch(at));
-        let joined = match &self.prediction {
+        let mut joined: &[u32] = &[];
+        match &self.prediction {
             Prediction::File(file) => {
-                let (named, joined) = file.joined_with(&doc.id);
-                tally.named += u64::from(named);
-                joined.iter().for_each(|&at| shared.touch(at));
-                joined
+                if let Some(sampled) = file.joined_with(&doc.id) {
+                    tally.known += 1;
+                    sampled.iter().for_each(|&at| shared.touch(at));
+                    joined = sampled;
+                }
             }
-            Prediction::Analyzer(index) if index.looks_at_prints() => {
-                (0..self.survey.drawn.len() as u32).for_each(|at| shared.touch(at));
-                &[]
+            Prediction::Engine(index) if index.uses_fingerprints() => {
+                (0..self.survey.sampled.len() as u32).for_each(|at| shared.touch(at));
             }
-            Prediction::Analyzer(_) => &[],
-        };
-        // Two drawn documents meet twice, and count once.
+            Prediction::Engine(_) => {}
+        }
+        // A pair of two sampled documents occurs twice and counts once.
         let end = self.by_record.get(&doc.number).copied().unwrap_or(u32::MAX);
         for at in shared.touched.iter().copied().filter(|&at| at < end) {
-            self.judge(doc, at, shared.counts[at as usize], joined, tally);
+            self.count_pair(doc, at, shared.counts[at as usize], joined, tally);
         }
     }
 
-    fn judge(&self, doc: &Doc, at: u32, shared: u32, joined: &[u32], tally: &mut Tally) {
-        let (a, b) = (&self.survey.drawn[at as usize].prepared, &doc.prepared);
+    fn count_pair(&self, doc: &Doc, at: u32, shared: u32, joined: &[u32], tally: &mut Tally) {
+        let a = &self.survey.sampled[at as usize].prepared;
+        let b = &doc.prepared;
         let equal = a.key.is_some() && a.key == b.key;
         let short = [a, b].iter().any(|doc| doc.sketches.status == Status::TooShort);
         let all = a.features.shingles.len() + b.features.shingles.len() - shared as usize;
         let similarity = if equal { 1.0 } else { f64::from(shared) / all.max(1) as f64 };
-        // Texts that are too short for the settings are the same where they are equal, and not else.
-        let right = equal || (!short && similarity >= self.truth.config().matching.threshold);
-        let (predicted, expected) = match &self.prediction {
-            Prediction::File(_) => (joined.binary_search(&at).is_ok(), None),
-            Prediction::Analyzer(index) => {
+        // Texts that are too short match only if they are equal.
+        let correct = equal || (!short && similarity >= self.truth.config().matching.threshold);
+        let predicted = match &self.prediction {
+            Prediction::File(_) => joined.binary_search(&at).is_ok(),
+            Prediction::Engine(index) => {
                 let candidate = !equal && index.is_candidate(a, b);
-                // Of both, where both were drawn.
-                let drawn = 1 + u64::from(self.by_record.contains_key(&doc.number));
-                tally.candidates += if candidate { drawn } else { 0 };
-                let found = equal || (candidate && index.matches(a, b, similarity));
-                (found, if equal { Some(1.0) } else { index.probability(similarity) })
+                // If both documents are sampled, the pair is a candidate of both.
+                let sampled = 1 + u64::from(self.by_record.contains_key(&doc.number));
+                tally.candidates += if candidate { sampled } else { 0 };
+                equal || (candidate && index.matches(a, b, similarity))
             }
         };
-        if !right && !predicted {
+        if !correct && !predicted {
             return;
         }
-        if right && !predicted && self.is_form(a, b, similarity) {
+        if correct && !predicted && self.is_kept_template(a, b, similarity) {
             tally.templates += 1;
             return;
         }
-        let row = tally.rows.entry(at).or_default();
-        row.right += u64::from(right);
-        row.predicted += u64::from(predicted);
-        row.both += u64::from(right && predicted);
-        let pair = || Pair { drawn: at, other: doc.id.clone(), record: doc.number, similarity };
-        if right {
-            let class = tally.class(similarity);
-            *class = (class.0 + 1, class.1 + u64::from(predicted), class.2 + expected.unwrap_or(0.0));
+        let expected = if equal { Some(1.0) } else { self.prediction.probability(similarity) };
+        tally.count(at, correct, predicted);
+        if correct {
+            tally.class(similarity).count(predicted, expected.unwrap_or(0.0));
         }
-        let examples = match (right, predicted) {
-            (true, false) => &mut tally.missed,
-            (false, true) => &mut tally.wrong,
-            _ => return,
-        };
-        examples.push(pair());
-        if examples.len() > 2 * self.examples + 64 {
-            tally.keep(self.examples);
+        if correct != predicted {
+            let examples = if correct { &mut tally.missed } else { &mut tally.wrong };
+            examples.push(Pair { sampled: at, other: doc.id.clone(), record: doc.number, similarity });
+            if examples.len() > 2 * self.examples + 64 {
+                tally.keep(self.examples);
+            }
         }
     }
 
-    /// Whether a file leaves the two apart because they are of one form with other facts.
-    fn is_form(&self, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
-        self.survey.facts
+    /// Returns `true` if a file keeps the pair apart as a template.
+    fn is_kept_template(&self, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
+        matches!(self.prediction, Prediction::File(_))
+            && self.truth.config().matching.templates == Templates::Keep
             && similarity < 1.0
             && is_template(similarity, facts_agreement(&a.features.facts, &b.features.facts))
     }
 
     fn answer(&self, tally: &Tally) -> Answer {
-        let config = self.truth.config();
+        let sampled = &self.survey.sampled;
         let example = |pair: &Pair| Example {
-            a: id_of(&self.survey.drawn, pair.drawn).clone(),
+            a: sampled[pair.sampled as usize].id.clone(),
             b: pair.other.clone(),
             similarity: pair.similarity,
         };
-        let mut answer = Answer::new(self.survey.documents, self.survey.drawn.len() as u64, config);
+        let mut answer = Answer::new(self.survey.documents, sampled.len() as u64, self.truth.config());
         answer.count(tally);
         match &self.prediction {
-            Prediction::Analyzer(index) => {
-                answer.of_engine(tally, |similarity| index.probability(similarity))
-            }
+            Prediction::Engine(index) => answer.of_engine(tally, |similarity| index.probability(similarity)),
             Prediction::File(file) => answer.of_file(file, tally),
         }
         answer.worst_missed = tally.missed.iter().map(example).collect();
@@ -253,20 +245,23 @@ struct Doc {
     prepared: Prepared,
 }
 
-/// Features of the drawn documents, by the leading bits of their hashes.
+/// An inverted index of the features of the sampled documents.
 struct Features {
-    /// Ascending, and which of the drawn has it.
+    /// Features in ascending order, with the position of a sampled document.
     entries: Vec<(u64, u32)>,
-    /// Where the entries of each slot begin.
+    /// Start of the entries of each slot. A slot is the leading bits of a feature.
     starts: Vec<u32>,
     shift: u32,
 }
 
 impl Features {
-    fn of(drawn: &[Drawn]) -> Features {
-        let features = |doc: &'_ Drawn| doc.prepared.features.shingles.as_slice().to_vec();
-        let of_one = |(at, doc)| features(doc).into_iter().map(move |feature| (mixed(feature), at));
-        let mut entries: Vec<(u64, u32)> = (0..).zip(drawn).flat_map(of_one).collect();
+    fn of(sampled: &[Sampled]) -> Features {
+        let mut entries: Vec<(u64, u32)> = Vec::new();
+        for (at, doc) in (0..).zip(sampled) {
+            entries.extend(
+                doc.prepared.features.shingles.as_slice().iter().map(|&feature| (mixed(feature), at)),
+            );
+        }
         entries.sort_unstable();
         let bits = (entries.len().max(2) * 2).ilog2().min(30);
         let shift = 64 - bits;
@@ -276,7 +271,7 @@ impl Features {
         Features { entries, starts, shift }
     }
 
-    /// How many of the features each of the drawn has.
+    /// Counts the features that each sampled document shares.
     fn count(&self, features: &[u64], shared: &mut Shared) {
         for feature in features.iter().map(|&feature| mixed(feature)) {
             let slot = (feature >> self.shift) as usize;
@@ -289,22 +284,22 @@ impl Features {
     }
 }
 
-/// Some presets' hashes are weak in their leading bits.
+/// Mixes a feature, because the leading bits of some presets' hashes are weak.
 fn mixed(feature: u64) -> u64 {
     feature.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// How many features each of the drawn shares with a document.
+/// The number of features that each sampled document shares with a document.
 struct Shared {
     counts: Vec<u32>,
-    /// Those that are to be looked at.
+    /// Sampled documents to compare.
     touched: Vec<u32>,
     seen: Vec<bool>,
 }
 
 impl Shared {
-    fn new(drawn: usize) -> Shared {
-        Shared { counts: vec![0; drawn], touched: Vec::new(), seen: vec![false; drawn] }
+    fn new(sampled: usize) -> Shared {
+        Shared { counts: vec![0; sampled], touched: Vec::new(), seen: vec![false; sampled] }
     }
 
     fn touch(&mut self, at: u32) {
@@ -315,7 +310,8 @@ impl Shared {
 
     fn clear(&mut self) {
         for at in self.touched.drain(..) {
-            (self.counts[at as usize], self.seen[at as usize]) = (0, false);
+            self.counts[at as usize] = 0;
+            self.seen[at as usize] = false;
         }
     }
 }

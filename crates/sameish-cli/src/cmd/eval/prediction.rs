@@ -1,20 +1,28 @@
-//! Which pairs does a file, or the engine's index, say belong together?
+//! The audited prediction: the pairs of a file or of the engine's index.
 
-use super::survey::Drawn;
+use super::survey::Sampled;
 use super::{Ids, Side};
 use crate::exit::Failure;
 use sameish::{Analyzer, Bands, Config, DocId, Fingerprint, Judge, Prepared, Status};
 use sameish_batch::input::judgments::Judgments;
 use std::collections::HashMap;
 
-/// What is audited.
 pub(super) enum Prediction {
-    Analyzer(Index),
+    Engine(Index),
     File(File),
 }
 
-/// What the indexes of an engine find, told from the sketches of two documents: caps on crowded buckets aside, a pair is a
-/// candidate exactly when the sketches say so.
+impl Prediction {
+    /// Returns the detection probability of a similarity, if it is known.
+    pub(super) fn probability(&self, similarity: f64) -> Option<f64> {
+        match self {
+            Prediction::Engine(index) => index.probability(similarity),
+            Prediction::File(_) => None,
+        }
+    }
+}
+
+/// The index of an engine, simulated on the sketches of two documents. Limits on bucket sizes are not simulated.
 pub(super) struct Index {
     judge: Judge,
     bands: Option<Bands>,
@@ -25,7 +33,7 @@ impl Index {
     pub(super) fn new(config: &Config) -> Result<Index, Failure> {
         if config.minhash.is_none() && config.simhash.is_none() {
             return Err(Failure::usage(
-                "`--exact` is for signatures and fingerprints, and these settings make sparse codes; choose another \
+                "`--exact` supports signatures and fingerprints, but these settings produce sparse codes; choose another \
                  `--preset`",
             ));
         }
@@ -37,26 +45,28 @@ impl Index {
         })
     }
 
-    /// How likely a pair of that similarity is found, where bands alone find it.
+    /// Returns the detection probability of a similarity, or `None` if fingerprints also bring up candidates.
     pub(super) fn probability(&self, similarity: f64) -> Option<f64> {
         self.bands.filter(|_| self.radius.is_none()).map(|bands| bands.probability(similarity))
     }
 
-    /// Whether pairs that share no feature may be candidates.
-    pub(super) fn looks_at_prints(&self) -> bool {
+    /// Returns `true` if pairs without shared features can be candidates.
+    pub(super) fn uses_fingerprints(&self) -> bool {
         self.radius.is_some()
     }
 
     pub(super) fn is_candidate(&self, a: &Prepared, b: &Prepared) -> bool {
         let rows = a.sketches.minhash.as_ref().zip(b.sketches.minhash.as_ref());
-        let share_a_band =
+        let share_band =
             || self.bands.zip(rows).is_some_and(|(bands, (a, b))| bands.share(a.rows(), b.rows()));
-        let print = |doc: &Prepared| doc.sketches.simhash.filter(|print: &Fingerprint| !print.is_zero());
-        let near = || print(a).zip(print(b)).is_some_and(|(a, b)| Some(a.distance(b)) <= self.radius);
-        share_a_band() || near()
+        let fingerprint =
+            |doc: &Prepared| doc.sketches.simhash.filter(|simhash: &Fingerprint| !simhash.is_zero());
+        let near =
+            || fingerprint(a).zip(fingerprint(b)).is_some_and(|(a, b)| Some(a.distance(b)) <= self.radius);
+        share_band() || near()
     }
 
-    /// Whether a candidate is a match. The similarity is known, so features are not compared again.
+    /// Returns `true` if a candidate is a match. The similarity is given, so features are not compared again.
     pub(super) fn matches(&self, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
         let short = |doc: &Prepared| doc.sketches.status == Status::TooShort;
         if self.judge.verifies() && !short(a) && !short(b) {
@@ -72,35 +82,35 @@ impl Index {
     }
 }
 
-/// What a file says of the documents that were drawn.
+/// The pairs of a file that contain a sampled document.
 pub(crate) struct File {
     pub(crate) name: String,
     pub(crate) kind: &'static str,
-    /// Documents that the file names.
+    /// Number of documents in the file.
     pub(crate) documents: u64,
     numbers: HashMap<DocId, u32>,
-    /// Which of the drawn a document is joined with: by its own number in a file of pairs, else by that of its cluster.
+    /// Sampled documents that are paired with a document (by document number) or are in a cluster (by cluster number).
     joined: HashMap<u32, Vec<u32>>,
-    /// The cluster of each document by its number; absent in a file of pairs.
+    /// The cluster of each document number; absent in a file of pairs.
     clusters: Option<Vec<u32>>,
 }
 
 impl File {
-    pub(super) fn new(side: Side, ids: Ids, drawn: &[Drawn]) -> File {
+    pub(super) fn new(side: Side, ids: Ids, sampled: &[Sampled]) -> File {
         let Side { name, judgments } = side;
         let numbers = ids.numbers;
         let mut joined: HashMap<u32, Vec<u32>> = HashMap::new();
-        let known = (0..).zip(drawn).filter_map(|(at, doc)| Some((*numbers.get(&doc.id)?, at)));
+        let known = (0..).zip(sampled).filter_map(|(at, doc)| Some((*numbers.get(&doc.id)?, at)));
         let clusters = match judgments.pairs() {
             Some(pairs) => {
-                let drawn: HashMap<u32, u32> = known.collect();
+                let sampled: HashMap<u32, u32> = known.collect();
                 for &(a, b) in pairs {
                     for (here, there) in [(a, b), (b, a)] {
-                        joined.entry(there).or_default().extend(drawn.get(&here));
+                        joined.entry(there).or_default().extend(sampled.get(&here));
                     }
                 }
-                joined.retain(|_, drawn| !drawn.is_empty());
-                joined.values_mut().for_each(|drawn| drawn.sort_unstable());
+                joined.retain(|_, sampled| !sampled.is_empty());
+                joined.values_mut().for_each(|sampled| sampled.sort_unstable());
                 None
             }
             None => {
@@ -111,20 +121,21 @@ impl File {
                 Some(labels)
             }
         };
-        let (kind, documents) = (judgments.kind().name(), judgments.documents());
+        let kind = judgments.kind().name();
+        let documents = judgments.documents();
         File { name, kind, documents, numbers, joined, clusters }
     }
 
-    /// Whether the file names the document, and which of the drawn it joins it with, ascending (itself among them, if it is
-    /// one).
-    pub(super) fn joined_with(&self, id: &DocId) -> (bool, &[u32]) {
-        let Some(&number) = self.numbers.get(id) else { return (false, &[]) };
+    /// Returns the sampled documents that the file joins with a document, in ascending order, or `None` if the file does not
+    /// contain the document. A sampled document may be joined with itself.
+    pub(super) fn joined_with(&self, id: &DocId) -> Option<&[u32]> {
+        let number = *self.numbers.get(id)?;
         let key = self.clusters.as_ref().map_or(number, |clusters| clusters[number as usize]);
-        (true, self.joined.get(&key).map_or(&[], Vec::as_slice))
+        Some(self.joined.get(&key).map_or(&[], Vec::as_slice))
     }
 }
 
-/// The engine whose features are the truth: it makes the same sketches and always has features.
+/// Creates the engine that computes exact similarities: the same sketches, always with features.
 pub(super) fn oracle(config: &Config) -> Result<Analyzer, Failure> {
     let mut config = config.clone();
     config.matching.verify = true;

@@ -1,7 +1,7 @@
-//! Which documents are there, and which of them are drawn?
+//! The first pass of `eval --exact`: counts the documents and draws the sample.
 //!
-//! The first of two passes. Drawn are those whose ids have the smallest hashes: as good as by lot, the same for any order of
-//! the input, and others for another seed.
+//! The sample consists of the documents whose ids have the smallest hashes. It depends on the seed, but not on the order of
+//! the input.
 
 use crate::args::OnDupId;
 use crate::run_log::Log;
@@ -16,35 +16,32 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What to draw.
+/// Parameters of the sample.
 pub(super) struct Draw {
     pub(super) engine: Analyzer,
     pub(super) size: usize,
     pub(super) seed: u64,
     pub(super) on_dup_id: OnDupId,
-    /// Whether templates are told from copies.
-    pub(super) facts: bool,
 }
 
-/// What the first pass came to.
+/// The result of the first pass.
 pub(super) struct Survey {
     /// In the order of the input.
-    pub(super) drawn: Vec<Drawn>,
-    /// Numbers of the records that do not count because their ids came again.
-    pub(super) passed_over: HashSet<u64>,
+    pub(super) sampled: Vec<Sampled>,
+    /// Numbers of the records that are ignored because their ids are duplicates.
+    pub(super) ignored: HashSet<u64>,
     pub(super) documents: u64,
-    pub(super) facts: bool,
 }
 
 /// A document that is compared with all others.
-pub(super) struct Drawn {
-    /// Over all inputs.
+pub(super) struct Sampled {
+    /// Record number over all inputs.
     pub(super) record: u64,
     pub(super) id: DocId,
     pub(super) prepared: Prepared,
 }
 
-/// A document on its way.
+/// A processed document.
 struct Ready {
     /// Position among the records of its batch.
     record: usize,
@@ -52,7 +49,7 @@ struct Ready {
     place: u64,
     key: TextKey,
     replaced: bool,
-    /// Of those that may be drawn.
+    /// Present if the document may be in the sample.
     prepared: Option<Prepared>,
 }
 
@@ -62,7 +59,7 @@ struct Surveyed {
     rejects: Vec<Reject>,
 }
 
-/// About how much a document takes until it is counted.
+/// Approximate size of a processed document, in bytes.
 const BYTES_PER_RECORD: usize = 512;
 
 impl Survey {
@@ -74,54 +71,54 @@ impl Survey {
         threads: usize,
         log: &mut Log,
     ) -> anyhow::Result<Survey> {
-        let (rules, on_dup_id, size) = (reading.rules, draw.on_dup_id, draw.size);
-        let facts = draw.facts;
-        let maker = Arc::new(Maker { draw, rules, bound: AtomicU64::new(u64::MAX) });
-        let worker = maker.clone();
+        let rules = reading.rules;
+        let preparer = Arc::new(Preparer { draw, rules, bound: AtomicU64::new(u64::MAX) });
+        let worker = preparer.clone();
         let work = move |batch: RecordBatch| with_scratch(|scratch| worker.work(batch, scratch));
-        let mut end = End {
-            maker: &maker,
-            on_dup_id,
-            size,
+        let mut sampler = Sampler {
+            preparer: &preparer,
             known: HashMap::new(),
-            drawn: BTreeMap::new(),
-            passed_over: HashSet::new(),
+            sampled: BTreeMap::new(),
+            ignored: HashSet::new(),
             log,
         };
         in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| {
-            end.take(turn)
+            sampler.take(turn)
         })?;
-        let documents = end.known.len() as u64;
-        let mut drawn: Vec<Drawn> = end.drawn.into_values().collect();
-        drawn.sort_by_key(|doc| doc.record);
-        Ok(Survey { drawn, passed_over: end.passed_over, documents, facts })
+        let documents = sampler.known.len() as u64;
+        let mut sampled: Vec<Sampled> = sampler.sampled.into_values().collect();
+        sampled.sort_by_key(|doc| doc.record);
+        Ok(Survey { sampled, ignored: sampler.ignored, documents })
     }
 }
 
-/// What the threads share.
-struct Maker {
+/// Prepares documents on the worker threads.
+struct Preparer {
     draw: Draw,
     rules: RecordRules,
-    /// Documents behind it are not drawn. It only falls, so whoever sees an old value only works in vain.
+    /// Documents with a larger sort key are not in the sample. The bound only decreases, so a stale value costs time but not
+    /// correctness.
     bound: AtomicU64,
 }
 
-impl Maker {
+impl Preparer {
     fn work(&self, batch: RecordBatch, scratch: &mut Scratch) -> Surveyed {
-        let (mut ready, mut rejects) = (Vec::with_capacity(batch.len()), Vec::new());
+        let mut ready = Vec::with_capacity(batch.len());
+        let mut rejects = Vec::new();
         for (record, taken) in batch.records(self.rules).enumerate() {
             match taken {
                 Err(reject) => rejects.push(reject),
                 Ok(taken) => {
-                    let (id, content) = (taken.document.id, taken.document.content);
+                    let id = taken.document.id;
+                    let content = taken.document.content;
                     let place = self.place(&id);
-                    let may_be_drawn = place <= self.bound.load(Ordering::Relaxed);
+                    let candidate = place <= self.bound.load(Ordering::Relaxed);
                     ready.push(Ready {
                         record,
                         place,
                         key: TextKey::verbatim(&content),
                         replaced: taken.replaced,
-                        prepared: may_be_drawn.then(|| self.draw.engine.prepare(&content, scratch)),
+                        prepared: candidate.then(|| self.draw.engine.prepare(&content, scratch)),
                         id,
                     });
                 }
@@ -130,31 +127,29 @@ impl Maker {
         Surveyed { batch, ready, rejects }
     }
 
-    /// Where an id stands in the order of the draw.
+    /// Returns the sort key of an id. The smallest keys are sampled.
     fn place(&self, id: &DocId) -> u64 {
         hash_token(TokenHash::Xxh3, format!("audit {} {}", self.draw.seed, json(id)).as_bytes())
     }
 }
 
-/// So that `7` and `"7"` differ.
+/// Returns an id as JSON, in which `7` and `"7"` differ.
 fn json(id: &DocId) -> String {
     serde_json::to_string(id).unwrap_or_else(|error| unreachable!("an id has a JSON form: {error}"))
 }
 
-/// Where documents come in order.
-struct End<'a> {
-    maker: &'a Maker,
-    on_dup_id: OnDupId,
-    size: usize,
-    /// The text and the number of the record that has an id.
+/// Receives documents in the order of the input and keeps those with the smallest sort keys.
+struct Sampler<'a> {
+    preparer: &'a Preparer,
+    /// The text key and record number of each id, by the key of the id.
     known: HashMap<TextKey, (TextKey, u64)>,
-    /// By place, then number.
-    drawn: BTreeMap<(u64, u64), Drawn>,
-    passed_over: HashSet<u64>,
+    /// By sort key and record number.
+    sampled: BTreeMap<(u64, u64), Sampled>,
+    ignored: HashSet<u64>,
     log: &'a mut Log,
 }
 
-impl End<'_> {
+impl Sampler<'_> {
     fn take(&mut self, turn: Result<Surveyed, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match turn {
             Err(broken) => self.log.input_failed(&broken),
@@ -173,17 +168,17 @@ impl End<'_> {
                 None => counts.documents += 1,
                 Some((text, _)) if text == ready.key => {
                     counts.repeated += 1;
-                    self.passed_over.insert(number);
+                    self.ignored.insert(number);
                     continue;
                 }
-                Some(_) if self.on_dup_id == OnDupId::Reject => {
-                    self.passed_over.insert(number);
+                Some(_) if self.preparer.draw.on_dup_id == OnDupId::Reject => {
+                    self.ignored.insert(number);
                     rejects.push(batch.reject_record(ready.record, duplicate_id(&ready.id)));
                     continue;
                 }
                 Some((_, before)) => {
-                    self.passed_over.insert(before);
-                    self.drawn.remove(&(ready.place, before));
+                    self.ignored.insert(before);
+                    self.sampled.remove(&(ready.place, before));
                 }
             }
             self.known.insert(id, (ready.key, number));
@@ -198,10 +193,10 @@ impl End<'_> {
 
     fn draw(&mut self, record: u64, ready: Ready) {
         let Some(prepared) = ready.prepared else { return };
-        self.drawn.insert((ready.place, record), Drawn { record, id: ready.id, prepared });
-        while self.drawn.len() > self.size {
-            let Some(((place, _), _)) = self.drawn.pop_last() else { break };
-            self.maker.bound.fetch_min(place, Ordering::Relaxed);
+        self.sampled.insert((ready.place, record), Sampled { record, id: ready.id, prepared });
+        while self.sampled.len() > self.preparer.draw.size {
+            let Some(((place, _), _)) = self.sampled.pop_last() else { break };
+            self.preparer.bound.fetch_min(place, Ordering::Relaxed);
         }
     }
 }

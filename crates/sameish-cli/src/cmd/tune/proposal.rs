@@ -1,63 +1,65 @@
-//! Which threshold, why, and what is to be expected of it?
+//! The proposed threshold or radius, the reason for it, and the expected recall and cost.
 
 use super::labels::Quality;
-use super::measure::{Distances, MOST_BITS, Similarities};
+use super::measure::{Distances, MAX_BITS, Similarities};
 use super::sample::Texts;
 use crate::exit::Failure;
 use sameish::{Bands, Config, Valley, valley};
 
-/// How a threshold or a radius was chosen.
+/// How a threshold or radius was chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Why {
-    /// It was given.
+pub(super) enum Basis {
+    /// Given on the command line.
     Given,
-    /// The loosest with the precision that was asked for.
-    Precise,
-    /// It has the best F1.
+    /// The loosest one with the requested precision.
+    Precision,
+    /// The one with the best F1.
     BestF1,
-    /// In the middle of a valley from here to there.
+    /// The middle of a valley of the histogram.
     Valley { from: f64, to: f64, depth: f64 },
-    /// There are no pairs to speak of above the bulk.
+    /// The preset's: there are almost no pairs above the bulk of unrelated pairs.
     NoCopies,
-    /// All pairs are copies.
+    /// The preset's: almost all pairs are similar.
     NoStrangers,
-    /// Pairs only get fewer as similarity grows.
+    /// The preset's: the histogram has no valley.
     Slope,
-    /// Fewer than two texts to compare.
-    Nothing,
+    /// The preset's: fewer than two texts can be compared.
+    TooFewTexts,
 }
 
-/// A threshold and what it would give.
+/// A threshold or radius and its consequences.
 pub(super) struct Proposal {
     /// A similarity, or a number of bits.
     pub(super) limit: f64,
-    pub(super) why: Why,
-    /// For similarities.
+    pub(super) basis: Basis,
+    /// Absent for a radius.
     pub(super) expected: Option<Expected>,
-    /// Pairs of the sample's documents that reach it.
+    /// Pairs of documents of the sample that reach the limit.
     pub(super) pairs: f64,
 }
 
-/// What bands would find, and cost.
+/// Expected recall and cost of a band index.
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
     pub(super) bands: Bands,
+    /// Recall of pairs exactly at the threshold.
     pub(super) recall_at: f64,
-    /// Of all pairs at or above the threshold; nothing where there are none.
+    /// Recall of all pairs at or above the threshold, or `None` if there are no such pairs.
     pub(super) recall_above: Option<f64>,
-    /// Candidates in the sample that a document would be compared with, by its mean.
+    /// Mean number of candidates per document of the sample.
     pub(super) candidates: f64,
+    /// Memory per document in bytes.
     pub(super) bytes: f64,
 }
 
-/// Thresholds that are proposed without labels.
-const LEAST: f64 = 0.3;
-const MOST: f64 = 0.95;
-/// Fewer pairs above the bulk show no shape.
-const FEW: f64 = 5.0;
-/// Bytes of a document in the table of one band, about.
+/// Range of thresholds that are proposed without labels.
+const MIN_THRESHOLD: f64 = 0.3;
+const MAX_THRESHOLD: f64 = 0.95;
+/// With fewer pairs above the bulk, the histogram has no meaningful shape.
+const MIN_PAIRS: f64 = 5.0;
+/// Approximate memory per document in the table of one band, in bytes.
 const TABLE_BYTES: f64 = 10.6;
-/// Bytes of a document's id, key and places in lists, about.
+/// Approximate memory per document for its id, key and list entries, in bytes.
 const OVERHEAD_BYTES: f64 = 200.0;
 
 impl Proposal {
@@ -68,31 +70,13 @@ impl Proposal {
         quality: Option<&Quality>,
         given: Option<f64>,
     ) -> Result<Proposal, Failure> {
-        let labelled = quality.and_then(by_labels);
-        let (limit, why) = match (given, labelled) {
-            (Some(given), _) => (given, Why::Given),
-            (None, Some(labelled)) => labelled,
-            (None, None) => by_shape(measured, texts, config.matching.threshold),
-        };
-        let rows = config.minhash.as_ref().map_or(1, |minhash| minhash.rows);
-        let bands = Bands::for_target(rows, limit, config.matching.recall)
-            .map_err(|error| Failure::usage(error.to_string()))?;
+        let given = given.map(|given| (given, Basis::Given));
+        let (limit, basis) = given
+            .or_else(|| quality.and_then(by_labels))
+            .unwrap_or_else(|| by_similarities(measured, texts, config.matching.threshold));
+        let expected = Expected::new(config, texts, measured, limit)?;
         let pairs = measured.histogram.at_least(limit);
-        // Equal texts are one, and nobody needs to look for it.
-        let equal = measured.equal as f64;
-        let documents: u64 = measured.comparable.iter().map(|&text| texts.texts[text as usize].copies).sum();
-        let found = (measured.histogram.expected_found(bands, 0.0) - equal).max(0.0);
-        let expected = Expected {
-            bands,
-            recall_at: bands.probability(limit),
-            recall_above: (pairs > 0.0).then(|| measured.histogram.expected_found(bands, limit) / pairs),
-            candidates: 2.0 * found / documents.max(1) as f64,
-            bytes: f64::from(4 * rows)
-                + TABLE_BYTES * f64::from(bands.count)
-                + 8.0 * measured.mean_features
-                + OVERHEAD_BYTES,
-        };
-        Ok(Proposal { limit, why, expected: Some(expected), pairs })
+        Ok(Proposal { limit, basis, expected: Some(expected), pairs })
     }
 
     pub(super) fn radius(
@@ -103,65 +87,98 @@ impl Proposal {
         given: Option<u32>,
     ) -> Proposal {
         let preset = config.simhash.as_ref().map_or(3, |simhash| simhash.radius);
-        let labelled = quality.and_then(by_labels);
-        let (limit, why) = match (given, labelled) {
-            (Some(given), _) => (f64::from(given), Why::Given),
-            (None, Some(labelled)) => labelled,
-            (None, None) => by_bits(measured, texts, preset),
-        };
-        Proposal { limit, why, expected: None, pairs: measured.within(limit as u32) as f64 }
+        let given = given.map(|given| (f64::from(given), Basis::Given));
+        let (limit, basis) = given
+            .or_else(|| quality.and_then(by_labels))
+            .unwrap_or_else(|| by_distances(measured, texts, f64::from(preset)));
+        Proposal { limit, basis, expected: None, pairs: measured.within(limit as u32) as f64 }
+    }
+
+    pub(super) fn is_radius(&self) -> bool {
+        self.expected.is_none()
+    }
+
+    /// Returns the name of the limit, which is also its flag and its JSON key.
+    pub(super) fn limit_name(&self) -> &'static str {
+        if self.is_radius() { "radius" } else { "threshold" }
     }
 }
 
-/// Where nothing is right about any threshold, labels have nothing to say.
-fn by_labels(quality: &Quality) -> Option<(f64, Why)> {
+impl Expected {
+    fn new(
+        config: &Config,
+        texts: &Texts<'_>,
+        measured: &Similarities,
+        threshold: f64,
+    ) -> Result<Expected, Failure> {
+        let rows = config.minhash.as_ref().map_or(1, |minhash| minhash.rows);
+        let bands = Bands::for_target(rows, threshold, config.matching.recall)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        let histogram = &measured.histogram;
+        let pairs = histogram.at_least(threshold);
+        // Equal texts are collapsed before the search, so they are not candidates of each other.
+        let found = (histogram.expected_found(bands, 0.0) - measured.equal as f64).max(0.0);
+        let documents = texts.documents(&measured.comparable);
+        Ok(Expected {
+            bands,
+            recall_at: bands.probability(threshold),
+            recall_above: (pairs > 0.0).then(|| histogram.expected_found(bands, threshold) / pairs),
+            candidates: 2.0 * found / documents.max(1) as f64,
+            bytes: f64::from(4 * rows)
+                + TABLE_BYTES * f64::from(bands.count)
+                + 8.0 * measured.mean_features
+                + OVERHEAD_BYTES,
+        })
+    }
+}
+
+/// Chooses by the labels. Returns `None` if no level is better than another.
+fn by_labels(quality: &Quality) -> Option<(f64, Basis)> {
     if let Some(at) = quality.precise {
-        return Some((quality.levels[at].limit, Why::Precise));
+        return Some((quality.levels[at].limit, Basis::Precision));
     }
-    (quality.best().f1 > 0.0).then(|| (quality.best().limit, Why::BestF1))
+    (quality.best().f1 > 0.0).then(|| (quality.best().limit, Basis::BestF1))
 }
 
-/// By the histogram of similarities, in bins as fine as the number of pairs allows.
-fn by_shape(measured: &Similarities, texts: &Texts<'_>, preset: f64) -> (f64, Why) {
+/// Chooses by the histogram of similarities, with bins as narrow as the number of pairs allows.
+fn by_similarities(measured: &Similarities, texts: &Texts<'_>, preset: f64) -> (f64, Basis) {
     let histogram = &measured.histogram;
-    if documents(texts, &measured.comparable) < 2 {
-        return (preset, Why::Nothing);
+    if texts.documents(&measured.comparable) < 2 {
+        return (preset, Basis::TooFewTexts);
     }
-    let bins = match histogram.at_least(LEAST) {
+    let bins = match histogram.at_least(MIN_THRESHOLD) {
         near if near >= 400.0 => 40,
         near if near >= 60.0 => 20,
         _ => 10,
     };
-    match valley(&histogram.counts(bins)) {
-        Some(Valley { first, last, depth }) => {
-            let (from, to) = (first as f64 / bins as f64, (last + 1) as f64 / bins as f64);
-            let middle = ((from + to) * 50.0).round() / 100.0;
-            (middle.clamp(LEAST, MOST), Why::Valley { from, to, depth })
-        }
-        None if histogram.at_least(0.5) < FEW => (preset, Why::NoCopies),
-        None if histogram.at_least(0.5) > 0.9 * histogram.total() => (preset, Why::NoStrangers),
-        None => (preset, Why::Slope),
+    if let Some(Valley { first, last, depth }) = valley(&histogram.counts(bins)) {
+        let from = first as f64 / bins as f64;
+        let to = (last + 1) as f64 / bins as f64;
+        let middle = ((from + to) * 50.0).round() / 100.0;
+        return (middle.clamp(MIN_THRESHOLD, MAX_THRESHOLD), Basis::Valley { from, to, depth });
     }
+    (preset, without_valley(histogram.at_least(0.5), histogram.total()))
 }
 
-/// By the histogram of distances.
-fn by_bits(measured: &Distances, texts: &Texts<'_>, preset: u32) -> (f64, Why) {
-    if documents(texts, &measured.comparable) < 2 {
-        return (f64::from(preset), Why::Nothing);
+/// Chooses by the histogram of distances.
+fn by_distances(measured: &Distances, texts: &Texts<'_>, preset: f64) -> (f64, Basis) {
+    if texts.documents(&measured.comparable) < 2 {
+        return (preset, Basis::TooFewTexts);
     }
     let counts: Vec<f64> = measured.counts.iter().map(|&count| count as f64).collect();
-    let near = measured.within(MOST_BITS as u32 / 2);
-    match valley(&counts) {
-        Some(Valley { first, last, depth }) if first <= MOST_BITS => {
-            let middle = ((first + last) / 2).min(MOST_BITS);
-            (middle as f64, Why::Valley { from: first as f64, to: last as f64, depth })
-        }
-        _ if (near as f64) < FEW => (f64::from(preset), Why::NoCopies),
-        _ if near as f64 > 0.9 * counts.iter().sum::<f64>() => (f64::from(preset), Why::NoStrangers),
-        _ => (f64::from(preset), Why::Slope),
+    if let Some(Valley { first, last, depth }) = valley(&counts).filter(|valley| valley.first <= MAX_BITS) {
+        let middle = ((first + last) / 2).min(MAX_BITS);
+        return (middle as f64, Basis::Valley { from: first as f64, to: last as f64, depth });
     }
+    (preset, without_valley(measured.within(MAX_BITS as u32 / 2) as f64, counts.iter().sum()))
 }
 
-fn documents(texts: &Texts<'_>, comparable: &[u32]) -> u64 {
-    comparable.iter().map(|&text| texts.texts[text as usize].copies).sum()
+fn without_valley(near: f64, pairs: f64) -> Basis {
+    if near < MIN_PAIRS {
+        Basis::NoCopies
+    } else if near > 0.9 * pairs {
+        Basis::NoStrangers
+    } else {
+        Basis::Slope
+    }
 }

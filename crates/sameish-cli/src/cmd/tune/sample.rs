@@ -1,7 +1,7 @@
-//! Which documents are looked at?
+//! A deterministic sample of the documents.
 //!
-//! Those whose ids have the smallest hashes: as good as drawn at random, the same each time and for any order of the
-//! input. Documents that labels name are kept besides, for those labels alone.
+//! The sample consists of the documents whose ids have the smallest hashes. It is the same for any order of the input.
+//! Documents of labeled pairs are kept in addition, for the labels only.
 
 use crate::args::OnDupId;
 use crate::run_log::Log;
@@ -16,45 +16,54 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What to keep.
+/// Parameters of the sample.
 pub(super) struct Plan {
     pub(super) size: usize,
-    /// Kept whatever their hashes are.
-    pub(super) wanted: HashSet<DocId>,
+    /// Documents that are kept regardless of their hashes.
+    pub(super) required: HashSet<DocId>,
     pub(super) on_dup_id: OnDupId,
 }
 
-/// A document as it was kept.
+/// A sampled document.
 pub(super) struct Doc {
     pub(super) id: DocId,
     pub(super) prepared: Prepared,
     pub(super) cluster: Option<String>,
 }
 
-/// The documents that are looked at.
 pub(super) struct Sample {
-    /// By the hash of their ids.
+    /// Sorted by the hash of their ids.
     pub(super) docs: Vec<Doc>,
-    /// Those that only labels ask for.
+    /// Documents of labeled pairs that are not in the sample.
     pub(super) extra: Vec<Doc>,
-    /// Documents of the whole input.
+    /// Number of documents of the whole input.
     pub(super) read: u64,
 }
 
-/// Where an id stands in the order of the draw.
+impl Sample {
+    /// Returns the number of pairs of the whole input per pair of the sample.
+    pub(super) fn scale(&self) -> f64 {
+        let pairs = |count: f64| count * (count - 1.0);
+        let sampled = self.docs.len() as f64;
+        let all = sampled.max(self.read as f64);
+        if sampled < 2.0 { 1.0 } else { pairs(all) / pairs(sampled) }
+    }
+}
+
+/// Returns the sort key of an id. The smallest keys are sampled.
 fn place(id: &DocId) -> u64 {
     let id = serde_json::to_string(id).unwrap_or_default();
     hash_token(TokenHash::Xxh3, format!("sample {id}").as_bytes())
 }
 
-/// A document on its way in.
+/// A prepared document.
 struct Ready {
     record: usize,
     place: u64,
     doc: Doc,
 }
 
-/// What became of one batch.
+/// A processed batch.
 struct Loaded {
     batch: RecordBatch,
     ready: Vec<Ready>,
@@ -62,7 +71,7 @@ struct Loaded {
     counts: Counts,
 }
 
-/// Reads all inputs and keeps the sample.
+/// Reads all inputs and returns the sample.
 pub(super) fn read(
     engine: &Analyzer,
     sources: Vec<InputResult>,
@@ -72,39 +81,42 @@ pub(super) fn read(
     log: &mut Log,
 ) -> anyhow::Result<Sample> {
     reading.rules.lossy |= engine.config().text.lossy;
-    let maker = Arc::new(Maker {
+    let preparer = Arc::new(Preparer {
         engine: engine.clone(),
         rules: reading.rules,
         bound: AtomicU64::new(u64::MAX),
         plan,
     });
-    let mut keeper = Keeper { maker: maker.clone(), kept: BTreeMap::new(), extra: BTreeMap::new(), log };
-    let work = move |batch: RecordBatch| with_scratch(|scratch| maker.work(batch, scratch));
+    let mut sampler =
+        Sampler { preparer: preparer.clone(), kept: BTreeMap::new(), extra: BTreeMap::new(), log };
+    let work = move |batch: RecordBatch| with_scratch(|scratch| preparer.work(batch, scratch));
     in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, |turn| {
-        keeper.take(turn)
+        sampler.take(turn)
     })?;
-    let Keeper { kept, extra, log, .. } = keeper;
+    let Sampler { kept, extra, log, .. } = sampler;
     let docs: Vec<Doc> = kept.into_values().collect();
     let too_short = |doc: &&Doc| doc.prepared.sketches.status == Status::TooShort;
     log.counts.too_short = docs.iter().filter(too_short).count() as u64;
     Ok(Sample { docs, extra: extra.into_values().collect(), read: log.counts.documents })
 }
 
-/// About how much a prepared document takes.
+/// Approximate size of a prepared document, in bytes.
 const BYTES_PER_RECORD: usize = 4096;
 
-/// What the threads share.
-struct Maker {
+/// Prepares documents on the worker threads.
+struct Preparer {
     engine: Analyzer,
     rules: RecordRules,
-    /// Documents behind it are not in the sample. It only falls, so whoever sees an old value only works in vain.
+    /// Documents with a larger sort key are not in the sample. The bound only decreases, so a stale value costs time but not
+    /// correctness.
     bound: AtomicU64,
     plan: Plan,
 }
 
-impl Maker {
+impl Preparer {
     fn work(&self, batch: RecordBatch, scratch: &mut Scratch) -> Loaded {
-        let (mut ready, mut rejects) = (Vec::new(), Vec::new());
+        let mut ready = Vec::new();
+        let mut rejects = Vec::new();
         let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
         for (record, taken) in batch.records(self.rules).enumerate() {
             let taken = match taken {
@@ -118,7 +130,7 @@ impl Maker {
             counts.replaced += u64::from(taken.replaced);
             let document = taken.document;
             let place = place(&document.id);
-            if place > self.bound.load(Ordering::Relaxed) && !self.plan.wanted.contains(&document.id) {
+            if place > self.bound.load(Ordering::Relaxed) && !self.plan.required.contains(&document.id) {
                 continue;
             }
             let prepared = self.engine.prepare(&document.content, scratch);
@@ -132,15 +144,15 @@ impl Maker {
     }
 }
 
-/// Keeps the documents that come first in the order of the draw.
-struct Keeper<'a> {
-    maker: Arc<Maker>,
+/// Keeps the documents with the smallest sort keys.
+struct Sampler<'a> {
+    preparer: Arc<Preparer>,
     kept: BTreeMap<(u64, DocId), Doc>,
     extra: BTreeMap<DocId, Doc>,
     log: &'a mut Log,
 }
 
-impl Keeper<'_> {
+impl Sampler<'_> {
     fn take(&mut self, turn: Result<Loaded, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match turn {
             Err(broken) => self.log.input_failed(&broken),
@@ -156,10 +168,11 @@ impl Keeper<'_> {
             let doc = Doc { id: key.1.clone(), ..doc };
             match self.kept.get(&key).or_else(|| self.extra.get(&key.1)) {
                 Some(known) if known.prepared.key == doc.prepared.key => {
-                    (counts.documents, counts.repeated) = (counts.documents - 1, counts.repeated + 1);
+                    counts.documents -= 1;
+                    counts.repeated += 1;
                     continue;
                 }
-                Some(_) if self.maker.plan.on_dup_id == OnDupId::Reject => {
+                Some(_) if self.preparer.plan.on_dup_id == OnDupId::Reject => {
                     counts.documents -= 1;
                     rejects.push(batch.reject_record(record, duplicate_id(&key.1)));
                     continue;
@@ -172,7 +185,7 @@ impl Keeper<'_> {
                 None => self.keep(key, doc),
             }
         }
-        // In the order of the input, whoever found what is wrong.
+        // Rejects of both kinds, in the order of the input.
         rejects.sort_by_key(|reject| reject.place);
         rejects.iter().try_for_each(|reject| self.log.reject(reject))?;
         self.log.count(&counts)?;
@@ -181,33 +194,33 @@ impl Keeper<'_> {
 
     fn keep(&mut self, key: (u64, DocId), doc: Doc) {
         self.kept.insert(key, doc);
-        while self.kept.len() > self.maker.plan.size {
+        while self.kept.len() > self.preparer.plan.size {
             let Some(((place, id), doc)) = self.kept.pop_last() else { break };
-            self.maker.bound.fetch_min(place, Ordering::Relaxed);
-            if self.maker.plan.wanted.contains(&id) {
+            self.preparer.bound.fetch_min(place, Ordering::Relaxed);
+            if self.preparer.plan.required.contains(&id) {
                 self.extra.insert(id, doc);
             }
         }
     }
 }
 
-/// The sample with equal texts taken together.
+/// The sample grouped by text.
 pub(super) struct Texts<'a> {
     pub(super) texts: Vec<Text<'a>>,
-    /// The text of each document, the sample first, then what only labels ask for.
+    /// The text of each document: first the sample, then the extra documents of labeled pairs.
     pub(super) text_of: Vec<u32>,
     /// The cluster of each document of the sample.
     pub(super) cluster_of: Vec<Option<u32>>,
-    /// How many clusters there are.
+    /// Number of clusters.
     pub(super) clusters: usize,
     pub(super) by_id: HashMap<&'a DocId, u32>,
 }
 
-/// A text, and the documents of the sample that have it.
+/// A text and the documents of the sample that have it.
 pub(super) struct Text<'a> {
     pub(super) prepared: &'a Prepared,
     pub(super) copies: u64,
-    /// Clusters of those documents, ascending, and how many are in each.
+    /// Clusters of these documents in ascending order, with the number of documents.
     pub(super) clusters: Vec<(u32, u64)>,
 }
 
@@ -220,7 +233,8 @@ impl<'a> Texts<'a> {
             clusters: 0,
             by_id: HashMap::new(),
         };
-        let (mut by_key, mut names) = (HashMap::new(), HashMap::new());
+        let mut by_key = HashMap::new();
+        let mut names = HashMap::new();
         for doc in &sample.docs {
             let text = texts.add(doc, &mut by_key);
             let cluster = doc.cluster.as_deref().map(|name| {
@@ -252,13 +266,18 @@ impl<'a> Texts<'a> {
         text
     }
 
-    /// How many pairs of the sample's documents have equal texts, of those texts that are for comparing.
+    /// Returns the number of documents of the sample with these texts.
+    pub(super) fn documents(&self, texts: &[u32]) -> u64 {
+        texts.iter().map(|&text| self.texts[text as usize].copies).sum()
+    }
+
+    /// Returns the number of pairs of documents with equal texts among these texts.
     pub(super) fn equal_pairs(&self, texts: &[u32]) -> u64 {
         texts.iter().map(|&text| self.texts[text as usize].copies).map(|n| n * n.saturating_sub(1) / 2).sum()
     }
 }
 
-/// Sorts, and adds up what has equal names.
+/// Sorts the clusters and adds up the counts of equal ones.
 fn count_equal(clusters: &mut Vec<(u32, u64)>) {
     clusters.sort_unstable();
     clusters.dedup_by(|next, kept| {
@@ -269,14 +288,16 @@ fn count_equal(clusters: &mut Vec<(u32, u64)>) {
 }
 
 impl Text<'_> {
-    /// Documents with a cluster.
-    pub(super) fn labelled(&self) -> u64 {
+    /// Returns the number of documents with a cluster.
+    pub(super) fn labeled(&self) -> u64 {
         self.clusters.iter().map(|(_, count)| count).sum()
     }
 
-    /// How many pairs of a document here and one there are in one cluster.
+    /// Returns the number of pairs of a document of this text and one of the other text in the same cluster.
     pub(super) fn same_cluster(&self, other: &Text<'_>) -> u64 {
-        let (mut i, mut j, mut same) = (0, 0, 0);
+        let mut same = 0;
+        let mut i = 0;
+        let mut j = 0;
         while let (Some(a), Some(b)) = (self.clusters.get(i), other.clusters.get(j)) {
             same += if a.0 == b.0 { a.1 * b.1 } else { 0 };
             i += usize::from(a.0 <= b.0);

@@ -1,26 +1,26 @@
-//! Which words of two texts differ?
+//! The words in which two texts differ.
 //!
-//! Shared passages that stand in the same order in both texts are anchors; what lies between two of them is compared
-//! word by word, by a longest common subsequence.
+//! Shared passages that occur in the same order in both texts are anchors. The words between two anchors are compared by a
+//! longest common subsequence.
 
 use std::ops::Range;
 
-/// Cells of the largest table; what would need more differs as a whole.
+/// Maximum size of the table of a comparison, in cells. Larger parts count as different as a whole.
 const CELLS: usize = 4_000_000;
-/// Passages that are looked at, the longest ones.
+/// Maximum number of passages that are used as anchors, the longest first.
 const RUNS: usize = 400;
 
-/// Words of one text that stand where the other has other ones. Either may be empty: then words came or went.
+/// A range of words of one text that the other text replaces. One range is empty for inserted or deleted words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub(super) a: Range<usize>,
     pub(super) b: Range<usize>,
 }
 
-/// Equally many words of both texts.
+/// A range of equal words in both texts.
 pub(super) type Run = Hunk;
 
-/// Where two texts differ, in order. Words are equal when their numbers are.
+/// Finds the differences of two texts, in order. Words are given as numbers.
 pub(super) fn hunks(a: &[u32], b: &[u32], runs: &[Run]) -> Vec<Hunk> {
     let equal = |run: &&Run| match (a.get(run.a.clone()), b.get(run.b.clone())) {
         (Some(x), Some(y)) => !x.is_empty() && x == y,
@@ -34,10 +34,10 @@ pub(super) fn hunks(a: &[u32], b: &[u32], runs: &[Run]) -> Vec<Hunk> {
         between(a, b, from_a..anchor.a.start, from_b..anchor.b.start, &mut hunks);
         (from_a, from_b) = (anchor.a.end, anchor.b.end);
     }
-    calm(hunks)
+    join_neighbors(hunks)
 }
 
-/// The runs with the most words of which each stands behind the one before in both texts.
+/// Returns the chain of runs with the most words in which each run follows the previous one in both texts.
 fn chain(mut runs: Vec<Run>) -> Vec<Run> {
     runs.sort_by_key(|run| (std::cmp::Reverse(run.a.len()), run.a.start, run.b.start));
     runs.truncate(RUNS);
@@ -58,7 +58,7 @@ fn chain(mut runs: Vec<Run>) -> Vec<Run> {
     chain
 }
 
-/// Adds what differs in two stretches.
+/// Adds the differences of two ranges.
 fn between(a: &[u32], b: &[u32], mut in_a: Range<usize>, mut in_b: Range<usize>, hunks: &mut Vec<Hunk>) {
     while !in_a.is_empty() && !in_b.is_empty() && a[in_a.start] == b[in_b.start] {
         (in_a.start, in_b.start) = (in_a.start + 1, in_b.start + 1);
@@ -76,16 +76,17 @@ fn between(a: &[u32], b: &[u32], mut in_a: Range<usize>, mut in_b: Range<usize>,
     }
 }
 
-/// The words that a longest common subsequence leaves out, one at a time.
+/// Returns the words outside the longest common subsequence, one at a time.
 fn steps(a: &[u32], b: &[u32]) -> Vec<(Range<usize>, Range<usize>)> {
     let width = b.len() + 1;
-    // How much the rests of both have in common.
+    // `common[i * width + j]` is the length of the longest common subsequence of `a[i..]` and `b[j..]`.
     let mut common = vec![0_u32; (a.len() + 1) * width];
     for i in (0..a.len()).rev() {
         for j in (0..b.len()).rev() {
-            common[i * width + j] = match a[i] == b[j] {
-                true => common[(i + 1) * width + j + 1] + 1,
-                false => common[(i + 1) * width + j].max(common[i * width + j + 1]),
+            common[i * width + j] = if a[i] == b[j] {
+                common[(i + 1) * width + j + 1] + 1
+            } else {
+                common[(i + 1) * width + j].max(common[i * width + j + 1])
             };
         }
     }
@@ -105,7 +106,7 @@ fn steps(a: &[u32], b: &[u32]) -> Vec<(Range<usize>, Range<usize>)> {
     steps
 }
 
-/// Adds a hunk, or makes the last one longer where it touches.
+/// Adds a hunk, or extends the last one if they touch.
 fn push(hunks: &mut Vec<Hunk>, a: Range<usize>, b: Range<usize>) {
     match hunks.last_mut() {
         _ if a.is_empty() && b.is_empty() => {}
@@ -116,19 +117,19 @@ fn push(hunks: &mut Vec<Hunk>, a: Range<usize>, b: Range<usize>) {
     }
 }
 
-/// Joins hunks with a word or two between them that agree by chance, as "of the" does among much that differs.
-fn calm(hunks: Vec<Hunk>) -> Vec<Hunk> {
+/// Joins long hunks that are separated by one or two words, which agree by chance, such as "of the".
+fn join_neighbors(hunks: Vec<Hunk>) -> Vec<Hunk> {
     let size = |hunk: &Hunk| hunk.a.len().min(hunk.b.len());
-    let mut calmed: Vec<Hunk> = Vec::with_capacity(hunks.len());
+    let mut joined: Vec<Hunk> = Vec::with_capacity(hunks.len());
     for hunk in hunks {
-        match calmed.last_mut() {
+        match joined.last_mut() {
             Some(last) if hunk.a.start - last.a.end <= 2 && size(last) >= 4 && size(&hunk) >= 4 => {
                 (last.a.end, last.b.end) = (hunk.a.end, hunk.b.end);
             }
-            _ => calmed.push(hunk),
+            _ => joined.push(hunk),
         }
     }
-    calmed
+    joined
 }
 
 #[cfg(test)]
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_changed_came_and_went() {
+    fn finds_changed_inserted_and_deleted_words() {
         assert_eq!(differing("abcdef", "abcdef", &[]), []);
         assert_eq!(differing("abXdef", "abYdef", &[]), [("X".into(), "Y".into())]);
         assert_eq!(differing("abef", "abcdef", &[]), [("".into(), "cd".into())]);
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn passages_out_of_order_are_no_anchors() {
+    fn ignores_passages_out_of_order() {
         let runs = [Run { a: 0..3, b: 5..8 }, Run { a: 4..8, b: 0..4 }];
         assert_eq!(
             differing("abc-efgh", "efgh-abc", &runs),
@@ -165,20 +166,20 @@ mod tests {
     }
 
     #[test]
-    fn runs_beyond_the_text_or_unequal_are_left_out() {
+    fn ignores_runs_that_are_unequal_or_out_of_bounds() {
         let runs = [Run { a: 0..9, b: 0..9 }, Run { a: 1..2, b: 0..1 }];
         assert_eq!(differing("abc", "abd", &runs), [("c".into(), "d".into())]);
     }
 
     #[test]
-    fn too_large_a_table_is_not_made() {
+    fn limits_the_size_of_the_table() {
         let (a, b) = ("ab".repeat(2000), "cd".repeat(2000));
         assert_eq!(differing(&a, &b, &[]), [(a.clone(), b.clone())]);
     }
 
     proptest! {
         #[test]
-        fn without_what_differs_both_are_equal(
+        fn texts_are_equal_without_their_differences(
             a in "[a-d]{0,40}",
             b in "[a-d]{0,40}",
             runs in vec((0..40_usize, 0..40_usize, 0..9_usize), 0..12),

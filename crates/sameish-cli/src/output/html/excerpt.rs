@@ -1,6 +1,6 @@
-//! How are two texts shown side by side?
+//! Excerpts of two texts, shown side by side.
 //!
-//! Around the words that differ, with shared passages marked; what is left out is counted.
+//! An excerpt shows the differing words with their context and marks shared passages. Omitted words are counted.
 
 use super::differ::{Run, hunks};
 use super::markup::prose;
@@ -11,43 +11,43 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Bytes of a text that are looked at.
-const LOOKED_AT: usize = 256 << 10;
-/// Words of a text that are shown at most.
+/// Bytes of a text that are compared.
+const COMPARED: usize = 256 << 10;
+/// Maximum number of words shown of a text.
 const SHOWN: usize = 260;
-/// Words of a text that is shown whole.
+/// Texts of at most this many words are shown in full.
 const WHOLE: usize = 120;
-/// Words shown of a text's beginning.
+/// Words shown of the beginning of a text.
 const BEGINNING: usize = 16;
-/// Words shown on both sides of a difference.
+/// Words shown on each side of a difference.
 const AROUND: usize = 14;
-/// Words shown of both ends of a long difference.
+/// Words shown at each end of a long difference.
 const ENDS: usize = 30;
-/// Fewer words than this are not worth leaving out.
-const WORTH: usize = 8;
-/// Letters of one word, or of what stands between two, that are shown.
-const LETTERS: usize = 60;
+/// Minimum number of words that are omitted.
+const SHORTEST_GAP: usize = 8;
+/// Maximum length of a word, or of the text between two words, in characters.
+const CHARACTERS: usize = 60;
 
-/// Two texts, compared.
+/// Two compared texts.
 pub(super) struct Sides<'a> {
     pub(super) a: Marked<'a>,
     pub(super) b: Marked<'a>,
 }
 
-/// A text whose words are known as shared, differing, or neither.
+/// A text whose words are classified as shared, differing, or neither.
 pub(super) struct Marked<'a> {
     text: &'a str,
-    /// Bytes that were not looked at.
+    /// Bytes that were not compared.
     beyond: usize,
     words: Vec<Token>,
     kinds: Vec<Kind>,
-    /// Where the other text has something else; empty where it only has more.
+    /// Ranges of differing words; empty where the other text has additional words.
     places: Vec<Range<usize>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The same in both, but in no passage that is long enough.
+    /// Equal in both texts, but not part of a shared passage.
     Plain,
     Shared,
     Differs,
@@ -76,7 +76,7 @@ impl<'a> Sides<'a> {
             a.differs(hunk.a);
             b.differs(hunk.b);
         }
-        // A passage that moved stands elsewhere, yet it is shared.
+        // A passage that moved is still shared.
         for run in runs {
             a.kinds[run.a].fill(Kind::Shared);
             b.kinds[run.b].fill(Kind::Shared);
@@ -85,7 +85,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// A number for each word, the same for the same word.
+/// Assigns a number to each distinct word.
 fn numbered(words: &[Token], numbers: &mut HashMap<String, u32>) -> Vec<u32> {
     let mut number = |word: &Token| {
         let next = numbers.len() as u32;
@@ -96,13 +96,13 @@ fn numbered(words: &[Token], numbers: &mut HashMap<String, u32>) -> Vec<u32> {
 
 impl<'a> Marked<'a> {
     fn new(text: &'a str) -> Marked<'a> {
-        let looked_at = &text[..text.floor_char_boundary(LOOKED_AT)];
-        let words = tokens(Tokenizer::Unicode, looked_at);
+        let compared = &text[..text.floor_char_boundary(COMPARED)];
+        let words = tokens(Tokenizer::Unicode, compared);
         let kinds = vec![Kind::Plain; words.len()];
-        Marked { text: looked_at, beyond: text.len() - looked_at.len(), words, kinds, places: Vec::new() }
+        Marked { text: compared, beyond: text.len() - compared.len(), words, kinds, places: Vec::new() }
     }
 
-    /// The words that lie within these bytes.
+    /// Returns the words within a range of bytes.
     fn within(&self, start: usize, end: usize) -> Range<usize> {
         let first = self.words.partition_point(|word| word.span.start < start);
         let behind = self.words.partition_point(|word| word.span.end <= end);
@@ -114,7 +114,7 @@ impl<'a> Marked<'a> {
         self.places.push(words);
     }
 
-    /// How many words differ.
+    /// Returns the number of differing words.
     pub(super) fn differing(&self) -> usize {
         self.kinds.iter().filter(|kind| **kind == Kind::Differs).count()
     }
@@ -123,12 +123,12 @@ impl<'a> Marked<'a> {
         !self.words.is_empty()
     }
 
-    /// Whether the text was too long to be looked at to its end.
+    /// Returns `true` if the text was too long to be compared in full.
     pub(super) fn is_cut(&self) -> bool {
         self.beyond > 0
     }
 
-    /// Which words are shown.
+    /// Decides for each word whether it is shown.
     fn shown(&self) -> Vec<bool> {
         let count = self.words.len();
         let mut shown = vec![count <= WHOLE; count];
@@ -138,19 +138,19 @@ impl<'a> Marked<'a> {
             show(place.start.saturating_sub(AROUND), place.end.min(place.start + ENDS));
             show(place.start.max(place.end.saturating_sub(ENDS)), place.end + AROUND);
         }
-        fill_small_holes(&mut shown);
+        fill_short_gaps(&mut shown);
         if let Some((last, _)) = shown.iter().enumerate().filter(|(_, shown)| **shown).nth(SHOWN) {
             shown[last..].fill(false);
         }
         shown
     }
 
-    /// The text as markup.
+    /// Renders the excerpt as HTML.
     pub(super) fn html(&self) -> String {
         if self.words.is_empty() {
             return match self.text.trim() {
                 "" => "<span class=\"gap\">(no text)</span>".into(),
-                text => prose(&shortened(text, 4 * LETTERS)),
+                text => prose(&shortened(text, 4 * CHARACTERS)),
             };
         }
         let mut writer = Writer { out: String::new(), open: Kind::Plain, at: Some(0) };
@@ -159,38 +159,39 @@ impl<'a> Marked<'a> {
             *at += run.len();
             Some(*at - run.len()..*at)
         }) {
-            match shown[run.start] {
-                true => run.for_each(|i| writer.word(self.text, self.words[i].span, self.kinds[i])),
-                false => writer.gap(&self.kinds[run]),
+            if shown[run.start] {
+                run.for_each(|i| writer.word(self.text, self.words[i].span, self.kinds[i]));
+            } else {
+                writer.gap(&self.kinds[run]);
             }
         }
         writer.finish(self.text, self.beyond)
     }
 }
 
-fn fill_small_holes(shown: &mut [bool]) {
+fn fill_short_gaps(shown: &mut [bool]) {
     let mut at = 0;
     while at < shown.len() {
         let run = shown[at..].iter().take_while(|other| **other == shown[at]).count();
-        if run < WORTH {
+        if run < SHORTEST_GAP {
             shown[at..at + run].fill(true);
         }
         at += run;
     }
 }
 
-/// Writes words one after the other, each kind in its element.
+/// Writes words and wraps each kind in its element.
 struct Writer {
     out: String,
     open: Kind,
-    /// Behind the last word written; nothing behind a gap.
+    /// End of the last word written, or `None` after a gap.
     at: Option<usize>,
 }
 
 impl Writer {
     fn word(&mut self, text: &str, span: Span, kind: Kind) {
         let between = self.at.and_then(|at| text.get(at..span.start)).unwrap_or(" ");
-        let between = prose(&shortened(between, LETTERS));
+        let between = prose(&shortened(between, CHARACTERS));
         if kind == self.open {
             self.out.push_str(&between);
         } else {
@@ -199,20 +200,25 @@ impl Writer {
             self.open = kind;
         }
         let word = text.get(span.start..span.end).unwrap_or_default();
-        self.out.push_str(&prose(&shortened(word, LETTERS)));
+        self.out.push_str(&prose(&shortened(word, CHARACTERS)));
         self.at = Some(span.end);
     }
 
-    fn gap(&mut self, left_out: &[Kind]) {
+    fn gap(&mut self, omitted: &[Kind]) {
         self.close();
-        let differing = left_out.iter().filter(|kind| **kind == Kind::Differs).count();
-        let words = counted(left_out.len() as u64, "word");
-        let differing = match differing {
-            0 => String::new(),
-            _ if differing == left_out.len() => " that differ".into(),
-            _ => format!(", {} of them differing", grouped(differing as u64)),
+        let differing = omitted.iter().filter(|kind| **kind == Kind::Differs).count();
+        let text = match differing {
+            0 => format!("{} omitted", counted(omitted.len() as u64, "word")),
+            _ if differing == omitted.len() => {
+                format!("{} omitted", counted(omitted.len() as u64, "differing word"))
+            }
+            _ => format!(
+                "{} omitted, {} of them differing",
+                counted(omitted.len() as u64, "word"),
+                grouped(differing as u64)
+            ),
         };
-        let _ = write!(self.out, " <span class=\"gap\">… {words}{differing} left out …</span>");
+        let _ = write!(self.out, " <span class=\"gap\">… {text} …</span>");
         self.at = None;
     }
 
@@ -224,10 +230,10 @@ impl Writer {
     fn finish(mut self, text: &str, beyond: usize) -> String {
         self.close();
         let rest = self.at.and_then(|at| text.get(at..)).unwrap_or_default();
-        self.out.push_str(&prose(&shortened(rest.trim_end(), LETTERS)));
+        self.out.push_str(&prose(&shortened(rest.trim_end(), CHARACTERS)));
         if beyond > 0 {
             let beyond = sized(beyond as u64);
-            let _ = write!(self.out, " <span class=\"gap\">… {beyond} more, not compared here …</span>");
+            let _ = write!(self.out, " <span class=\"gap\">… {beyond} more, not compared …</span>");
         }
         self.out
     }
@@ -247,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn differing_words_stand_among_shared_ones() {
+    fn marks_shared_and_differing_words() {
         let [a, b] =
             sides("One two three, on Monday four five six.", "One two three, on Tuesday four five six.");
         assert_eq!(
@@ -258,15 +264,15 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_shown_around_their_differences() {
+    fn shows_long_texts_around_their_differences() {
         let filler: String = (0..400).map(|i| format!("w{i} ")).collect();
         let [a, b] = sides(&format!("{filler} red {filler}"), &format!("{filler} blue {filler}"));
-        assert!(a.contains("… 370 words left out …") && a.contains("<mark>red</mark>"), "{a}");
-        assert!(b.contains("… 370 words left out …") && b.ends_with("… 386 words left out …</span>"), "{b}");
+        assert!(a.contains("… 370 words omitted …") && a.contains("<mark>red</mark>"), "{a}");
+        assert!(b.contains("… 370 words omitted …") && b.ends_with("… 386 words omitted …</span>"), "{b}");
     }
 
     #[test]
-    fn the_place_of_words_that_came_is_shown_on_both_sides() {
+    fn shows_the_position_of_inserted_words_on_both_sides() {
         let filler: String = (0..100).map(|i| format!("w{i} ")).collect();
         let [a, b] = sides(&format!("{filler}{filler}"), &format!("{filler} new words {filler}"));
         assert!(a.contains("w99 w0"), "{a}");
@@ -274,20 +280,20 @@ mod tests {
     }
 
     #[test]
-    fn much_that_differs_is_counted() {
+    fn counts_omitted_differing_words() {
         let text = |c: char| (0..500).map(|i| format!("{c}{i} ")).collect::<String>();
         let [a, _] = sides(&text('x'), &text('y'));
-        assert!(a.contains("… 440 words that differ left out …"), "{a}");
+        assert!(a.contains("… 440 differing words omitted …"), "{a}");
     }
 
     #[test]
-    fn texts_without_words_are_shown() {
+    fn shows_texts_without_words() {
         assert_eq!(sides("", " \n"), [(); 2].map(|()| "<span class=\"gap\">(no text)</span>".to_owned()));
         assert_eq!(sides("<->", "!")[0], "&lt;-&gt;");
     }
 
     #[test]
-    fn passages_that_do_not_fit_the_texts_do_no_harm() {
+    fn tolerates_passages_outside_the_texts() {
         let passage = Passage { a_start: 1, a_end: 900, b_start: 800, b_end: 2, tokens: 5 };
         let sides = Sides::new("äöü äöü", "one", &[passage]);
         assert!(sides.a.html().contains("äöü"));
@@ -295,14 +301,10 @@ mod tests {
     }
 
     #[test]
-    fn only_the_beginning_of_a_huge_text_is_compared() {
+    fn compares_only_the_beginning_of_a_huge_text() {
         let text = "é ".repeat(200_000);
         let sides = Sides::new(&text, "é", &[]);
         assert!(sides.a.is_cut());
-        assert!(
-            sides.a.html().ends_with("… 337.9 kB more, not compared here …</span>"),
-            "{}",
-            sides.a.html()
-        );
+        assert!(sides.a.html().ends_with("… 337.9 kB more, not compared …</span>"), "{}", sides.a.html());
     }
 }

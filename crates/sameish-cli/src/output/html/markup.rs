@@ -1,50 +1,45 @@
-//! Text that can not steer a page.
+//! Escaping of text from documents for HTML.
 
 use crate::output::escape::{entity, is_steering};
 use crate::output::figures::shortened;
-use std::fmt::Write;
 
-/// A name in one line: an id, a source, a command. Line ends and tabs are shown too.
+/// Escapes a name, such as an id, a source or a command. Line breaks and tabs are made visible.
 pub(super) fn name(text: &str, most: usize) -> String {
-    push_shown(&shortened(text, most), |c| matches!(c, '\n' | '\r' | '\t'))
+    escape(&shortened(text, most), |c| is_invisible(c).then(|| invisible(c)))
 }
 
-/// A stretch of a document, whose line ends and tabs are blanks.
+/// Escapes a part of a document. Line breaks and tabs become spaces.
 pub(super) fn prose(text: &str) -> String {
-    push_shown(text, |_| false)
+    escape(text, |c| match c {
+        '\n' | '\r' | '\t' => Some(" ".into()),
+        _ => is_invisible(c).then(|| invisible(c)),
+    })
 }
 
-/// For where the page allows no elements, such as its title.
+/// Escapes text for places where HTML allows no elements, such as the title.
 pub(super) fn bare(text: &str) -> String {
+    escape(text, |c| is_invisible(c).then(|| c.escape_default().to_string()))
+}
+
+fn escape(text: &str, replace: impl Fn(char) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match entity(c) {
-            Some(entity) => out.push_str(entity),
-            None if is_unseen(c) => out.extend(c.escape_default()),
-            None => out.push(c),
+        match (entity(c), replace(c)) {
+            (Some(entity), _) => out.push_str(entity),
+            (None, Some(replacement)) => out.push_str(&replacement),
+            (None, None) => out.push(c),
         }
     }
     out
 }
 
-fn push_shown(text: &str, also: impl Fn(char) -> bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let blank = matches!(c, '\n' | '\r' | '\t') && !also(c);
-        match entity(c) {
-            Some(entity) => out.push_str(entity),
-            None if blank => out.push(' '),
-            None if is_unseen(c) => {
-                let _ = write!(out, "<span class=\"unseen\">{}</span>", c.escape_default());
-            }
-            None => out.push(c),
-        }
-    }
-    out
+fn invisible(c: char) -> String {
+    format!("<span class=\"unseen\">{}</span>", c.escape_default())
 }
 
-/// What steers, and what leaves no trace on the page. Joiners stay: whole scripts and many emoji need them.
-fn is_unseen(c: char) -> bool {
+/// Returns `true` for control characters, direction marks and characters without a glyph. Joiners are excluded: whole scripts
+/// and many emoji need them.
+fn is_invisible(c: char) -> bool {
     is_steering(c)
         || matches!(c, '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
@@ -55,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markup_is_inert() {
+    fn escapes_markup() {
         let payload = "<script>alert('x')</script>\"onload=\"&amp;";
         let inert = "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;onload=&quot;&amp;amp;";
         assert_eq!(name(payload, 100), inert);
@@ -64,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_is_shown() {
+    fn makes_invisible_characters_visible() {
         assert_eq!(name("a\u{202e}b", 9), "a<span class=\"unseen\">\\u{202e}</span>b");
         assert_eq!(name("a\nb", 9), "a<span class=\"unseen\">\\n</span>b");
         assert_eq!(prose("a\r\n\tb\u{0}"), "a   b<span class=\"unseen\">\\u{0}</span>");

@@ -1,33 +1,37 @@
-//! What went, and from where: the tables of the page.
+//! The tables of the report: removed documents by source and length, and the largest clusters.
 
 use super::markup::{bare, name};
 use super::{LargeCluster, NAME, Removed};
 use crate::output::figures::{percent, similarity, sized};
 use crate::output::messages::grouped;
 
-/// Rows of a table; the others are summed up.
+/// Maximum number of rows. The remaining rows are added up in one row.
 const ROWS: usize = 50;
-/// Letters of a text's beginning.
+/// Maximum length of the first words of a cluster, in characters.
 const BEGINS: usize = 200;
 
 pub(super) fn by_source(sources: &[Removed]) -> String {
-    let none = "The documents name no sources.";
-    section("sources", "Removed by source", "Source", sources, none)
+    let table = (!sources.is_empty()).then(|| table("Source", sources));
+    section("sources", "Removed by source", table, "The documents have no sources.")
 }
 
 pub(super) fn by_length(lengths: &[Removed]) -> String {
-    section("lengths", "Removed by length", "Length", lengths, "There were no documents.")
+    let table = (!lengths.is_empty()).then(|| table("Length", lengths));
+    section("lengths", "Removed by length", table, "There were no documents.")
 }
 
-fn section(id: &str, title: &str, first: &str, rows: &[Removed], none: &str) -> String {
-    let table = match rows.is_empty() {
-        true => format!("<p class=\"quiet\">{none}</p>\n"),
-        false => table(first, rows),
-    };
+pub(super) fn largest(clusters: &[LargeCluster]) -> String {
+    let table = (!clusters.is_empty()).then(|| largest_table(clusters));
+    section("largest", "Largest clusters", table, "There are no clusters: no two documents match.")
+}
+
+fn section(id: &str, title: &str, table: Option<String>, empty: &str) -> String {
+    let table = table.unwrap_or_else(|| format!("<p class=\"quiet\">{empty}</p>\n"));
     format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{table}</section>\n")
 }
 
-/// On a phone a row takes two lines. Roles are named because browsers forget them when a table is laid out as a grid.
+/// Renders a table. On a phone a row takes two lines. The roles are explicit because browsers drop them when a table is laid
+/// out as a grid.
 fn table(first: &str, rows: &[Removed]) -> String {
     let (shown, more) = rows.split_at(rows.len().min(ROWS));
     let mut body: String = shown.iter().map(row).collect();
@@ -39,14 +43,14 @@ fn table(first: &str, rows: &[Removed]) -> String {
         .concat();
     format!(
         "<table class=\"removals\" role=\"table\">\n\
-         <caption>Documents and text that were removed; the bar is the share of documents.</caption>\n\
+         <caption>Removed documents and text. The bar is the share of documents removed.</caption>\n\
          <thead role=\"rowgroup\"><tr role=\"row\">{columns}</tr></thead>\n\
          <tbody role=\"rowgroup\">\n{body}</tbody>\n<tfoot role=\"rowgroup\">\n{}</tfoot>\n</table>\n",
         row(&summed("all".into(), rows)),
     )
 }
 
-/// Many rows as one.
+/// Adds rows up.
 pub(crate) fn summed(name: String, rows: &[Removed]) -> Removed {
     let sum = |part: fn(&Removed) -> u64| rows.iter().map(part).fold(0, u64::saturating_add);
     Removed {
@@ -66,39 +70,31 @@ fn row(row: &Removed) -> String {
         format!("{} <small>of {}</small>", sized(row.removed_bytes), sized(row.bytes)),
     ];
     let cells = cells.map(|cell| format!("<td role=\"cell\">{cell}</td>")).concat();
-    let name = named(&row.name);
+    let name = source_name(&row.name);
     format!("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">{name}</th>{cells}</tr>\n")
 }
 
-fn named(source: &str) -> String {
+fn source_name(source: &str) -> String {
     match source {
         "" => "<span class=\"quiet\">(no name)</span>".into(),
         _ => format!("<bdi>{}</bdi>", name(source, NAME)),
     }
 }
 
-/// Drawn and not coloured in, so that it is printed too.
+/// Renders a share as SVG, because browsers do not print background colors.
 fn bar(share: f64) -> String {
     let width = (share.clamp(0.0, 1.0) * 100.0).max(if share > 0.0 { 1.0 } else { 0.0 });
     format!(
-        "<svg class=\"bar\" viewBox=\"0 0 100 6\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
-         <rect class=\"track\" width=\"100\" height=\"6\"/><rect class=\"above\" width=\"{width:.1}\" height=\"6\"/></svg>"
+        "<svg class=\"share\" viewBox=\"0 0 100 6\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
+         <rect class=\"track\" width=\"100\" height=\"6\"/><rect class=\"bar\" width=\"{width:.1}\" height=\"6\"/></svg>"
     )
-}
-
-pub(super) fn largest(clusters: &[LargeCluster]) -> String {
-    let inner = match clusters.is_empty() {
-        true => "<p class=\"quiet\">No two documents were put together.</p>\n".into(),
-        false => largest_table(clusters),
-    };
-    format!("<section id=\"largest\">\n<h2>Largest clusters</h2>\n{inner}</section>\n")
 }
 
 fn largest_table(clusters: &[LargeCluster]) -> String {
     let body: String = clusters.iter().map(cluster_row).collect();
     format!(
-        "<table>\n<caption>The document that was kept and how it begins; how many documents the cluster has; and how \
-         similar its least similar member is to the kept one.</caption>\n\
+        "<table>\n<caption>The kept document and its first words, the number of documents in the cluster, and the \
+         similarity of the member that is least similar to the kept document.</caption>\n\
          <thead><tr><th scope=\"col\">Kept</th><th scope=\"col\" class=\"number\">Size</th>\
          <th scope=\"col\" class=\"number\">Least similar</th></tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
     )
@@ -112,7 +108,7 @@ fn cluster_row(cluster: &LargeCluster) -> String {
     format!(
         "<tr><th scope=\"row\">{}<p class=\"quiet begins\" dir=\"auto\">{begins}</p></th>\
          <td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
-        named(&cluster.center),
+        source_name(&cluster.center),
         grouped(cluster.size),
         cluster.least_similar.map_or("–".into(), similarity),
     )

@@ -1,15 +1,15 @@
-//! Invented runs for tests, and a page to look at.
+//! Sample reports for tests and for visual inspection.
 
 use super::{Example, LargeCluster, Removed, Report};
 use sameish::{Analyzer, Content, Preset};
 
-/// A run over nothing.
+/// A run without documents.
 pub(super) fn empty() -> Report {
     Report {
         title: "dedup of 1 input".into(),
         made_at: "2026-03-14 09:26 UTC".into(),
         command: "sameish dedup empty.jsonl -o out --report report.html".into(),
-        facts: ["documents", "kept", "removed"].map(|what| (what.to_owned(), "0".to_owned())).into(),
+        facts: ["documents", "kept", "removed"].map(|name| (name.to_owned(), "0".to_owned())).into(),
         threshold: 0.8,
         expected_recall: None,
         curve: Vec::new(),
@@ -33,10 +33,6 @@ pub(super) fn news() -> Report {
         ("largest cluster", "1,204"),
         ("too short", "87"),
         ("rejected", "3"),
-        ("candidates", "91,407"),
-        ("verified", "91,407"),
-        ("expected recall", "0.991"),
-        ("time", "3.2 s"),
         ("peak memory", "212.4 MB"),
     ];
     let bands = |s: f64| 1.0 - (1.0 - s.powi(6)).powi(18);
@@ -46,7 +42,7 @@ pub(super) fn news() -> Report {
         command: "sameish dedup news-2026-01.jsonl.zst news-2026-02.jsonl.zst 'agency/*.jsonl' -o out/ --threshold 0.8 \
                   --recall 0.99 --report report.html"
             .into(),
-        facts: facts.map(|(what, much)| (what.to_owned(), much.to_owned())).into(),
+        facts: facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         threshold: 0.8,
         expected_recall: Some(bands(0.8)),
         curve: (0..=50).map(|i| f64::from(i) / 50.0).map(|s| (s, bands(s))).collect(),
@@ -56,38 +52,49 @@ pub(super) fn news() -> Report {
         cluster_sizes: vec![
             (2, 1502), (3, 431), (4, 170), (5, 88), (7, 91), (11, 44), (20, 23), (40, 8), (88, 2), (391, 1), (1204, 1),
         ],
-        sources: sources(),
-        lengths: lengths(),
+        sources: [
+            ("newswire.example", 6210, 2904),
+            ("press-releases-and-announcements.international.example/feeds/business", 1190, 804),
+            ("", 2044, 88),
+            ("новости.example", 980, 21),
+            ("新聞.example", 2011, 9),
+            ("weekly.example", 400, 0),
+        ]
+        .map(removed)
+        .into(),
+        lengths: [("under 50 words", 612, 101), ("50 to 199 words", 4120, 1744), ("longer", 77, 0)].map(removed).into(),
         largest: largest(),
         examples: examples(),
         notes: vec![
-            "1,113 pairs are forms with other facts and were kept; `--templates merge` removes them.".into(),
-            "14 chains were cut: a member was similar to another member, but not to the kept document.".into(),
-            "2 buckets hit their cap of 10,000 documents; pairs found only there may be missing.".into(),
+            "1,113 pairs are templates and were kept; `--templates merge` removes them.".into(),
+            "2 buckets reached the limit of 10,000 documents; pairs found only there may be missing.".into(),
         ],
     }
 }
 
-/// A run that strains the page: huge numbers, endless words, many rows.
+/// A run with huge numbers, very long words and many rows.
 pub(super) fn strained() -> Report {
-    let endless = "Wörterohneende".repeat(40);
+    let long_word = "Wörterohneende".repeat(40);
     let row = |i: u64| Removed {
-        name: format!("{endless}{i}"),
+        name: format!("{long_word}{i}"),
         documents: 61_210_000_000 + i,
         removed: 12_904_112_000 + i,
         bytes: u64::MAX / 2,
         removed_bytes: u64::MAX / 3,
     };
     let cluster = |size| LargeCluster {
-        center: endless.clone(),
+        center: long_word.clone(),
         size,
         least_similar: Some(0.8),
-        begins: endless.repeat(9),
+        begins: long_word.repeat(9),
     };
     Report {
-        title: endless.clone(),
-        command: endless.clone(),
-        facts: vec![(endless.clone(), endless.clone()), ("documents".into(), "61,210,000,000,000".into())],
+        title: long_word.clone(),
+        command: long_word.clone(),
+        facts: vec![
+            (long_word.clone(), long_word.clone()),
+            ("documents".into(), "61,210,000,000,000".into()),
+        ],
         threshold: 0.05,
         expected_recall: Some(0.5),
         curve: vec![(0.0, 0.0), (0.05, 0.5), (1.0, 1.0)],
@@ -97,68 +104,28 @@ pub(super) fn strained() -> Report {
         lengths: (0..3).map(row).collect(),
         largest: [12_904_112_000, 2].map(cluster).into(),
         examples: vec![example(
-            (&endless, &endless.repeat(50)),
-            (&endless, &COPY_A.replace(' ', "")),
+            (&long_word, &long_word.repeat(50)),
+            (&long_word, &ARTICLE.replace(' ', "")),
             false,
             true,
         )],
-        notes: vec![endless.clone()],
+        notes: vec![long_word.clone()],
         ..empty()
     }
 }
 
 fn removed((name, documents, removed): (&str, u64, u64)) -> Removed {
-    let (bytes, removed_bytes) = (documents * 3170, removed * 2750);
-    Removed { name: name.into(), documents, removed, bytes, removed_bytes }
-}
-
-fn sources() -> Vec<Removed> {
-    let rows = [
-        ("newswire.example", 6210, 2904),
-        ("morning-herald.example", 2405, 1011),
-        ("press-releases-and-announcements.international.example/feeds/business", 1190, 804),
-        ("radio.example.org", 3120, 290),
-        ("", 2044, 88),
-        ("новости.example", 980, 21),
-        ("新聞.example", 2011, 9),
-        ("slow-journal.example", 1640, 1),
-        ("weekly.example", 400, 0),
-    ];
-    rows.map(removed).into()
-}
-
-fn lengths() -> Vec<Removed> {
-    let rows = [
-        ("under 50 words", 612, 101),
-        ("50 to 199 words", 4120, 1744),
-        ("200 to 999 words", 12_890, 3190),
-        ("1,000 to 4,999 words", 2301, 93),
-        ("5,000 words and more", 77, 0),
-    ];
-    rows.map(removed).into()
+    Removed { name: name.into(), documents, removed, bytes: documents * 3170, removed_bytes: removed * 2750 }
 }
 
 fn largest() -> Vec<LargeCluster> {
+    let url = "https://morning-herald.example/2026/01/19/politics/what-the-new-budget-means-for-households-and-small-firms.html";
+    let weather = "Weather warning issued for northern coastal districts as storm moves in from the west; residents are \
+                   asked to stay indoors and to follow the advice of local services";
     let rows = [
-        (
-            "newswire-20260114-0771",
-            1204,
-            Some(0.8123),
-            "Weather warning issued for northern coastal districts as storm moves in from the west; residents are asked to stay indoors and to follow the advice of local services",
-        ),
-        (
-            "https://morning-herald.example/2026/01/19/politics/parliament/what-the-new-budget-means-for-households-and-small-firms.html?utm_source=feed",
-            391,
-            Some(0.9051),
-            "What the new budget means for households and small firms",
-        ),
+        ("newswire-20260114-0771", 1204, Some(0.8123), weather),
+        (url, 391, Some(0.9051), "What the new budget means for households and small firms"),
         ("48121", 88, None, "This page is no longer available."),
-        (
-            "radio-311",
-            52,
-            Some(1.0),
-            "You are listening to the hourly bulletin. Here are the headlines at this hour",
-        ),
     ];
     let cluster = |(center, size, least_similar, begins): (&str, _, _, &str)| LargeCluster {
         center: center.into(),
@@ -169,22 +136,15 @@ fn largest() -> Vec<LargeCluster> {
     rows.map(cluster).into()
 }
 
-const COPY_A: &str = "The city council voted on Monday to close the old harbour bridge for repairs until spring, after engineers \
+const ARTICLE: &str = "The city council voted on Monday to close the old harbour bridge for repairs until spring, after engineers \
 found cracks in two of its main girders. Traffic will be led over the northern ring road, and the ferry will run twice as often \
 at no extra charge.\n\nMayor Ines Holm said the closure was \"painful but right\". The repairs are expected to cost 14.2 million \
 and to take about five months. Shops on the east bank, which fear for their winter trade, asked for help with rents; the council \
 will decide on that next week.\n\nThe bridge was built in 1931 and carries about 22,000 cars a day. It was last repaired in 1998, \
 when its deck was renewed. A plan for a new bridge a kilometre upstream has been discussed for years but has never been paid for.";
-const COPY_B: &str = "HARBOUR CITY (Newswire) - The city council voted on Monday to close the old harbour bridge for repairs until \
-spring, after engineers found cracks in two of its main girders. Traffic will be led over the northern ring road, and the ferry \
-will run twice as often at no extra charge.\n\nMayor Ines Holm said the closure was \"painful but right\". The repairs are \
-expected to cost 14.2 million and to take about five months. Shops on the east bank asked for help with rents; the council \
-will decide on that next week.\n\nThe bridge was built in 1931 and carries about 22,000 cars a day. It was last repaired in 1998, \
-when its deck was renewed. A plan for a new bridge a kilometre upstream has been discussed for years but has never been paid for. \
-(Reporting by A. Writer; editing by B. Desk)";
 
-/// Quarterly results as a machine writes them.
-fn form(company: &str, figures: [&str; 4]) -> String {
+/// A generated text about quarterly results.
+fn template(company: &str, figures: [&str; 4]) -> String {
     let [quarter, revenue, rise, share] = figures;
     format!(
         "{company} reported revenue of {revenue} million for the {quarter} quarter, {rise} percent more than a year before. \
@@ -211,23 +171,22 @@ fn example(a: (&str, &str), b: (&str, &str), template: bool, removed: bool) -> E
 }
 
 fn examples() -> Vec<Example> {
+    let copy = ARTICLE.replace(", which fear for their winter trade,", "");
+    let copy = format!("HARBOUR CITY (Newswire) - {copy} (Reporting by A. Writer; editing by B. Desk)");
     let long = |word: &str| {
-        let text = |i: usize| {
-            format!(
-                "Paragraph {i} of a long report tells how part number {i} was measured and what it weighed. "
-            )
-        };
+        let text =
+            |i: usize| format!("Paragraph {i} of a long report describes how part number {i} was measured. ");
         let texts: String = (0..60).map(text).collect();
         format!("{texts}In the end the committee {word} the plan. {texts}")
     };
-    let forms = [
-        form("Northwind Tools", ["third", "412.7", "8", "1.14"]),
-        form("Harbour Foods", ["third", "96.3", "2", "0.37"]),
+    let templates = [
+        template("Northwind Tools", ["third", "412.7", "8", "1.14"]),
+        template("Harbour Foods", ["third", "96.3", "2", "0.37"]),
     ];
-    let hostile = "<img src=x onerror=alert(1)> \u{202e}gpj.exe\u{202c} and <b>bold</b> words that stand in both texts, \u{0}\u{7} with bells";
+    let hostile = "<img src=x onerror=alert(1)> \u{202e}gpj.exe\u{202c} and <b>bold</b> words of both texts, \u{0}\u{7} with bells";
     vec![
-        example(("herald-5512", COPY_A), ("newswire-20260119-0042", COPY_B), false, true),
-        example(("results-771", &forms[0]), ("results-772", &forms[1]), true, false),
+        example(("herald-5512", ARTICLE), ("newswire-20260119-0042", &copy), false, true),
+        example(("results-771", &templates[0]), ("results-772", &templates[1]), true, false),
         example(
             ("report-1", &long("approved")),
             ("report-1-draft", &long("rejected, against the advice of its own experts,")),

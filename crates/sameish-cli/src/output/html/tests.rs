@@ -3,19 +3,19 @@ use crate::output::html::sample::{empty, news, strained};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// Elements that have no end.
+/// Elements without an end tag.
 const VOID: [&str; 1] = ["meta"];
 
-/// The page's tags in order, as names and attributes, without what stands between them.
+/// Returns the tags of the page in order, as names with attributes.
 fn tags(page: &str) -> Vec<&str> {
     let mut tags = Vec::new();
     let mut rest = page;
     while let Some(start) = rest.find('<') {
-        let end = rest[start..].find('>').expect("a tag ends") + start;
+        let end = rest[start..].find('>').expect("unterminated tag") + start;
         tags.push(&rest[start + 1..end]);
         rest = &rest[end + 1..];
     }
-    assert!(!rest.contains('>'), "text has no bare >: {rest}");
+    assert!(!rest.contains('>'), "unescaped > in text: {rest}");
     tags
 }
 
@@ -23,14 +23,14 @@ fn element(tag: &str) -> &str {
     tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default()
 }
 
-/// Every element ends where it should, and every id is there once.
+/// Checks that elements are properly nested, ids are unique, and links have targets.
 fn check(page: &str) {
-    let body = page.strip_prefix("<!DOCTYPE html>\n").expect("a page names its type");
+    let body = page.strip_prefix("<!DOCTYPE html>\n").expect("missing doctype");
     let (style, script) = (body.find("<style>"), body.find("<script"));
     assert!(style.is_some() && script.is_none());
     let mut open = Vec::new();
     for tag in tags(body) {
-        assert_eq!(tag.matches('"').count() % 2, 0, "quotes of <{tag}>");
+        assert_eq!(tag.matches('"').count() % 2, 0, "unbalanced quotes in <{tag}>");
         match element(tag) {
             name if VOID.contains(&name) || tag.ends_with('/') => {}
             name if tag.starts_with('/') => assert_eq!(open.pop(), Some(name)),
@@ -42,28 +42,28 @@ fn check(page: &str) {
     let count = ids.len();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), count, "ids are unique");
+    assert_eq!(ids.len(), count, "duplicate id");
     for link in body.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
-        assert!(ids.contains(&link), "#{link} leads somewhere");
+        assert!(ids.contains(&link), "#{link} has no target");
     }
 }
 
 #[test]
-fn the_page_is_well_formed() {
+fn page_is_well_formed() {
     check(&page(&news()));
     check(&page(&strained()));
 }
 
 #[test]
-fn a_run_over_nothing_reads_well() {
+fn renders_an_empty_run() {
     let page = page(&empty());
     check(&page);
     for sentence in [
         "0 candidate pairs verified, 0 clusters.",
-        "No pairs were candidates",
-        "The documents name no sources.",
+        "There were no candidate pairs.",
+        "The documents have no sources.",
         "There were no documents.",
-        "No two documents were put together.",
+        "There are no clusters: no two documents match.",
         "There are no pairs to show.",
     ] {
         assert!(page.contains(sentence), "{sentence}");
@@ -72,12 +72,12 @@ fn a_run_over_nothing_reads_well() {
 }
 
 #[test]
-fn the_page_asks_for_nothing_from_anywhere() {
+fn page_loads_nothing() {
     let page = page(&news());
     assert!(page.contains("content=\"default-src 'none'; style-src 'unsafe-inline';"));
     for tag in tags(&page) {
-        for asking in ["src=", "href=\"h", "xlink", "url(", "style=", " on", "action="] {
-            assert!(!tag.contains(asking) || tag.starts_with("meta http-equiv"), "<{tag}>");
+        for attribute in ["src=", "href=\"h", "xlink", "url(", "style=", " on", "action="] {
+            assert!(!tag.contains(attribute) || tag.starts_with("meta http-equiv"), "<{tag}>");
         }
         assert!(
             !["script", "link", "img", "iframe", "object", "form", "base"].contains(&element(tag)),
@@ -87,7 +87,7 @@ fn the_page_asks_for_nothing_from_anywhere() {
     assert!(!include_str!("style.css").contains("url("));
 }
 
-/// A payload wherever text comes in.
+/// Returns a report with the payload in every text field.
 fn hostile(payload: &str) -> Report {
     let text = || payload.to_owned();
     let removed = || Removed { name: text(), documents: 2, removed: 1, bytes: 9, removed_bytes: 4 };
@@ -118,7 +118,7 @@ fn hostile(payload: &str) -> Report {
 }
 
 #[test]
-fn payloads_are_inert_wherever_text_comes_in() {
+fn payloads_are_inert_in_every_field() {
     let payloads = [
         "<script>alert(1)</script>",
         "</title></style><script src=//evil.example/x></script>",
@@ -127,7 +127,7 @@ fn payloads_are_inert_wherever_text_comes_in() {
         "<!-- <![CDATA[",
         "javascript:alert(1)",
     ];
-    // The marks come and go with the words of the payload.
+    // The number of marked words depends on the payload.
     let kinds = |page: &str| -> BTreeSet<String> {
         tags(page).into_iter().filter(|tag| element(tag) != "mark").map(String::from).collect()
     };
@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_text_with_any_passages_makes_a_page(
+    fn renders_any_text_with_any_passages(
         a in any::<String>(),
         b in "(\\PC|<|&| |word ){0,200}",
         places in proptest::collection::vec(any::<[u8; 4]>(), 0..6),
@@ -165,21 +165,21 @@ proptest! {
 }
 
 #[test]
-fn what_steers_is_shown_wherever_text_comes_in() {
-    for steering in ["\u{202e}", "\u{2066}", "\u{1b}", "\u{0}", "\u{feff}"] {
-        let page = page(&hostile(&format!("a{steering}b")));
+fn escapes_control_characters_in_every_field() {
+    for control in ["\u{202e}", "\u{2066}", "\u{1b}", "\u{0}", "\u{feff}"] {
+        let page = page(&hostile(&format!("a{control}b")));
         check(&page);
-        assert!(!page.contains(steering), "{steering:?}");
-        assert!(page.matches(&*steering.escape_unicode().to_string()).count() > 10, "{steering:?}");
+        assert!(!page.contains(control), "{control:?}");
+        assert!(page.matches(&*control.escape_unicode().to_string()).count() > 10, "{control:?}");
     }
 }
 
 #[test]
-fn headlines_say_what_happened() {
+fn headings_state_the_outcome() {
     let page = page(&news());
     for headline in [
         "Removed <code><bdi>newswire-20260119-0042</bdi></code>, kept <code><bdi>herald-5512</bdi></code></h3>",
-        "<h3>Kept both: a form with other facts</h3>",
+        "<h3>Kept both: template (same wording, different facts)</h3>",
         "<h3>Kept both: below the threshold</h3>",
     ] {
         assert!(page.contains(headline), "{headline}");
@@ -187,7 +187,7 @@ fn headlines_say_what_happened() {
 }
 
 #[test]
-fn many_sources_are_summed_up() {
+fn adds_up_sources_beyond_the_row_limit() {
     let row = |i: u64| Removed {
         name: format!("host{i}"),
         documents: 10,
@@ -201,10 +201,11 @@ fn many_sources_are_summed_up() {
 }
 
 #[test]
-#[ignore = "writes pages to look at into the folder SAMEISH_PAGES"]
-fn writes_pages_to_look_at() {
-    let folder = std::path::PathBuf::from(std::env::var_os("SAMEISH_PAGES").expect("a folder is named"));
+#[ignore = "writes sample pages to the directory SAMEISH_PAGES"]
+fn writes_sample_pages() {
+    let directory =
+        std::path::PathBuf::from(std::env::var_os("SAMEISH_PAGES").expect("SAMEISH_PAGES is not set"));
     for (file, report) in [("news.html", news()), ("empty.html", empty()), ("strained.html", strained())] {
-        std::fs::write(folder.join(file), page(&report)).expect("the folder can be written");
+        std::fs::write(directory.join(file), page(&report)).expect("cannot write the page");
     }
 }

@@ -1,0 +1,98 @@
+//! Analyzers: settings, sketches and comparisons without documents.
+
+use crate::batch::Batch;
+use crate::compare::ComparisonResult;
+use crate::error::{CodedError, Result};
+use crate::job::Job;
+use crate::sketches::{Sketch, Text, content, sketch_all, with_scratch};
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+use sameish::{Analyzer, Content, Preset};
+
+/// A validated configuration, which sketches and compares texts.
+#[napi(js_name = "NativeAnalyzer")]
+pub struct NativeAnalyzer {
+    pub(crate) analyzer: Analyzer,
+}
+
+#[napi]
+impl NativeAnalyzer {
+    /// Creates an analyzer from a preset and, optionally, a JSON object with settings that override it.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(preset: String, overrides: Option<String>) -> Result<NativeAnalyzer> {
+        Ok(NativeAnalyzer { analyzer: build(&preset, overrides.as_deref())? })
+    }
+
+    /// Returns all settings as JSON.
+    #[napi(catch_unwind)]
+    pub fn settings(&self) -> Result<String> {
+        let json = serde_json::to_string(self.analyzer.config());
+        Ok(json.map_err(|error| CodedError::internal(&error.to_string()))?)
+    }
+
+    /// Returns the probability that the index finds a pair at the threshold, or `null` for an exact index.
+    #[napi(catch_unwind)]
+    pub fn expected_recall(&self) -> Option<f64> {
+        self.analyzer.expected_recall()
+    }
+
+    /// Creates an empty batch of documents.
+    #[napi(catch_unwind)]
+    pub fn batch(&self) -> Batch {
+        Batch::new(self.analyzer.clone())
+    }
+
+    /// Sketches a text.
+    #[napi(catch_unwind)]
+    pub fn sketch(&self, text: Text) -> Sketch {
+        with_scratch(|scratch| self.analyzer.sketch(&content(text), scratch)).into()
+    }
+
+    /// Sketches several texts.
+    #[napi(catch_unwind)]
+    pub fn sketch_many(&self, texts: Vec<Text>) -> Vec<Sketch> {
+        sketch_all(&self.analyzer, &contents(texts))
+    }
+
+    /// Sketches several texts on worker threads.
+    #[napi(js_name = "sketchManyAsync", catch_unwind)]
+    pub fn sketch_many_async(&self, texts: Vec<Text>) -> AsyncTask<Job<Vec<Sketch>>> {
+        let analyzer = self.analyzer.clone();
+        let contents = contents(texts);
+        Job::start(move || Ok(sketch_all(&analyzer, &contents)))
+    }
+
+    /// Compares two texts.
+    #[napi(catch_unwind)]
+    pub fn compare(&self, a: Text, b: Text, min_tokens: u32) -> ComparisonResult {
+        ComparisonResult::new(&self.analyzer, &content(a), &content(b), min_tokens as usize)
+    }
+
+    /// Compares two texts on a worker thread.
+    #[napi(js_name = "compareAsync", catch_unwind)]
+    pub fn compare_async(&self, a: Text, b: Text, min_tokens: u32) -> AsyncTask<Job<ComparisonResult>> {
+        let analyzer = self.analyzer.clone();
+        let a = content(a);
+        let b = content(b);
+        Job::start(move || Ok(ComparisonResult::new(&analyzer, &a, &b, min_tokens as usize)))
+    }
+}
+
+pub(crate) fn contents(texts: Vec<Text>) -> Vec<Content> {
+    texts.into_iter().map(content).collect()
+}
+
+fn build(preset: &str, overrides: Option<&str>) -> Result<Analyzer, CodedError> {
+    let mut config = preset.parse::<Preset>()?.config();
+    if let Some(overrides) = overrides {
+        config = config.overridden_by(&to_toml(overrides)?)?;
+    }
+    Ok(Analyzer::new(config)?)
+}
+
+/// Converts settings to a config file, because the engine reads that format and its messages name the keys.
+fn to_toml(json: &str) -> Result<String, CodedError> {
+    let syntax_error = |message: String| CodedError::from(sameish::Error::ConfigSyntax { message });
+    let table: toml::Table = serde_json::from_str(json).map_err(|error| syntax_error(error.to_string()))?;
+    Ok(table.to_string())
+}

@@ -1,0 +1,158 @@
+//! Errors: the message of the engine plus a `code` that programs can test.
+//!
+//! Arguments of the wrong type do not get here: `lib/check.cjs` rejects them.
+
+use sameish::Error;
+use std::any::Any;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// The result of a function that JavaScript calls or, with [`CodedError`], of the functions behind it. The name must be
+/// `Result`, because `#[napi]` recognizes fallible functions by it.
+pub(crate) type Result<T, E = napi::Error<&'static str>> = std::result::Result<T, E>;
+
+/// An error that can be sent between threads and becomes a JavaScript error with a `code`.
+#[derive(Debug)]
+pub struct CodedError {
+    code: &'static str,
+    message: String,
+}
+
+impl CodedError {
+    /// Creates the error of a defect in the addon.
+    pub(crate) fn internal(reason: &str) -> CodedError {
+        let message = format!("internal error of sameish: {reason}; please report it");
+        CodedError { code: "ERR_SAMEISH_INTERNAL", message }
+    }
+
+    /// Creates the error of a caught panic.
+    pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> CodedError {
+        let message = panic.downcast_ref::<&str>().copied();
+        let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        CodedError::internal(message.unwrap_or("panic"))
+    }
+
+    /// Converts an error of an insert. An unreadable date is named by its path in the JavaScript arguments.
+    pub(crate) fn from_date(error: Error, path: &str) -> CodedError {
+        match error {
+            Error::InvalidField { field: "published_at", value, expected } => CodedError {
+                code: "ERR_SAMEISH_INVALID_FIELD",
+                message: escape_control(&format!("`{path}` is {value}: must be {expected}")),
+            },
+            other => other.into(),
+        }
+    }
+
+    /// Converts an error of reading or writing a file. The most common causes have the codes that Node uses for them.
+    pub(crate) fn from_io(operation: &str, path: &Path, error: &io::Error) -> CodedError {
+        let code = match error.kind() {
+            ErrorKind::NotFound => "ENOENT",
+            ErrorKind::PermissionDenied => "EACCES",
+            ErrorKind::IsADirectory => "EISDIR",
+            ErrorKind::NotADirectory => "ENOTDIR",
+            ErrorKind::StorageFull => "ENOSPC",
+            _ => "ERR_SAMEISH_FILE",
+        };
+        let path = escape_control(&path.display().to_string());
+        CodedError { code, message: format!("cannot {operation} `{path}`: {error}") }
+    }
+
+    /// Adds the path of the file that has the problem.
+    pub(crate) fn in_file(self, path: &Path) -> CodedError {
+        let path = escape_control(&path.display().to_string());
+        CodedError { message: format!("`{path}`: {}", self.message), ..self }
+    }
+}
+
+impl From<Error> for CodedError {
+    fn from(error: Error) -> CodedError {
+        let message = match &error {
+            Error::ConfigSyntax { message } => settings_message(message),
+            _ => error.to_string(),
+        };
+        CodedError { code: code(&error), message: escape_control(&shorten(&message)) }
+    }
+}
+
+impl From<CodedError> for napi::Error<&'static str> {
+    fn from(error: CodedError) -> Self {
+        napi::Error::new(error.code, error.message)
+    }
+}
+
+/// Returns the code of an engine error. `lib/check.cjs` prevents the errors that share the code `ERR_SAMEISH`.
+fn code(error: &Error) -> &'static str {
+    match error {
+        Error::InvalidField { .. } => "ERR_SAMEISH_INVALID_FIELD",
+        Error::ConfigSyntax { .. } => "ERR_SAMEISH_CONFIG",
+        Error::UnknownPreset { .. } => "ERR_SAMEISH_UNKNOWN_PRESET",
+        Error::UnknownLanguage { .. } => "ERR_SAMEISH_UNKNOWN_LANGUAGE",
+        Error::HexLength { .. } | Error::HexDigit { .. } => "ERR_SAMEISH_HEX",
+        Error::Corrupt { .. } | Error::CorruptEngine { .. } => "ERR_SAMEISH_CORRUPT",
+        Error::EngineVersion { .. } => "ERR_SAMEISH_VERSION",
+        Error::RepeatedId { .. } => "ERR_SAMEISH_REPEATED_ID",
+        _ => "ERR_SAMEISH",
+    }
+}
+
+/// Phrases of the TOML parser and their equivalents in terms of JavaScript.
+const PHRASES: [(&str, &str); 11] = [
+    ("expected f64", "expected a number"),
+    ("expected u32", "expected a whole number"),
+    ("expected u64", "expected a whole number"),
+    ("expected usize", "expected a whole number"),
+    ("floating point `", "number `"),
+    ("integer `", "number `"),
+    ("unknown variant", "unknown choice"),
+    ("unknown field", "unknown setting"),
+    ("missing field", "missing setting"),
+    ("invalid type: sequence", "invalid type: array"),
+    ("invalid type: map", "invalid type: object"),
+];
+
+/// Replaces Rust terms in a message about settings.
+fn settings_message(message: &str) -> String {
+    let message = format!("settings: {message}");
+    let message = PHRASES.iter().fold(message, |message, (rust, plain)| message.replace(rust, plain));
+    match message.split_once("expected struct ") {
+        None => message,
+        Some((before, after)) => {
+            let rest = after.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+            format!("{before}expected an object{rest}")
+        }
+    }
+}
+
+/// Maximum number of characters of a word in a message. Invalid names and numbers can be arbitrarily long.
+const MAX_WORD: usize = 60;
+/// Maximum number of characters of a message.
+const MAX_MESSAGE: usize = 1000;
+
+/// Shortens long words and long messages.
+fn shorten(message: &str) -> String {
+    let shortened: String = message.split_inclusive(char::is_whitespace).map(shorten_word).collect();
+    match shortened.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => format!("{}…", &shortened[..end]),
+        None => shortened,
+    }
+}
+
+/// Shortens a word, but keeps the punctuation and the space at its end.
+fn shorten_word(word: &str) -> String {
+    let Some((end, _)) = word.char_indices().nth(MAX_WORD) else { return word.to_owned() };
+    let punctuation = word.trim_end_matches(|c: char| !c.is_alphanumeric()).len().max(end);
+    format!("{}…{}", &word[..end], &word[punctuation..])
+}
+
+/// Escapes control characters other than line breaks, as in `\u{1b}`.
+fn escape_control(message: &str) -> String {
+    let mut escaped = String::with_capacity(message.len());
+    for c in message.chars() {
+        if c.is_control() && c != '\n' {
+            escaped.extend(c.escape_unicode());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}

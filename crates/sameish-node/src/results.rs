@@ -1,0 +1,248 @@
+//! Lists of matches, pairs and clusters.
+//!
+//! JavaScript objects can be created only on the event loop. A list therefore stays in Rust until `lib/chunks.cjs` takes it
+//! chunk by chunk, so that the event loop can do other work between two chunks.
+
+use crate::id::{self, Id};
+use napi::bindgen_prelude::{Float64Array, Uint32Array};
+use napi_derive::napi;
+use sameish::engine::{Effort, Groups, Match, MatchedPair, Search, Spread};
+use sameish::matching::Verdict;
+use sameish::{DocId, Engine};
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::vec::IntoIter;
+
+/// The work done to compute all pairs or clusters.
+#[napi(object)]
+pub struct EffortCounts {
+    /// Number of documents whose matches were computed.
+    pub asked: f64,
+    /// Number of candidates that were judged.
+    pub candidates: f64,
+    /// Number of limits reached. If it is not 0, matches may be missing.
+    pub capped: f64,
+}
+
+impl From<Effort> for EffortCounts {
+    fn from(effort: Effort) -> EffortCounts {
+        EffortCounts {
+            asked: effort.asked as f64,
+            candidates: effort.candidates as f64,
+            capped: effort.capped as f64,
+        }
+    }
+}
+
+/// Declares a JavaScript object that consists of ids and the fields of a [`Verdict`].
+macro_rules! verdict_object {
+    ($(#[$doc:meta])* $name:ident { $($(#[$id_doc:meta])* $id:ident,)+ }) => {
+        $(#[$doc])*
+        #[napi(object)]
+        pub struct $name {
+            $($(#[$id_doc])* pub $id: Id,)+
+            /// From 0 to 1: the exact Jaccard similarity if `verified`, otherwise the estimate from the sketches.
+            pub similarity: f64,
+            /// `exact`, `near` or `similar`.
+            pub match_type: String,
+            /// Whether the documents' own features were compared.
+            pub verified: bool,
+            /// Hamming distance of the fingerprints in bits, if both documents have one.
+            pub distance: Option<u32>,
+            /// How far the names and numbers agree, from 0 to 1.
+            pub facts: Option<f64>,
+            /// Whether the two are templates: the same wording with different names or numbers.
+            pub template: bool,
+        }
+
+        impl $name {
+            fn new($($id: &DocId,)+ verdict: Verdict) -> $name {
+                let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
+                let match_type = kind.to_string();
+                $(let $id = id::to_js($id);)+
+                $name { $($id,)+ similarity, match_type, verified, distance, facts, template }
+            }
+        }
+    };
+}
+
+verdict_object! {
+    /// A document that matches a query.
+    FoundMatch {
+        /// Id of the document.
+        id,
+    }
+}
+
+verdict_object! {
+    /// Two documents that match.
+    Pair {
+        /// The document that was inserted first.
+        a,
+        /// The document that was inserted later.
+        b,
+    }
+}
+
+impl From<MatchedPair<'_>> for Pair {
+    fn from(pair: MatchedPair<'_>) -> Pair {
+        Pair::new(pair.a, pair.b, pair.verdict)
+    }
+}
+
+/// The result of a search.
+#[napi(js_name = "MatchList")]
+pub struct MatchList {
+    candidates: usize,
+    capped: usize,
+    matches: IntoIter<Match>,
+}
+
+impl From<Search> for MatchList {
+    fn from(search: Search) -> MatchList {
+        let Search { matches, candidates, capped, .. } = search;
+        MatchList { candidates, capped, matches: matches.into_iter() }
+    }
+}
+
+#[napi]
+impl MatchList {
+    /// Returns the number of candidates.
+    #[napi(getter, catch_unwind)]
+    pub fn candidates(&self) -> f64 {
+        self.candidates as f64
+    }
+
+    /// Returns the number of limits reached.
+    #[napi(getter, catch_unwind)]
+    pub fn capped(&self) -> f64 {
+        self.capped as f64
+    }
+
+    /// Removes and returns up to `count` matches, the most similar first.
+    #[napi(catch_unwind)]
+    pub fn take(&mut self, count: u32) -> Vec<FoundMatch> {
+        let matches = self.matches.by_ref().take(count as usize);
+        matches.map(|found| FoundMatch::new(&found.id, found.verdict)).collect()
+    }
+}
+
+/// The first pairs of an engine.
+#[napi(js_name = "PairList")]
+pub struct PairList {
+    complete: bool,
+    effort: Effort,
+    pairs: IntoIter<Pair>,
+}
+
+impl PairList {
+    /// Computes up to `limit` pairs.
+    pub(crate) fn new(engine: &Engine, limit: usize) -> PairList {
+        let mut pairs = Vec::new();
+        let mut complete = true;
+        let effort = engine.pairs(|pair| {
+            if pairs.len() == limit {
+                complete = false;
+                return ControlFlow::Break(());
+            }
+            pairs.push(Pair::from(pair));
+            ControlFlow::Continue(())
+        });
+        PairList { complete, effort, pairs: pairs.into_iter() }
+    }
+}
+
+#[napi]
+impl PairList {
+    /// Returns `false` if there are more pairs than the limit.
+    #[napi(getter, catch_unwind)]
+    pub fn complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Returns the work done.
+    #[napi(getter, catch_unwind)]
+    pub fn effort(&self) -> EffortCounts {
+        self.effort.into()
+    }
+
+    /// Removes and returns up to `count` pairs.
+    #[napi(catch_unwind)]
+    pub fn take(&mut self, count: u32) -> Vec<Pair> {
+        self.pairs.by_ref().take(count as usize).collect()
+    }
+}
+
+/// Clusters of documents. The members of all clusters are in one list, which `sizes` divides.
+#[napi(js_name = "ClusterList")]
+#[derive(Default)]
+pub struct ClusterList {
+    sizes: Vec<u32>,
+    spreads: Vec<f64>,
+    by_distance: bool,
+    cut: usize,
+    effort: Effort,
+    members: VecDeque<DocId>,
+}
+
+impl ClusterList {
+    /// Appends a cluster. All clusters of a list must have the same kind of spread.
+    pub(crate) fn push(&mut self, members: impl IntoIterator<Item = DocId>, spread: Spread) {
+        let start = self.members.len();
+        self.members.extend(members);
+        self.sizes.push((self.members.len() - start) as u32);
+        self.by_distance = matches!(spread, Spread::AverageDistance(_));
+        let (Spread::AverageDistance(mean) | Spread::MeanSimilarity(mean)) = spread;
+        self.spreads.push(mean);
+    }
+}
+
+impl From<Groups> for ClusterList {
+    fn from(groups: Groups) -> ClusterList {
+        let mut list = ClusterList { cut: groups.cut, effort: groups.effort, ..ClusterList::default() };
+        for group in groups.groups {
+            list.push(group.members, group.spread);
+        }
+        list
+    }
+}
+
+#[napi]
+impl ClusterList {
+    /// Returns the number of members of each cluster.
+    #[napi(getter, catch_unwind)]
+    pub fn sizes(&self) -> Uint32Array {
+        self.sizes.clone().into()
+    }
+
+    /// Returns the average distance or the mean similarity of each cluster.
+    #[napi(getter, catch_unwind)]
+    pub fn spreads(&self) -> Float64Array {
+        self.spreads.clone().into()
+    }
+
+    /// Returns `true` if the spreads are distances.
+    #[napi(getter, catch_unwind)]
+    pub fn by_distance(&self) -> bool {
+        self.by_distance
+    }
+
+    /// Returns the number of matches between documents of different clusters.
+    #[napi(getter, catch_unwind)]
+    pub fn cut(&self) -> f64 {
+        self.cut as f64
+    }
+
+    /// Returns the work done.
+    #[napi(getter, catch_unwind)]
+    pub fn effort(&self) -> EffortCounts {
+        self.effort.into()
+    }
+
+    /// Removes and returns up to `count` members. The members of a cluster are consecutive, with its center first.
+    #[napi(catch_unwind)]
+    pub fn take(&mut self, count: u32) -> Vec<Id> {
+        let count = self.members.len().min(count as usize);
+        self.members.drain(..count).map(|member| id::to_js(&member)).collect()
+    }
+}

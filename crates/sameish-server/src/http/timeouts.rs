@@ -1,0 +1,217 @@
+//! Connections with timeouts.
+//!
+//! A connection is idle, receiving a head, or busy with a request. Idle time and the time of a head are limited, and so is the time
+//! that a client does not read its response. Bodies have their own limits where they are read.
+
+use super::smuggling::{HeadFilter, HeadLimits};
+use crate::problem::Problem;
+use crate::settings::Limits;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::{Instant, Sleep};
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Head,
+    Busy,
+}
+
+/// The state of a connection that the accept loop, the stream and the request share.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) peer: SocketAddr,
+    state: Mutex<State>,
+    /// Notified when the connection has to close to make place for another.
+    pub(crate) evict: Notify,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    phase: Phase,
+    since: Instant,
+}
+
+impl Connection {
+    pub(crate) fn new(peer: SocketAddr) -> Arc<Connection> {
+        let state = State { phase: Phase::Head, since: Instant::now() };
+        Arc::new(Connection { peer, state: Mutex::new(state), evict: Notify::new() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self, phase: Phase) {
+        *self.state() = State { phase, since: Instant::now() };
+    }
+
+    /// Records that a request has started.
+    pub(crate) fn start_request(&self) {
+        self.enter(Phase::Busy);
+    }
+
+    /// Records that the response is complete.
+    pub(crate) fn end_request(&self) {
+        self.enter(Phase::Idle);
+    }
+
+    /// Returns when the connection stopped processing a request, or `None` if it is processing one.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let state = *self.state();
+        (state.phase != Phase::Busy).then_some(state.since)
+    }
+}
+
+/// A stream with timeouts, which passes on only valid request heads.
+pub(crate) struct TimedStream {
+    stream: TcpStream,
+    connection: Arc<Connection>,
+    heads: HeadFilter,
+    /// Whether the reader has received everything before a rejected head.
+    reached_rejection: bool,
+    head_timeout: Duration,
+    idle_timeout: Duration,
+    write_timeout: Duration,
+    read_timer: Pin<Box<Sleep>>,
+    /// Runs while a write is blocked.
+    write_timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl TimedStream {
+    pub(crate) fn new(stream: TcpStream, connection: Arc<Connection>, limits: &Limits) -> TimedStream {
+        let head_timeout = Duration::from_secs(limits.header_seconds);
+        TimedStream {
+            stream,
+            connection,
+            heads: HeadFilter::new(HeadLimits::new(limits)),
+            reached_rejection: false,
+            head_timeout,
+            idle_timeout: Duration::from_secs(limits.idle_seconds),
+            write_timeout: Duration::from_secs(limits.write_seconds),
+            read_timer: Box::pin(tokio::time::sleep(head_timeout)),
+            write_timer: None,
+        }
+    }
+
+    /// Returns the stream, and the problem of a rejected head that ended it.
+    pub(crate) fn into_parts(self) -> (TcpStream, Option<Problem>) {
+        let rejection = self.heads.into_rejection().filter(|_| self.reached_rejection);
+        (self.stream, rejection)
+    }
+
+    /// Returns an error if the connection is idle or receives a head for too long.
+    fn check_read_timeout(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if self.write_timer.is_some() {
+            // The client is still reading its response.
+            return Ok(());
+        }
+        let State { phase, since } = *self.connection.state();
+        let timeout = match phase {
+            Phase::Busy => return Ok(()),
+            Phase::Head => self.head_timeout,
+            Phase::Idle => self.idle_timeout,
+        };
+        let deadline = since + timeout;
+        if self.read_timer.deadline() != deadline {
+            self.read_timer.as_mut().reset(deadline);
+        }
+        match self.read_timer.as_mut().poll(cx) {
+            Poll::Ready(()) => {
+                Err(io::Error::new(io::ErrorKind::TimedOut, "the client sent nothing for too long"))
+            }
+            Poll::Pending => Ok(()),
+        }
+    }
+
+    /// Starts, stops or checks the write timeout after an attempt to write.
+    fn check_write_timeout(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            let was_blocked = self.write_timer.take().is_some();
+            if was_blocked && self.connection.state().phase == Phase::Idle {
+                // The idle time starts now, because the client was reading until now.
+                self.connection.enter(Phase::Idle);
+            }
+            return written;
+        }
+        let timeout = self.write_timeout;
+        let timer = self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        ready!(timer.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client read nothing for too long")))
+    }
+}
+
+impl AsyncRead for TimedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            if self.heads.release(buffer) {
+                return Poll::Ready(Ok(()));
+            }
+            if self.heads.is_closed() {
+                self.reached_rejection = true;
+                return Poll::Ready(Ok(()));
+            }
+            let before = buffer.filled().len();
+            let Poll::Ready(result) = Pin::new(&mut self.stream).poll_read(cx, buffer) else {
+                self.check_read_timeout(cx)?;
+                return Poll::Pending;
+            };
+            let bytes = &buffer.filled()[before..];
+            if result.is_err() || bytes.is_empty() {
+                return Poll::Ready(result);
+            }
+            if self.connection.state().phase == Phase::Idle {
+                self.connection.enter(Phase::Head);
+            }
+            let passed = self.heads.feed(bytes);
+            buffer.set_filled(before + passed);
+            if passed > 0 {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+}
+
+impl AsyncWrite for TimedStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.check_write_timeout(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.check_write_timeout(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,346 @@
+//! Bulk insertion: many documents in one request, with one response line per document.
+//!
+//! The request is read as it arrives. A worker thread splits it into lines and stores them in batches; response lines are sent as
+//! soon as their documents are durable. So a client can stream without knowing the end of its input, and a client that sends
+//! everything before it reads is served as well: its response lines wait in memory, bounded by the limit on lines.
+
+mod lines;
+
+use super::documents::{generated_id, idempotency_key};
+use super::{NDJSON, PathParams};
+use crate::body::{self, Chunks, Format};
+use crate::http::{RequestId, Streamed};
+use crate::problem::{Kind, Problem};
+use crate::state::{App, BufferedBytes};
+use crate::wire::{BulkLine, Id, InsertResponse, NewDocument};
+use axum::body::{Body, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use hyper::body::Frame;
+use lines::{Line, Lines};
+use sameish::{DocId, Document};
+use sameish_store::{Collection, Inserted, Pending};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+/// Number of chunks of the body that wait for the worker thread.
+const QUEUED_CHUNKS: usize = 16;
+/// Time that an incomplete batch waits for more lines.
+const BATCH_DELAY: Duration = Duration::from_millis(2);
+/// Number of bytes of a rejected request that are still read, so that the client sees the response.
+const MAX_DISCARDED: usize = 64 << 20;
+
+/// Store many documents: NDJSON in, NDJSON out
+///
+/// The body contains one document per line; blank lines are skipped. Each document gets one response line with its own status, in
+/// order, as soon as it is durable. A rejected document does not affect the others. By default a request has at most 10,000
+/// lines, 256 MiB and 15 minutes; beyond that, the last response line rejects the rest of the request. The body may be compressed with gzip.
+#[utoipa::path(
+    post, path = "/api/v1/{collection}/bulk", tag = "documents",
+    params(
+        ("collection" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "For documents without an id: the same key generates the same ids. 1 to 256 bytes"),
+    ),
+    request_body(content = String, content_type = "application/x-ndjson"),
+    responses((status = 200, description = "One line per document", body = BulkLine, content_type = "application/x-ndjson"))
+)]
+pub(crate) async fn bulk(
+    State(app): State<App>,
+    PathParams([name]): PathParams<1>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let collection = app.collection(&name)?;
+    let (parts, body) = request.into_parts();
+    let key = idempotency_key(&parts.headers)?;
+    let encoding = body::content_encoding(&parts.headers)?;
+    body::check_content_type(&parts.headers, Format::JsonLines)?;
+    body::check_content_length(&parts.headers, app.limits().bulk_bytes)?;
+    let permit = app.bulk_permit()?;
+    let mut chunks = Chunks::new(&app, body, app.limits().bulk_seconds);
+    let Some(first) = chunks.next().await? else {
+        return Err(Problem::new(Kind::BadRequest, "the body is empty; send one document per line"));
+    };
+    let (sender, received) = mpsc::channel(QUEUED_CHUNKS);
+    let (responses, response_body) = mpsc::unbounded_channel();
+    tokio::spawn(forward_body(app.clone(), first, chunks, sender));
+    let runtime = Handle::current();
+    let worker = Worker {
+        lines: Lines::new(encoding, app.limits()),
+        buffered: BufferedBytes::new(&app),
+        app,
+        collection,
+        key,
+        request_id: parts.extensions.get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default(),
+        responses,
+        pending: None,
+    };
+    tokio::task::spawn_blocking(move || {
+        worker.run(received, &runtime);
+        drop(permit);
+    });
+    let headers = [(header::CONTENT_TYPE, HeaderValue::from_static(NDJSON))];
+    let mut response = (StatusCode::OK, headers, Body::new(LinesBody(response_body))).into_response();
+    response.extensions_mut().insert(Streamed);
+    Ok(response)
+}
+
+/// Passes chunks to the worker as they arrive. After the worker has stopped, the rest of the body is read and discarded, so that
+/// the client sees the response.
+async fn forward_body(
+    app: App,
+    first: Bytes,
+    mut chunks: Chunks,
+    sender: mpsc::Sender<Result<Bytes, Problem>>,
+) {
+    let mut worker_runs = sender.send(Ok(first)).await.is_ok();
+    let mut discarded = 0;
+    while discarded <= MAX_DISCARDED {
+        let next = tokio::select! {
+            next = chunks.next() => next,
+            () = sender.closed(), if worker_runs => {
+                worker_runs = false;
+                continue;
+            }
+            // During shutdown the rest is not read: the connection ends with the response.
+            () = app.until_draining(), if !worker_runs => return,
+        };
+        match next {
+            Ok(None) => return,
+            Ok(Some(chunk)) if worker_runs => worker_runs = sender.send(Ok(chunk)).await.is_ok(),
+            Ok(Some(chunk)) => discarded += chunk.len(),
+            Err(problem) => {
+                // Fails if the worker has stopped, which then has sent its last line.
+                _ = sender.send(Err(problem)).await;
+                return;
+            }
+        }
+    }
+}
+
+/// The response body: lines as the worker sends them.
+struct LinesBody(mpsc::UnboundedReceiver<Bytes>);
+
+impl HttpBody for LinesBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+/// Processes one bulk request on a thread that may block.
+struct Worker {
+    app: App,
+    collection: Collection,
+    key: Option<Vec<u8>>,
+    request_id: String,
+    lines: Lines,
+    buffered: BufferedBytes,
+    responses: mpsc::UnboundedSender<Bytes>,
+    /// The batch that is being written while the next one is parsed.
+    pending: Option<(Pending, Vec<ParsedLine>)>,
+}
+
+/// A line whose document, if it is valid, is being stored.
+struct ParsedLine {
+    number: u64,
+    id: Option<DocId>,
+    /// Warnings about the document, or why the line is rejected.
+    parsed: Result<Vec<&'static str>, Problem>,
+}
+
+/// Why a request ends before its last line.
+enum Stop {
+    /// The client has disconnected.
+    Disconnected,
+    /// The rest of the request is rejected.
+    Rejected(Problem),
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Stop {
+        Stop::Rejected(problem)
+    }
+}
+
+/// What happens next to a request that is being read.
+enum Event {
+    Chunk(Result<Bytes, Problem>),
+    End,
+    /// No chunk has arrived for a while.
+    Pause,
+    Shutdown,
+}
+
+impl Worker {
+    fn run(mut self, mut chunks: mpsc::Receiver<Result<Bytes, Problem>>, runtime: &Handle) {
+        let result = self.read_all(&mut chunks, runtime);
+        if matches!(result, Err(Stop::Disconnected)) || self.flush().is_err() {
+            return;
+        }
+        if let Err(Stop::Rejected(problem)) = result {
+            let next_line = self.lines.count() + 1;
+            let line = BulkLine::rejected(next_line, None, problem.body(&self.request_id));
+            // The request is over, whether or not the client is still connected.
+            _ = self.send(&[line]);
+        }
+    }
+
+    fn read_all(
+        &mut self,
+        chunks: &mut mpsc::Receiver<Result<Bytes, Problem>>,
+        runtime: &Handle,
+    ) -> Result<(), Stop> {
+        loop {
+            match runtime.block_on(self.next_event(chunks)) {
+                Event::Chunk(chunk) => self.feed(&chunk?)?,
+                Event::End => return Ok(self.accounted(Lines::finish)?),
+                Event::Pause => self.flush()?,
+                Event::Shutdown => {
+                    let detail = "the service is shutting down; send this line and the following ones again";
+                    return Err(Problem::new(Kind::Draining, detail).into());
+                }
+            }
+        }
+    }
+
+    /// Waits for the next event; only briefly if lines wait to be stored.
+    async fn next_event(&self, chunks: &mut mpsc::Receiver<Result<Bytes, Problem>>) -> Event {
+        let is_idle = self.lines.is_empty() && self.pending.is_none();
+        tokio::select! {
+            biased;
+            () = self.app.until_draining() => Event::Shutdown,
+            chunk = chunks.recv() => chunk.map_or(Event::End, Event::Chunk),
+            () = tokio::time::sleep(BATCH_DELAY), if !is_idle => Event::Pause,
+        }
+    }
+
+    /// Splits a chunk into lines. A chunk may decompress to a thousand times its size, so full batches are stored in between.
+    fn feed(&mut self, chunk: &[u8]) -> Result<(), Stop> {
+        for bytes in chunk.chunks(lines::FEED_BYTES) {
+            self.accounted(|lines| lines.feed(bytes))?;
+            while self.lines.has_full_batch() {
+                self.store_batch()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the lines and counts the change of their size against the memory budget.
+    fn accounted(&mut self, change: impl FnOnce(&mut Lines) -> Result<(), Problem>) -> Result<(), Problem> {
+        let before = self.lines.bytes();
+        let result = change(&mut self.lines);
+        let after = self.lines.bytes();
+        self.buffered.release(before.saturating_sub(after));
+        result.and(self.buffered.reserve(after.saturating_sub(before)))
+    }
+
+    /// Stores all complete lines and sends their response lines.
+    fn flush(&mut self) -> Result<(), Stop> {
+        while !self.lines.is_empty() {
+            self.store_batch()?;
+        }
+        self.send_pending()
+    }
+
+    fn store_batch(&mut self) -> Result<(), Stop> {
+        let lines = self.lines.take_batch();
+        let bytes: usize = lines.iter().map(|line| line.bytes.len()).sum();
+        let mut documents = Vec::with_capacity(lines.len());
+        let mut parsed_lines = Vec::with_capacity(lines.len());
+        for line in lines {
+            parsed_lines.push(match self.parse(&line) {
+                Ok((document, warnings)) => {
+                    let id = Some(document.id.clone());
+                    documents.push(document);
+                    ParsedLine { number: line.number, id, parsed: Ok(warnings) }
+                }
+                Err(problem) => ParsedLine { number: line.number, id: None, parsed: Err(problem) },
+            });
+        }
+        // Sketches this batch while the previous one is written.
+        let submitted = self.collection.submit(documents);
+        self.send_pending()?;
+        self.buffered.release(bytes);
+        match submitted {
+            Ok(pending) => self.pending = Some((pending, parsed_lines)),
+            Err(error) => self.send_batch(parsed_lines, Err(error))?,
+        }
+        Ok(())
+    }
+
+    fn parse(&self, line: &Line) -> Result<(Document, Vec<&'static str>), Problem> {
+        let max = self.app.limits().line_bytes;
+        if line.bytes.len() > max {
+            return Err(Problem::new(Kind::TooLarge, format!("the line is longer than {max} bytes")));
+        }
+        let document: NewDocument = body::parse(&line.bytes, self.app.limits())?;
+        let warnings = document.warnings();
+        let default_id = || generated_id(&self.app, self.key.as_deref(), Some(line.number));
+        Ok((document.into_document(default_id), warnings))
+    }
+
+    /// Waits for the batch that is being written and sends its response lines.
+    fn send_pending(&mut self) -> Result<(), Stop> {
+        match self.pending.take() {
+            Some((pending, lines)) => self.send_batch(lines, pending.wait()),
+            None => Ok(()),
+        }
+    }
+
+    fn send_batch(
+        &self,
+        lines: Vec<ParsedLine>,
+        stored: sameish_store::Result<Vec<sameish_store::Result<Inserted>>>,
+    ) -> Result<(), Stop> {
+        let mut batch_failure = None;
+        let stored = stored.unwrap_or_else(|error| {
+            batch_failure = Some(Problem::from(error));
+            Vec::new()
+        });
+        let mut stored = stored.into_iter();
+        let mut responses = Vec::with_capacity(lines.len());
+        for ParsedLine { number, id, parsed } in lines {
+            let result = parsed.and_then(|warnings| match (&mut batch_failure, stored.next()) {
+                (Some(failure), _) => {
+                    let problem = failure.clone();
+                    // Logged once per batch.
+                    failure.cause = None;
+                    Err(problem)
+                }
+                (None, Some(inserted)) => Ok((inserted?, warnings)),
+                (None, None) => Err(Problem::internal("the store returned no result for a document")),
+            });
+            responses.push(match result {
+                Ok((inserted, warnings)) => {
+                    self.app.metrics.count_documents(inserted.outcome.name(), self.collection.name(), 1);
+                    BulkLine::stored(number, InsertResponse::new(inserted, warnings))
+                }
+                Err(problem) => BulkLine::rejected(number, id.map(Id), problem.body(&self.request_id)),
+            });
+        }
+        self.send(&responses)
+    }
+
+    fn send(&self, lines: &[BulkLine]) -> Result<(), Stop> {
+        let mut bytes = Vec::with_capacity(256 * lines.len());
+        for line in lines {
+            serde_json::to_writer(&mut bytes, line).map_err(Problem::internal)?;
+            bytes.push(b'\n');
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.responses.send(bytes.into()).map_err(|_| Stop::Disconnected)
+    }
+}
