@@ -166,7 +166,7 @@ fn handles_duplicate_ids_and_short_texts() {
     let run = dir
         .run(["eval", "--json", "--exact", "corpus.jsonl"])
         .ends_with(3)
-        .says(&["id `b0` was there before"]);
+        .says(&["duplicate id `b0`"]);
     assert_eq!(serde_json::from_str::<Value>(&run.stdout).unwrap()["pairs"], 2);
     let answer = audited(&dir, &["--exact", "corpus.jsonl", "--on-dup-id", "last"]);
     assert_eq!((&answer["documents"], &answer["pairs"]), (&json!(7), &json!(1)));
