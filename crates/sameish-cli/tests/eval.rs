@@ -145,8 +145,8 @@ fn report_fits_80_columns() {
 fn invalid_lines_are_errors() {
     let cases = [
         ("{\"members\":[1,2]}\n{\"members\":[2,3]}\n", "line 2: duplicate id 2"),
-        ("{\"members\":[1,1]}\n", "line 1: id 1 is there twice"),
-        ("{\"id\":1,\"cluster\":1}\n{\"id\":1,\"cluster\":1}\n", "line 2: id 1 is there twice"),
+        ("{\"members\":[1,1]}\n", "line 1: duplicate id 1"),
+        ("{\"id\":1,\"cluster\":1}\n{\"id\":1,\"cluster\":1}\n", "line 2: duplicate id 1"),
         ("{\"a\":1,\"b\":2}\n{\"a\":2,\"b\":1}\n", "line 2: pair occurs twice"),
         ("{\"a\":1,\"b\":1}\n", "a document with itself"),
         (
