@@ -245,8 +245,7 @@ fn c29_to_c36_rejects_invalid_records() {
     bad_line(r#"{"text":["a"]}"#, &["field `text` is an array"]);
     bad_line(r#"{"body":"x"}"#, &["field `text` is missing"]);
     bad_line(r#"{"tokens":["a",1]}"#, &["field `tokens` is an array with elements other than strings"]);
-    for (id, kind) in [("1.5", "a number"), ("true", "a boolean"), ("[1]", "an array"), ("{}", "an object")]
-    {
+    for (id, kind) in [("1.5", "a number"), ("true", "a boolean"), ("[1]", "an array"), ("{}", "an object")] {
         bad_line(format!("{{\"id\":{id},\"text\":\"x\"}}"), &[&format!("field `id` is {kind}")]);
     }
 }
@@ -256,7 +255,12 @@ fn c34_refuses_a_json_array() {
     let dir = Dir::new();
     for content in ["[{\"id\":1,\"text\":\"x\"}]", "\u{feff}\n [\n{\"id\":1,\"text\":\"x\"}\n]\n"] {
         dir.write("a.json", content);
-        with_good(&dir, "a.json", 4, &["error: a.json: is a JSON array; expected one object per line", "--format"]);
+        with_good(
+            &dir,
+            "a.json",
+            4,
+            &["error: a.json: is a JSON array; expected one object per line", "--format"],
+        );
     }
 }
 
@@ -292,7 +296,8 @@ fn c43_c44_uses_records_before_damaged_compression() {
     let cases = [("a.jsonl.gz", gzip(content.as_bytes())), ("a.jsonl.zst", zstd(content.as_bytes()))];
     for (name, packed) in cases {
         dir.write(name, &packed[..packed.len() / 2]);
-        let run = with_good(&dir, name, 4, &[&format!("error: {name}, byte "), "the compressed data is truncated"]);
+        let run =
+            with_good(&dir, name, 4, &[&format!("error: {name}, byte "), "the compressed data is truncated"]);
         let kept = run.documents() - 1;
         assert!(!run.stderr.contains("rejected:"), "the unfinished line is no record: {}", run.stderr);
         assert!(kept > 1000 && kept < count, "{name}: {kept}");
@@ -369,7 +374,12 @@ fn c48_refuses_a_window_above_128_mebibytes() {
     // Magic number, a frame without content size, a window of 2 GiB, and one raw block of 5 bytes.
     let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, (5 << 3) | 1, 0, 0], &b"hello"[..]].concat();
     dir.write("a.txt.zst", frame);
-    with_good(&dir, "a.txt.zst", 5, &["error: a.txt.zst, byte 0: the Zstandard window is larger than 128 MiB"]);
+    with_good(
+        &dir,
+        "a.txt.zst",
+        5,
+        &["error: a.txt.zst, byte 0: the Zstandard window is larger than 128 MiB"],
+    );
 }
 
 #[test]

@@ -130,8 +130,7 @@ fn rejects_duplicate_ids_and_invalid_dates() {
         ],
     );
     let run = dir.run(["cluster", "twice.jsonl"]).ends_with(3);
-    let run =
-        run.says(&["line 3", "duplicate id `1` with a different text", "1 repeated", "1 rejected"]);
+    let run = run.says(&["line 3", "duplicate id `1` with a different text", "1 repeated", "1 rejected"]);
     assert_eq!(lines(&run.stdout).len(), 2);
     let last = dir.run(["cluster", "twice.jsonl", "--on-dup-id", "last"]).ends_with(0);
     assert_eq!(lines(&last.stdout)[0]["members"], json!([1, 2]), "the last text of 1 is that of 2");

@@ -80,7 +80,9 @@ fn accepts_repeated_documents_and_rejects_other_texts() {
         .ends_with(3);
     last.says(&["4 documents in the collection"]);
     assert_eq!(lines(&dir.read("o.jsonl"))[0]["status"], json!("replaced"));
-    dir.run(["index", "build", "folder", "news.jsonl"]).ends_with(2).says(&["add more with `sameish index add`"]);
+    dir.run(["index", "build", "folder", "news.jsonl"])
+        .ends_with(2)
+        .says(&["add more with `sameish index add`"]);
 }
 
 #[test]

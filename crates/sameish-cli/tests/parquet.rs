@@ -211,11 +211,7 @@ fn c53_to_c55_refuses_invalid_columns_and_accepts_no_rows() {
             Values::Numbers(vec![Some(1)]),
             "column `text` is of type INT64; it must contain strings",
         ),
-        (
-            "optional binary words (UTF8)",
-            texts(&["a"]),
-            "no column `text`, `title` or `tokens` in `words`",
-        ),
+        ("optional binary words (UTF8)", texts(&["a"]), "no column `text`, `title` or `tokens` in `words`"),
         (
             "optional int64 title (TIMESTAMP(MILLIS,true))",
             Values::Numbers(vec![Some(1)]),
@@ -257,8 +253,12 @@ fn c51_c52_c54_refuses_files_that_are_not_parquet() {
     dir.run(["fingerprint", "a.parquet", "--format", "csv"])
         .ends_with(4)
         .says(&["is a Parquet file; omit `--format`"]);
-    dir.run(["compare", "a.parquet", "a.parquet"]).ends_with(4).says(&["is a Parquet file; expected a text file"]);
-    dir.run(["eval", "a.parquet", "a.parquet"]).ends_with(4).says(&["is a Parquet file; expected a text file"]);
+    dir.run(["compare", "a.parquet", "a.parquet"])
+        .ends_with(4)
+        .says(&["is a Parquet file; expected a text file"]);
+    dir.run(["eval", "a.parquet", "a.parquet"])
+        .ends_with(4)
+        .says(&["is a Parquet file; expected a text file"]);
     dir.run(["fingerprint", "a.parquet", "--format", "parquet"]).ends_with(0);
 }
 
@@ -273,7 +273,9 @@ fn c9_accepts_an_empty_file() {
     assert_eq!((dir.read("out"), dir.read("kept.parquet")), (String::new(), String::new()));
     for content in ["\n\n", "\u{feff}"] {
         dir.write("b.parquet", content);
-        dir.run(["fingerprint", "b.parquet"]).ends_with(4).says(&["error: b.parquet: unreadable Parquet file"]);
+        dir.run(["fingerprint", "b.parquet"])
+            .ends_with(4)
+            .says(&["error: b.parquet: unreadable Parquet file"]);
     }
     // A table without rows keeps its columns.
     dir.write("none.parquet", file("optional binary text (UTF8)", &[texts(&[])], plain()));

@@ -179,5 +179,7 @@ fn refuses_to_resume_pipes() {
     let run = dir.run_with_stdin(["dedup", "-", "--resume"], b"{\"id\": 1, \"text\": \"a\"}\n");
     run.ends_with(2).says(&["can be read only once", "save the input to a file"]);
     dir.write("a.jsonl", corpus(3, "a"));
-    dir.run(["dedup", "a.jsonl", "-o", "out", "--temp-dir", "nowhere"]).ends_with(2).says(&["not a directory"]);
+    dir.run(["dedup", "a.jsonl", "-o", "out", "--temp-dir", "nowhere"])
+        .ends_with(2)
+        .says(&["not a directory"]);
 }

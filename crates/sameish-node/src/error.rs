@@ -90,7 +90,7 @@ fn code(error: &Error) -> &'static str {
         Error::HexLength { .. } | Error::HexDigit { .. } => "ERR_SAMEISH_HEX",
         Error::Corrupt { .. } | Error::CorruptEngine { .. } => "ERR_SAMEISH_CORRUPT",
         Error::EngineVersion { .. } => "ERR_SAMEISH_VERSION",
-        Error::RepeatedId { .. } => "ERR_SAMEISH_REPEATED_ID",
+        Error::DuplicateId { .. } => "ERR_SAMEISH_REPEATED_ID",
         _ => "ERR_SAMEISH",
     }
 }

@@ -15,7 +15,6 @@ use sameish::engine::Spread;
 use sameish::index::DocNumber;
 use sameish::matching::MatchType;
 use sameish::{Analyzer, Content, DocId, Fingerprint, Preset};
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 static WIRE: LazyLock<Result<Analyzer, sameish::Error>> =
@@ -103,7 +102,7 @@ impl Articles {
 
 /// Groups articles around the newest one, like [`sameish::cluster::greedy`], but with JavaScript dates.
 fn group(mut articles: Vec<Article>, radius: u32) -> Result<ClusterList, CodedError> {
-    check_unique_ids(&articles)?;
+    DocId::check_unique(articles.iter().map(|article| &article.id))?;
     // The sort is stable: of articles with equal dates, the first counts as the newest.
     articles.sort_by(|a, b| b.published.total_cmp(&a.published));
     let fingerprints: Vec<Fingerprint> = articles.iter().map(|article| article.fingerprint).collect();
@@ -114,14 +113,4 @@ fn group(mut articles: Vec<Article>, radius: u32) -> Result<ClusterList, CodedEr
         groups.push(members, Spread::AverageDistance(star.average_distance));
     }
     Ok(groups)
-}
-
-fn check_unique_ids(articles: &[Article]) -> Result<(), CodedError> {
-    let mut positions = HashMap::with_capacity(articles.len());
-    for (second, Article { id, .. }) in articles.iter().enumerate() {
-        if let Some(first) = positions.insert(id, second) {
-            return Err(sameish::Error::RepeatedId { id: id.to_string(), first, second }.into());
-        }
-    }
-    Ok(())
 }

@@ -1,38 +1,45 @@
-//! Sketching and comparing texts from Python, without a lock.
+//! An analyzer for texts in Python objects.
 
-use crate::error::refused;
-use crate::many::Many;
-use crate::texts::{self, Raw};
-use crate::work::{Progress, SHORT, apart};
+use crate::error::engine_error;
+use crate::interrupt::{INLINE_BYTES, Progress, run_detached};
+use crate::parallel::Parallel;
+use crate::texts::{self, RawText, Texts};
 use pyo3::prelude::*;
-use sameish::{Analyzer, Config, Content, Scratch, Sketches};
+use sameish::{Analyzer, Config, Content, Prepared, Scratch, Sketches};
+use std::ops::Deref;
 
-/// An [`Analyzer`] that reads texts from Python objects.
+/// An [`Analyzer`] that reads texts from Python objects and processes them with the GIL released.
 #[derive(Clone)]
 pub(crate) struct PyAnalyzer(Analyzer);
+
+impl From<Analyzer> for PyAnalyzer {
+    fn from(analyzer: Analyzer) -> PyAnalyzer {
+        PyAnalyzer(analyzer)
+    }
+}
+
+impl Deref for PyAnalyzer {
+    type Target = Analyzer;
+
+    fn deref(&self) -> &Analyzer {
+        &self.0
+    }
+}
 
 impl PyAnalyzer {
     /// Validates a configuration.
     pub(crate) fn new(config: Config) -> PyResult<PyAnalyzer> {
-        Ok(PyAnalyzer(Analyzer::new(config).map_err(refused)?))
-    }
-
-    pub(crate) fn of(analyzer: Analyzer) -> PyAnalyzer {
-        PyAnalyzer(analyzer)
+        Analyzer::new(config).map(PyAnalyzer).map_err(engine_error)
     }
 
     /// Restores an analyzer from the configuration in a pickle.
-    pub(crate) fn restored(config: &str) -> PyResult<PyAnalyzer> {
-        PyAnalyzer::new(Config::from_toml(config).map_err(refused)?)
-    }
-
-    pub(crate) fn inner(&self) -> &Analyzer {
-        &self.0
+    pub(crate) fn from_toml(config: &str) -> PyResult<PyAnalyzer> {
+        PyAnalyzer::new(Config::from_toml(config).map_err(engine_error)?)
     }
 
     /// Returns `true` if texts may contain invalid UTF-8.
     pub(crate) fn lossy(&self) -> bool {
-        self.0.config().text.lossy
+        self.config().text.lossy
     }
 
     /// Reads a Python string or a list of tokens.
@@ -40,31 +47,59 @@ impl PyAnalyzer {
         texts::content(value, what, self.lossy())
     }
 
-    /// Runs `work` on one text, without the interpreter lock.
-    pub(crate) fn make<T: Send + 'static>(
+    /// Sketches a Python string or a list of tokens.
+    pub(crate) fn sketch_text(&self, text: &Bound<'_, PyAny>) -> PyResult<Sketches> {
+        self.run(text, |analyzer, content| analyzer.sketch(content, &mut Scratch::default()))
+    }
+
+    /// Prepares a Python string or a list of tokens for an engine.
+    pub(crate) fn prepare_text(&self, text: &Bound<'_, PyAny>) -> PyResult<Prepared> {
+        self.run(text, |analyzer, content| analyzer.prepare(content, &mut Scratch::default()))
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        text: &Bound<'_, PyAny>,
+        work: impl FnOnce(&Analyzer, &Content) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        let content = self.content(text, "text")?;
+        let analyzer = self.0.clone();
+        let progress = Progress::none().inline_if(texts::size(&content) <= INLINE_BYTES);
+        run_detached(text.py(), progress, move |_| work(&analyzer, &content))
+    }
+
+    /// Sketches many texts in parallel. Returns one row of `columns` items per text. `write` fills a row; it receives
+    /// `None` for a null.
+    pub(crate) fn sketch_rows<T: Clone + Default + Send>(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        columns: usize,
+        threads: Option<i64>,
+        progress: Option<&Bound<'_, PyAny>>,
+        write: impl Fn(Option<Sketches>, &mut [T]) + Sync,
+    ) -> PyResult<Vec<T>> {
+        let py = texts.py();
+        let texts = Texts::read(texts, "texts", self.lossy())?;
+        let texts = texts.raw("texts")?;
+        let progress = Progress::new(progress, texts.len());
+        let parallel = Parallel { lossy: self.lossy(), threads, progress };
+        parallel.map_rows(py, &texts, columns, |text, row, scratch| {
+            write(text.map(|text| self.0.sketch(text, scratch)), row);
+        })
+    }
+
+    /// Prepares many texts for an engine, in parallel. A null is treated as an empty text.
+    pub(crate) fn prepare_all(
         &self,
         py: Python<'_>,
-        content: Content,
-        work: impl FnOnce(&Analyzer, Content) -> T + Send + 'static,
-    ) -> PyResult<T> {
-        let analyzer = self.0.clone();
-        let small = texts::size(&content) <= SHORT;
-        apart(py, Progress::silent().small_if(small), move |_| work(&analyzer, content))
-    }
-
-    /// Sketches a Python string or a list of tokens.
-    pub(crate) fn sketch(&self, text: &Bound<'_, PyAny>) -> PyResult<Sketches> {
-        let content = self.content(text, "text")?;
-        self.make(text.py(), content, |analyzer, text| analyzer.sketch(&text, &mut Scratch::default()))
-    }
-
-    /// Prepares parallel work on many texts.
-    pub(crate) fn many<'a, 'py>(
-        &self,
-        texts: &'a [Raw<'a>],
+        texts: &[RawText<'_>],
         threads: Option<i64>,
-        progress: Progress<'a, 'py>,
-    ) -> Many<'a, 'py> {
-        Many { texts, lossy: self.lossy(), threads, progress }
+        progress: Progress<'_, '_>,
+    ) -> PyResult<Vec<Prepared>> {
+        let parallel = Parallel { lossy: self.lossy(), threads, progress };
+        let rows = parallel.map_rows(py, texts, 1, |text, row, scratch| {
+            row[0] = Some(self.0.prepare(text.unwrap_or_default(), scratch));
+        })?;
+        Ok(rows.into_iter().flatten().collect())
     }
 }

@@ -1,15 +1,14 @@
-//! How do columns of Arrow come in without a copy?
+//! Arrow columns without a copy, through the PyCapsule form of Arrow's C data interface.
 //!
-//! By the PyCapsule form of Arrow's C interface: `__arrow_c_stream__` of tables, frames and chunked columns,
-//! `__arrow_c_array__` of single arrays. The arrays that come out share the memory of their maker.
+//! Tables, data frames and chunked columns have `__arrow_c_stream__`; single arrays have `__arrow_c_array__`. The imported
+//! arrays share the memory of the exporting library.
 
-use crate::error::{setting, shown, wrong_type};
+use crate::error::{excerpt, setting_error, type_error};
+use crate::texts::utf8;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
-use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow_array::types::{self as arrow_types, ArrowPrimitiveType};
 use arrow_array::{
     Array, ArrayReader as _, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, make_array,
     new_empty_array,
@@ -22,136 +21,164 @@ use sameish::{DocId, Timestamp};
 use std::ffi::CStr;
 use std::ptr::NonNull;
 
-/// The arrays of an object that speaks Arrow, or nothing if it does not.
+/// Imports the arrays of an object. Returns `None` if the object does not support Arrow.
 pub(crate) fn chunks(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ArrayRef>>> {
     if let Some(export) = value.getattr_opt("__arrow_c_stream__")? {
         return match export.call0() {
-            // What pandas speaks only where pyarrow is installed. Its columns can be iterated all the same.
+            // pandas has the method but cannot export without pyarrow. Its columns are then read by iteration.
             Err(error) if error.is_instance_of::<PyImportError>(value.py()) => Ok(None),
-            exported => stream(&exported?).map(Some),
+            exported => import_stream(&exported?).map(Some),
         };
     }
     match value.getattr_opt("__arrow_c_array__")? {
-        Some(export) => single(&export.call0()?).map(|array| Some(vec![array])),
+        Some(export) => import_array(&export.call0()?).map(|array| Some(vec![array])),
         None => Ok(None),
     }
 }
 
-fn stream(capsule: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+fn import_stream(capsule: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let raw = pointer::<FFI_ArrowArrayStream>(capsule, c"arrow_array_stream")?;
-    // SAFETY: a capsule of this name holds a stream (Arrow's PyCapsule interface). It is moved out, and an empty one left
-    // in its place, so that the capsule does not release it again; we have the interpreter lock, so nobody else does.
+    // SAFETY: a capsule of this name holds a stream (Arrow's PyCapsule interface). The stream is moved out and an empty one
+    // is left in its place, so the capsule does not release it a second time. The GIL prevents concurrent access.
     let reader = unsafe { ArrayStreamReader::from_raw(raw.as_ptr()) };
-    chunks_of(reader).map_err(|error| foreign(&error))
+    read_chunks(reader).map_err(|error| import_error(&error))
 }
 
-/// All chunks; of a stream without any, an empty one that tells the type.
-fn chunks_of(reader: Result<ArrayStreamReader, ArrowError>) -> Result<Vec<ArrayRef>, ArrowError> {
+/// Reads all chunks. For a stream without chunks, returns an empty chunk, which has the type of the stream.
+fn read_chunks(reader: Result<ArrayStreamReader, ArrowError>) -> Result<Vec<ArrayRef>, ArrowError> {
     let reader = reader?;
-    let kind = reader.field().data_type().clone();
+    let data_type = reader.field().data_type().clone();
     let chunks: Vec<ArrayRef> = reader.collect::<Result<_, _>>()?;
-    Ok(if chunks.is_empty() { vec![new_empty_array(&kind)] } else { chunks })
+    Ok(if chunks.is_empty() { vec![new_empty_array(&data_type)] } else { chunks })
 }
 
-fn single(exported: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+fn import_array(exported: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let pair = exported.cast::<PyTuple>()?;
     let schema = pointer::<FFI_ArrowSchema>(&pair.get_item(0)?, c"arrow_schema")?;
     let array = pointer::<FFI_ArrowArray>(&pair.get_item(1)?, c"arrow_array")?;
-    // SAFETY: capsules of these names hold a schema and an array of it (Arrow's PyCapsule interface). The array is moved
-    // out and an empty one left in its place; the schema is only read, while the tuple keeps its capsule alive.
+    // SAFETY: capsules of these names hold a schema and an array of that schema (Arrow's PyCapsule interface). The array is
+    // moved out and an empty one is left in its place. The schema is only read, while the tuple keeps its capsule alive.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
-    data.map(make_array).map_err(|error| foreign(&error))
+    data.map(make_array).map_err(|error| import_error(&error))
 }
 
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<NonNull<T>> {
     Ok(capsule.cast::<PyCapsule>()?.pointer_checked(Some(name))?.cast())
 }
 
-fn foreign(error: &ArrowError) -> PyErr {
-    setting(format!("Arrow data can not be read: {}", shown(&error.to_string())))
+fn import_error(error: &ArrowError) -> PyErr {
+    setting_error(format!("cannot read Arrow data: {}", excerpt(&error.to_string())))
 }
 
-/// Whether the arrays are rows of a table.
+/// Returns `true` if the chunks are rows of a table.
 pub(crate) fn is_table(chunks: &[ArrayRef]) -> bool {
     chunks.first().is_some_and(|chunk| matches!(chunk.data_type(), DataType::Struct(_)))
 }
 
-/// A column of a table.
+/// Returns a column of a table.
 pub(crate) fn column(chunks: &[ArrayRef], name: &str) -> PyResult<Vec<ArrayRef>> {
-    let of = |chunk: &ArrayRef| {
+    let column_of = |chunk: &ArrayRef| {
         let rows = chunk.as_struct();
         if rows.null_count() > 0 {
-            return Err(wrong_type("a row of the table is null as a whole: leave it out"));
+            return Err(type_error("the table has a null row: remove it"));
         }
         rows.column_by_name(name).cloned().ok_or_else(|| {
-            no_column(name, &rows.column_names().iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+            let available: Vec<_> = rows.column_names().iter().map(|name| (*name).to_owned()).collect();
+            unknown_column(name, &available)
         })
     };
-    chunks.iter().map(of).collect()
+    chunks.iter().map(column_of).collect()
 }
 
-pub(crate) fn no_column(name: &str, there: &[String]) -> PyErr {
-    setting(format!("no column is named `{}`: there are `{}`", shown(name), shown(&there.join("`, `"))))
+pub(crate) fn unknown_column(name: &str, available: &[String]) -> PyErr {
+    let name = excerpt(name);
+    let available = excerpt(&available.join("`, `"));
+    setting_error(format!("unknown column `{name}`: the columns are `{available}`"))
 }
 
-/// A column of texts, as bytes: whether they are UTF-8 is checked where they are read.
-pub(crate) enum Column {
+/// A text column as bytes. Whether they are valid UTF-8 is checked when they are read.
+pub(crate) enum TextColumn {
     Small(BinaryArray),
     Large(LargeBinaryArray),
     View(BinaryViewArray),
-    /// Texts that are written once, and which of them each row has.
+    /// Distinct texts, and the number of the text of each row.
     Dictionary {
-        values: Box<Column>,
+        values: Box<TextColumn>,
         rows: Vec<Option<usize>>,
     },
-    /// So many nulls.
+    /// The given number of nulls.
     Nulls(usize),
 }
 
-impl Column {
-    pub(crate) fn new(array: &ArrayRef) -> PyResult<Column> {
+impl TextColumn {
+    pub(crate) fn new(array: &ArrayRef) -> PyResult<TextColumn> {
         match array.data_type() {
-            DataType::Utf8 => Ok(Column::Small(BinaryArray::from(array.as_string::<i32>().clone()))),
+            DataType::Utf8 => Ok(TextColumn::Small(BinaryArray::from(array.as_string::<i32>().clone()))),
             DataType::LargeUtf8 => {
-                Ok(Column::Large(LargeBinaryArray::from(array.as_string::<i64>().clone())))
+                Ok(TextColumn::Large(LargeBinaryArray::from(array.as_string::<i64>().clone())))
             }
-            DataType::Utf8View => Ok(Column::View(array.as_string_view().clone().to_binary_view())),
-            DataType::Binary => Ok(Column::Small(array.as_binary::<i32>().clone())),
-            DataType::LargeBinary => Ok(Column::Large(array.as_binary::<i64>().clone())),
-            DataType::BinaryView => Ok(Column::View(array.as_binary_view().clone())),
-            DataType::Dictionary(_, _) => {
-                let dictionary = array.as_any_dictionary();
-                if dictionary.values().is_empty() {
-                    return Ok(Column::Nulls(array.len()));
-                }
-                let rows = dictionary.normalized_keys().into_iter().enumerate();
-                let rows = rows.map(|(i, key)| dictionary.is_valid(i).then_some(key)).collect();
-                Ok(Column::Dictionary { values: Box::new(Column::new(dictionary.values())?), rows })
-            }
-            DataType::Null => Ok(Column::Nulls(array.len())),
-            other => Err(wrong_type(format!(
-                "texts are a column of {}: must be of strings or of bytes; cast it first",
-                shown(&other.to_string())
+            DataType::Utf8View => Ok(TextColumn::View(array.as_string_view().clone().to_binary_view())),
+            DataType::Binary => Ok(TextColumn::Small(array.as_binary::<i32>().clone())),
+            DataType::LargeBinary => Ok(TextColumn::Large(array.as_binary::<i64>().clone())),
+            DataType::BinaryView => Ok(TextColumn::View(array.as_binary_view().clone())),
+            DataType::Dictionary(_, _) => TextColumn::from_dictionary(array),
+            DataType::Null => Ok(TextColumn::Nulls(array.len())),
+            other => Err(type_error(format!(
+                "texts are a column of {}: must be strings or bytes; cast the column first",
+                excerpt(&other.to_string())
             ))),
         }
     }
 
-    pub(crate) fn push_into<'a>(&'a self, texts: &mut Vec<Option<&'a [u8]>>) {
+    fn from_dictionary(array: &ArrayRef) -> PyResult<TextColumn> {
+        let dictionary = array.as_any_dictionary();
+        if dictionary.values().is_empty() {
+            return Ok(TextColumn::Nulls(array.len()));
+        }
+        let rows = dictionary.normalized_keys().into_iter().enumerate();
+        let rows = rows.map(|(i, key)| dictionary.is_valid(i).then_some(key)).collect();
+        Ok(TextColumn::Dictionary { values: Box::new(TextColumn::new(dictionary.values())?), rows })
+    }
+
+    /// Appends the texts of all rows.
+    pub(crate) fn append_to<'a>(&'a self, texts: &mut Vec<Option<&'a [u8]>>) {
         match self {
-            Column::Small(array) => texts.extend(array.iter()),
-            Column::Large(array) => texts.extend(array.iter()),
-            Column::View(array) => texts.extend(array.iter()),
-            Column::Dictionary { values, rows } => {
+            TextColumn::Small(array) => texts.extend(array.iter()),
+            TextColumn::Large(array) => texts.extend(array.iter()),
+            TextColumn::View(array) => texts.extend(array.iter()),
+            TextColumn::Dictionary { values, rows } => {
                 let mut entries = Vec::new();
-                values.push_into(&mut entries);
+                values.append_to(&mut entries);
                 texts.extend(rows.iter().map(|entry| entry.and_then(|entry| entries[entry])));
             }
-            Column::Nulls(n) => texts.resize(texts.len() + n, None),
+            TextColumn::Nulls(n) => texts.resize(texts.len() + n, None),
         }
     }
 }
 
-/// A column of ids: integers or strings, none of them null.
+/// Passes the texts of a column of ids or dates to `read`, with their positions. `first` is the position of the first row.
+fn for_each_text(
+    chunk: &ArrayRef,
+    name: &str,
+    expected: &str,
+    first: usize,
+    mut read: impl FnMut(usize, Option<&str>) -> PyResult<()>,
+) -> PyResult<()> {
+    let column = TextColumn::new(chunk).map_err(|_| {
+        let found = excerpt(&chunk.data_type().to_string());
+        type_error(format!("{name}s are a column of {found}: must be {expected}"))
+    })?;
+    let mut texts = Vec::new();
+    column.append_to(&mut texts);
+    for (position, text) in (first..).zip(texts) {
+        let text = text.map(utf8).transpose();
+        let text = text.map_err(|error| error.to_py_err(&format!("{name} at position {position}")))?;
+        read(position, text)?;
+    }
+    Ok(())
+}
+
+/// Reads a column of ids: integers or strings without nulls.
 pub(crate) fn ids(chunks: &[ArrayRef]) -> PyResult<Vec<DocId>> {
     let mut ids = Vec::new();
     for chunk in chunks {
@@ -164,62 +191,58 @@ fn push_ids(chunk: &ArrayRef, ids: &mut Vec<DocId>) -> PyResult<()> {
     let nulls = chunk.logical_nulls();
     if let Some(null) = nulls.and_then(|nulls| (0..nulls.len()).find(|&i| nulls.is_null(i))) {
         let at = ids.len() + null;
-        return Err(wrong_type(format!("id at position {at} is null: must be an integer or a string")));
-    }
-    macro_rules! numbers {
-        ($type:ty) => {
-            ids.extend(chunk.as_primitive::<$type>().values().iter().map(|&id| id_of(id.into())))
-        };
+        return Err(type_error(format!("id at position {at} is null: must be an integer or a string")));
     }
     match chunk.data_type() {
-        DataType::Int8 => numbers!(Int8Type),
-        DataType::Int16 => numbers!(Int16Type),
-        DataType::Int32 => numbers!(Int32Type),
-        DataType::Int64 => numbers!(Int64Type),
-        DataType::UInt8 => numbers!(UInt8Type),
-        DataType::UInt16 => numbers!(UInt16Type),
-        DataType::UInt32 => numbers!(UInt32Type),
-        DataType::UInt64 => numbers!(UInt64Type),
-        DataType::Dictionary(_, values) if values.is_integer() => {
-            let dictionary = chunk.as_any_dictionary();
-            let mut entries = Vec::new();
-            // A dictionary may have a null that no row has.
-            for i in 0..dictionary.values().len() {
-                let entry = dictionary.values().slice(i, 1);
-                match entry.is_null(0) {
-                    true => entries.push(DocId::Number(0)),
-                    false => push_ids(&entry, &mut entries)?,
-                }
-            }
-            if !entries.is_empty() {
-                ids.extend(dictionary.normalized_keys().into_iter().map(|key| entries[key].clone()));
-            }
-        }
+        DataType::Int8 => push_integers::<arrow_types::Int8Type>(chunk, ids),
+        DataType::Int16 => push_integers::<arrow_types::Int16Type>(chunk, ids),
+        DataType::Int32 => push_integers::<arrow_types::Int32Type>(chunk, ids),
+        DataType::Int64 => push_integers::<arrow_types::Int64Type>(chunk, ids),
+        DataType::UInt8 => push_integers::<arrow_types::UInt8Type>(chunk, ids),
+        DataType::UInt16 => push_integers::<arrow_types::UInt16Type>(chunk, ids),
+        DataType::UInt32 => push_integers::<arrow_types::UInt32Type>(chunk, ids),
+        DataType::UInt64 => push_integers::<arrow_types::UInt64Type>(chunk, ids),
+        DataType::Dictionary(_, values) if values.is_integer() => return push_dictionary(chunk, ids),
         _ => {
-            let column = Column::new(chunk).map_err(|_| {
-                let found = shown(&chunk.data_type().to_string());
-                wrong_type(format!("ids are a column of {found}: must be of integers or strings"))
-            })?;
-            let mut texts = Vec::new();
-            column.push_into(&mut texts);
-            for text in texts.into_iter().flatten() {
-                let place = || format!("id at position {}", ids.len());
-                let id = crate::texts::utf8(text).map_err(|why| why.raised(&place()))?.to_owned();
-                ids.push(DocId::Text(id));
-            }
+            return for_each_text(chunk, "id", "integers or strings", ids.len(), |_, text| {
+                ids.extend(text.map(|text| DocId::Text(text.to_owned())));
+                Ok(())
+            });
         }
     }
     Ok(())
 }
 
-fn id_of(number: i128) -> DocId {
+fn push_integers<T: ArrowPrimitiveType<Native: Into<i128>>>(chunk: &ArrayRef, ids: &mut Vec<DocId>) {
+    ids.extend(chunk.as_primitive::<T>().values().iter().map(|&id| integer_id(id.into())));
+}
+
+fn push_dictionary(chunk: &ArrayRef, ids: &mut Vec<DocId>) -> PyResult<()> {
+    let dictionary = chunk.as_any_dictionary();
+    let mut entries = Vec::new();
+    for i in 0..dictionary.values().len() {
+        let entry = dictionary.values().slice(i, 1);
+        // A dictionary may contain a null that no row uses.
+        if entry.is_null(0) {
+            entries.push(DocId::Number(0));
+        } else {
+            push_ids(&entry, &mut entries)?;
+        }
+    }
+    if !entries.is_empty() {
+        ids.extend(dictionary.normalized_keys().into_iter().map(|key| entries[key].clone()));
+    }
+    Ok(())
+}
+
+fn integer_id(number: i128) -> DocId {
     match u64::try_from(number) {
         Ok(id) => DocId::Number(id),
         Err(_) => DocId::Negative(number as i64),
     }
 }
 
-/// A column of dates: strings, timestamps or days.
+/// Reads a column of dates: timestamps, days or strings.
 pub(crate) fn dates(chunks: &[ArrayRef]) -> PyResult<Vec<Option<Timestamp>>> {
     let mut dates = Vec::new();
     for chunk in chunks {
@@ -229,52 +252,62 @@ pub(crate) fn dates(chunks: &[ArrayRef]) -> PyResult<Vec<Option<Timestamp>>> {
 }
 
 fn push_dates(chunk: &ArrayRef, dates: &mut Vec<Option<Timestamp>>) -> PyResult<()> {
-    use arrow_array::types as t;
-    let mut push = |values: Vec<Option<i64>>, times: i64, over: i64| {
-        let moment = |value: i64| Timestamp::from_milliseconds(value.checked_mul(times)?.div_euclid(over));
-        for value in values {
-            let at = dates.len();
-            let out = || setting(format!("date at position {at} is out of range: must be before 9999-12-31"));
-            dates.push(value.map(|value| moment(value).ok_or_else(out)).transpose()?);
-        }
-        Ok::<(), PyErr>(())
+    let Some(column) = DateColumn::new(chunk) else {
+        return for_each_text(chunk, "date", "timestamps or strings", dates.len(), |position, text| {
+            let date = text.map(Timestamp::parse).transpose();
+            dates.push(date.map_err(|error| setting_error(format!("date at position {position}: {error}")))?);
+            Ok(())
+        });
     };
-    match chunk.data_type() {
-        DataType::Timestamp(TimeUnit::Second, _) => {
-            push(chunk.as_primitive::<t::TimestampSecondType>().iter().collect(), 1000, 1)?;
-        }
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            push(chunk.as_primitive::<t::TimestampMillisecondType>().iter().collect(), 1, 1)?;
-        }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            push(chunk.as_primitive::<t::TimestampMicrosecondType>().iter().collect(), 1, 1000)?;
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            push(chunk.as_primitive::<t::TimestampNanosecondType>().iter().collect(), 1, 1_000_000)?;
-        }
-        DataType::Date32 => {
-            let days = chunk.as_primitive::<t::Date32Type>().iter().map(|day| day.map(i64::from));
-            push(days.collect(), 86_400_000, 1)?;
-        }
-        DataType::Date64 => push(chunk.as_primitive::<t::Date64Type>().iter().collect(), 1, 1)?,
-        _ => {
-            let column = Column::new(chunk).map_err(|_| {
-                let found = shown(&chunk.data_type().to_string());
-                wrong_type(format!("dates are a column of {found}: must be of timestamps or strings"))
-            })?;
-            let mut texts = Vec::new();
-            column.push_into(&mut texts);
-            for text in texts {
-                let place = || format!("date at position {}", dates.len());
-                let text = text.map(|text| crate::texts::utf8(text).map_err(|why| why.raised(&place())));
-                dates.push(
-                    text.transpose()?
-                        .map(Timestamp::parse)
-                        .transpose()
-                        .map_err(|error| setting(format!("{}: {error}", place())))?,
-                );
-            }
-        }
+    for (position, value) in (dates.len()..).zip(&column.values) {
+        let date = value.map(|value| {
+            column.timestamp(value).ok_or_else(|| {
+                setting_error(format!(
+                    "date at position {position} is out of range: must be before 9999-12-31"
+                ))
+            })
+        });
+        dates.push(date.transpose()?);
     }
     Ok(())
+}
+
+/// A column of timestamps or days.
+struct DateColumn {
+    values: Vec<Option<i64>>,
+    /// Length of the unit: `multiplier / divisor` milliseconds.
+    multiplier: i64,
+    divisor: i64,
+}
+
+impl DateColumn {
+    /// Reads a column. Returns `None` if it does not contain timestamps or days.
+    fn new(chunk: &ArrayRef) -> Option<DateColumn> {
+        let (values, multiplier, divisor) = match chunk.data_type() {
+            DataType::Timestamp(TimeUnit::Second, _) => {
+                (values::<arrow_types::TimestampSecondType>(chunk), 1000, 1)
+            }
+            DataType::Timestamp(TimeUnit::Millisecond, _) => {
+                (values::<arrow_types::TimestampMillisecondType>(chunk), 1, 1)
+            }
+            DataType::Timestamp(TimeUnit::Microsecond, _) => {
+                (values::<arrow_types::TimestampMicrosecondType>(chunk), 1, 1000)
+            }
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+                (values::<arrow_types::TimestampNanosecondType>(chunk), 1, 1_000_000)
+            }
+            DataType::Date32 => (values::<arrow_types::Date32Type>(chunk), 86_400_000, 1),
+            DataType::Date64 => (values::<arrow_types::Date64Type>(chunk), 1, 1),
+            _ => return None,
+        };
+        Some(DateColumn { values, multiplier, divisor })
+    }
+
+    fn timestamp(&self, value: i64) -> Option<Timestamp> {
+        Timestamp::from_milliseconds(value.checked_mul(self.multiplier)?.div_euclid(self.divisor))
+    }
+}
+
+fn values<T: ArrowPrimitiveType<Native: Into<i64>>>(chunk: &ArrayRef) -> Vec<Option<i64>> {
+    chunk.as_primitive::<T>().iter().map(|value| value.map(Into::into)).collect()
 }

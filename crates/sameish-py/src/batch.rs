@@ -1,30 +1,46 @@
-//! A whole corpus at once: who matches whom, who belongs together, who stays.
+//! `dedup`, `pairs` and `cluster`: a whole corpus at once.
 
 use crate::analyzer::PyAnalyzer;
-use crate::engine::{SPOT, all_groups, all_pairs, insert_all};
-use crate::error::{refused, setting};
-use crate::many::too_short;
-use crate::numbers::count;
+use crate::engine::{INLINE_DOCUMENTS, all_groups, all_pairs, count_too_short, insert_all};
+use crate::error::{engine_error, excerpt, setting_error};
+use crate::interrupt::{Progress, Task, run_detached};
+use crate::numbers::at_least;
 use crate::results;
 use crate::settings;
-use crate::table::{Columns, Table, take, there};
-use crate::work::{Progress, Watch, apart};
+use crate::table::{Columns, Table, collect, take_rows};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use sameish::{DocId, Engine, Groups, Linkage, Prepared, Timestamp};
+use sameish::{Analyzer, Config, DocId, Engine, Groups, Linkage, Prepared, Timestamp};
 use std::cmp::Reverse;
 
-/// Every pair that matches, in the order of the later document, then of the earlier.
+/// Finds all matching pairs of a corpus.
 ///
-/// `data` is a list of texts, a column of Arrow, or a table of Arrow, pandas, Polars or the path of a Parquet file, with a
-/// column named by `text`.
-/// Without `id` documents are known by their row.
+/// Args:
+///     data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
+///         table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
+///         Polars). A null counts as an empty text.
+///     text: Name of the text column of a table; default `"text"`.
+///     id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
+///         Default None: documents are identified by their row number.
+///     date: Name of the date column of a table, or a list or column of dates; default None.
+///     preset: Name of the preset; default `"copies"`. See `Engine`.
+///     config: Config file in TOML, or a mapping with its contents; default None.
+///     limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
+///     threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
+///         affect the result.
+///     progress: Called as `progress(done, total)` about 20 times per second, in documents; default
+///         None. An exception that it raises ends the call.
+///     **overrides: Settings as keywords; see `Engine`.
 ///
-/// >>> import sameish
-/// >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
-/// >>> [(p.a, p.b, p.match_type) for p in sameish.pairs(texts)]
-/// [(0, 2, 'exact')]
+/// Returns:
+///     A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one.
+///
+/// Examples:
+///     >>> import sameish
+///     >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
+///     >>> [(p.a, p.b, p.match_type) for p in sameish.pairs(texts)]
+///     [(0, 2, 'exact')]
 #[pyfunction]
 #[pyo3(signature = (
     data, *, text="text", id=None, date=None, preset=None, config=None, limit_pairs=None, threads=None, progress=None, **overrides,
@@ -43,20 +59,41 @@ pub(crate) fn pairs<'py>(
     progress: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let limit_pairs = limit_pairs.map(|limit| count(limit, "limit_pairs", 0)).transpose()?;
+    let limit = limit_pairs.map(|limit| at_least(limit, "limit_pairs", 0)).transpose()?;
     let analyzer = PyAnalyzer::new(settings::config(preset, config, overrides)?)?;
     let table = Table::read(data, &Columns { text, id, date, lossy: analyzer.lossy() })?;
-    let corpus = Corpus::read(py, &analyzer, &table, Order::Given, threads, progress)?;
-    let found = corpus.apart(py, move |engine, watch| all_pairs(engine, limit_pairs, watch))?;
-    results::pairs(py, &found, |id| table.named(py, id))
+    let corpus = PreparedCorpus::new(py, &analyzer, &table, Order::Given, threads, progress)?;
+    let pairs = corpus.run(py, move |engine, task| all_pairs(engine, limit, task))?;
+    results::pairs(py, &pairs, |row| table.id_of(py, row))
 }
 
-/// Documents in groups, by the linkage of the settings, those of at least `min_size` documents.
+/// Clusters a corpus with the linkage of the settings.
 ///
-/// >>> import sameish
-/// >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
-/// >>> sameish.cluster(texts, min_size=2)
-/// [Cluster(center=0, members=[0, 2], mean_similarity=1.0, average_distance=None)]
+/// Args:
+///     data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
+///         table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
+///         Polars). A null counts as an empty text.
+///     text: Name of the text column of a table; default `"text"`.
+///     id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
+///         Default None: documents are identified by their row number.
+///     date: Name of the date column of a table, or a list or column of dates; default None.
+///     preset: Name of the preset; default `"copies"`. See `Engine`.
+///     config: Config file in TOML, or a mapping with its contents; default None.
+///     min_size: Minimum number of documents of a cluster, at least 0; default 1.
+///     threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
+///         affect the result.
+///     progress: Called as `progress(done, total)` about 20 times per second, in documents; default
+///         None. An exception that it raises ends the call.
+///     **overrides: Settings as keywords; see `Engine`.
+///
+/// Returns:
+///     A list (`Found`) of `Cluster`.
+///
+/// Examples:
+///     >>> import sameish
+///     >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
+///     >>> sameish.cluster(texts, min_size=2)
+///     [Cluster(center=0, members=[0, 2], mean_similarity=1.0, average_distance=None)]
 #[pyfunction]
 #[pyo3(signature = (
     data, *, text="text", id=None, date=None, preset=None, config=None, min_size=1, threads=None, progress=None, **overrides,
@@ -75,27 +112,48 @@ pub(crate) fn cluster<'py>(
     progress: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let min_size = count(min_size, "min_size", 0)?;
+    let min_size = at_least(min_size, "min_size", 0)?;
     let analyzer = PyAnalyzer::new(settings::config(preset, config, overrides)?)?;
     let table = Table::read(data, &Columns { text, id, date, lossy: analyzer.lossy() })?;
-    let corpus = Corpus::read(py, &analyzer, &table, Order::Given, threads, progress)?;
-    let mut found = corpus.apart(py, all_groups)?;
-    found.groups.retain(|group| group.members.len() >= min_size);
-    results::clusters(py, &found, |id| table.named(py, id))
+    let corpus = PreparedCorpus::new(py, &analyzer, &table, Order::Given, threads, progress)?;
+    let mut groups = corpus.run(py, all_groups)?;
+    groups.groups.retain(|group| group.members.len() >= min_size);
+    results::clusters(py, &groups, |row| table.id_of(py, row))
 }
 
-/// Which documents stay when one of each cluster does. Nothing is written: see `Dedup`.
+/// Finds the documents to keep if one document per cluster of near-duplicates is kept.
 ///
-/// Every document that goes was matched with the one that stays for it. `keep` is `first`, `longest` or `newest`, which
-/// needs `date`.
+/// Every removed document matches the kept document of its cluster. Nothing is written; see `Dedup`.
 ///
-/// >>> import sameish
-/// >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
-/// >>> found = sameish.dedup(texts)
-/// >>> found.kept.tolist(), found.removed.tolist()
-/// ([0, 1], [2])
-/// >>> found.take(texts)
-/// ['the old bridge over the river is closed', 'markets were calm']
+/// Args:
+///     data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
+///         table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
+///         Polars). A null counts as an empty text.
+///     text: Name of the text column of a table; default `"text"`.
+///     id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
+///         Default None: documents are identified by their row number.
+///     date: Name of the date column of a table, or a list or column of dates; default None.
+///     keep: Which document of a cluster is kept: the `"first"` (the default), the `"longest"` or the
+///         `"newest"`, which requires `date`.
+///     preset: Name of the preset; default `"copies"`. See `Engine`.
+///     config: Config file in TOML, or a mapping with its contents; default None.
+///     threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
+///         affect the result.
+///     progress: Called as `progress(done, total)` about 20 times per second, in documents; default
+///         None. An exception that it raises ends the call.
+///     **overrides: Settings as keywords; see `Engine`.
+///
+/// Returns:
+///     A `Dedup`.
+///
+/// Examples:
+///     >>> import sameish
+///     >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
+///     >>> result = sameish.dedup(texts)
+///     >>> result.kept.tolist(), result.removed.tolist()
+///     ([0, 1], [2])
+///     >>> result.take(texts)
+///     ['the old bridge over the river is closed', 'markets were calm']
 #[pyfunction]
 #[pyo3(signature = (
     data, *, text="text", id=None, date=None, keep="first", preset=None, config=None, threads=None, progress=None, **overrides,
@@ -114,43 +172,41 @@ pub(crate) fn dedup<'py>(
     progress: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Dedup> {
-    let order = match keep {
-        "first" => Order::Given,
-        "longest" => Order::LongestFirst,
-        "newest" if date.is_some() => Order::NewestFirst,
-        "newest" => return Err(setting("`keep` is `newest`: pass `date` too, a column of dates")),
-        _ => {
-            let keep = crate::error::shown(keep);
-            return Err(setting(format!("`keep` is `{keep}`: must be `first`, `longest` or `newest`")));
-        }
-    };
-    let presets = settings::config(preset, None, None)?.matching.linkage;
-    let mut config = settings::config(preset, config, overrides)?;
-    // Every document that goes must have matched the one that stays, whatever the preset makes of its clusters.
-    if ![presets, Linkage::Cohesive].contains(&config.matching.linkage) {
-        return Err(setting("`linkage` is set: `dedup` has `cohesive` alone; leave it out"));
-    }
-    config.matching.linkage = Linkage::Cohesive;
-    let analyzer = PyAnalyzer::new(config)?;
+    let order = Order::from_keep(keep, date.is_some())?;
+    let analyzer = PyAnalyzer::new(dedup_config(preset, config, overrides)?)?;
     let table = Table::read(data, &Columns { text, id, date, lossy: analyzer.lossy() })?;
-    let corpus = Corpus::read(py, &analyzer, &table, order, threads, progress)?;
-    let (documents, too_short) = (corpus.rows.len(), corpus.too_short);
-    let expected_recall = analyzer.inner().expected_recall();
-    let mut found = corpus.apart(py, all_groups)?;
-    let centers = centers(documents, &found);
-    found.groups.retain(|group| group.members.len() > 1);
-    let clusters = results::clusters(py, &found, |id| table.named(py, id))?.unbind();
+    let corpus = PreparedCorpus::new(py, &analyzer, &table, order, threads, progress)?;
+    let documents = corpus.rows.len();
+    let too_short = corpus.too_short;
+    let mut groups = corpus.run(py, all_groups)?;
+    let centers = centers(documents, &groups);
+    groups.groups.retain(|group| group.members.len() > 1);
     Ok(Dedup {
         centers,
-        clusters,
+        clusters: results::clusters(py, &groups, |row| table.id_of(py, row))?.unbind(),
         too_short,
-        expected_recall,
-        candidates: found.effort.candidates,
-        capped: found.effort.capped,
+        expected_recall: analyzer.expected_recall(),
+        candidates: groups.effort.candidates,
+        capped: groups.effort.capped,
     })
 }
 
-/// Which documents stay, and for whom the others go.
+/// Returns the settings of `dedup`. The linkage is always `cohesive`, so that every removed document matches the kept one.
+fn dedup_config(
+    preset: Option<&str>,
+    config: Option<&Bound<'_, PyAny>>,
+    overrides: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Config> {
+    let preset_linkage = settings::config(preset, None, None)?.matching.linkage;
+    let mut config = settings::config(preset, config, overrides)?;
+    if ![preset_linkage, Linkage::Cohesive].contains(&config.matching.linkage) {
+        return Err(setting_error("`dedup` supports only the linkage `cohesive`: omit `linkage`"));
+    }
+    config.matching.linkage = Linkage::Cohesive;
+    Ok(config)
+}
+
+/// The result of `dedup`: which rows are kept, and which kept row each removed row matches.
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct Dedup {
     centers: Vec<i64>,
@@ -162,57 +218,63 @@ pub(crate) struct Dedup {
 }
 
 impl Dedup {
-    /// Whether each row stays.
-    fn stays(&self) -> impl Iterator<Item = bool> {
+    /// Iterates over the rows: `true` if a row is kept.
+    fn is_kept(&self) -> impl Iterator<Item = bool> {
         (0i64..).zip(&self.centers).map(|(row, center)| row == *center)
     }
 
-    fn count(&self) -> usize {
-        self.stays().filter(|stays| *stays).count()
+    fn count_kept(&self) -> usize {
+        self.is_kept().filter(|kept| *kept).count()
     }
 
     fn rows<'py>(&self, py: Python<'py>, kept: bool) -> Bound<'py, PyArray1<i64>> {
-        let rows = (0i64..).zip(self.stays()).filter(|(_, stays)| *stays == kept);
+        let rows = (0i64..).zip(self.is_kept()).filter(|(_, is_kept)| *is_kept == kept);
         PyArray1::from_vec(py, rows.map(|(row, _)| row).collect())
     }
 }
 
 #[pymethods]
 impl Dedup {
-    /// The rows that stay, in order.
+    /// Kept rows in ascending order, as an array of int64.
     #[getter]
     fn kept<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         self.rows(py, true)
     }
 
-    /// The rows that go, in order.
+    /// Removed rows in ascending order, as an array of int64.
     #[getter]
     fn removed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         self.rows(py, false)
     }
 
-    /// Whether each row stays, as an array of bool.
+    /// Whether each row is kept, as an array of bool.
     #[getter]
     fn mask<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_vec(py, self.stays().collect())
+        PyArray1::from_vec(py, self.is_kept().collect())
     }
 
-    /// For each row the one that stays for it; its own where it stays.
+    /// The kept row of each row's cluster, as an array of int64: for a kept row, the row itself.
     #[getter]
     fn centers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_slice(py, &self.centers)
     }
 
-    /// The clusters of more than one document, each with the one that stays as its center.
+    /// Clusters of at least two documents, as a list (`Found`) of `Cluster`. The center is the kept document.
     #[getter]
     fn clusters(&self, py: Python<'_>) -> Py<PyList> {
         self.clusters.clone_ref(py)
     }
 
-    /// Figures of the run.
+    /// Counts of the run, as a dict.
+    ///
+    /// `documents`, `kept`, `removed`: numbers of documents. `clusters`: number of clusters of at least
+    /// two documents. `largest_cluster`: number of documents of the largest cluster. `too_short`: number
+    /// of documents that are too short for the settings. `candidates`: number of candidates judged.
+    /// `expected_recall`: probability that a pair exactly at the threshold is found, or None. `caps_hit`:
+    /// number of limits reached; if it is not 0, matches may be missing.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let kept = self.count();
+        let kept = self.count_kept();
         let clusters = self.clusters.bind(py);
         let sizes = clusters.iter().map(|cluster| cluster.getattr("members")?.len());
         let largest = sizes.collect::<PyResult<Vec<_>>>()?.into_iter().max().unwrap_or(kept.min(1));
@@ -229,17 +291,27 @@ impl Dedup {
         Ok(summary)
     }
 
-    /// The rows that stay, of the data that was given or of other columns of it, and of the same kind.
+    /// Selects the kept rows of data.
+    ///
+    /// Args:
+    ///     data: The deduplicated data, or other data with the same rows: a list, tuple, NumPy array,
+    ///         column or table. A path of Parquet files is read, and a Polars LazyFrame is collected.
+    ///
+    /// Returns:
+    ///     The kept rows, as the same type.
+    ///
+    /// Raises:
+    ///     SettingError: The data has another number of rows.
     fn take<'py>(&self, py: Python<'py>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let data = &there(data)?;
-        let rows = data.len().unwrap_or(self.centers.len());
-        if rows != self.centers.len() {
-            let expected = self.centers.len();
-            return Err(setting(format!(
-                "the data has {rows} rows: must be the {expected} that were looked at"
+        let data = &collect(data)?;
+        let expected = self.centers.len();
+        let rows = data.len().unwrap_or(expected);
+        if rows != expected {
+            return Err(setting_error(format!(
+                "the data has {rows} rows: must have the {expected} rows that were deduplicated"
             )));
         }
-        take(data, self.kept(py).as_any())
+        take_rows(data, self.kept(py).as_any())
     }
 
     fn __len__(&self) -> usize {
@@ -247,23 +319,20 @@ impl Dedup {
     }
 
     fn __repr__(&self) -> String {
-        let kept = self.count();
-        format!(
-            "<Dedup of {} documents: {kept} kept, {} removed>",
-            self.centers.len(),
-            self.centers.len() - kept
-        )
+        let documents = self.centers.len();
+        let kept = self.count_kept();
+        format!("<Dedup of {documents} documents: {kept} kept, {} removed>", documents - kept)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Dedup>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let (py, found) = (slf.py(), slf.get());
-        let Dedup { too_short, expected_recall, candidates, capped, .. } = found;
-        let centers = PyArray1::from_slice(py, &found.centers);
-        let fields = (centers, found.clusters(py), *too_short, *expected_recall, *candidates, *capped);
+        let py = slf.py();
+        let Dedup { centers, clusters, too_short, expected_recall, candidates, capped } = slf.get();
+        let centers = PyArray1::from_slice(py, centers);
+        let fields = (centers, clusters.clone_ref(py), *too_short, *expected_recall, *candidates, *capped);
         Ok((slf.get_type().getattr("_restore")?, fields.into_pyobject(py)?))
     }
 
-    /// What a pickle has.
+    /// Restores a pickled object.
     #[staticmethod]
     fn _restore(
         centers: &Bound<'_, PyArray1<i64>>,
@@ -275,13 +344,13 @@ impl Dedup {
     ) -> PyResult<Dedup> {
         let centers = centers.readonly().as_slice()?.to_vec();
         if centers.iter().any(|&center| center < 0 || center as usize >= centers.len()) {
-            return Err(setting("`centers` must be rows that are there"));
+            return Err(setting_error("`centers` must be row numbers below the number of rows"));
         }
         Ok(Dedup { centers, clusters, too_short, expected_recall, candidates, capped })
     }
 }
 
-/// In which order documents come, and so who is a center.
+/// Order in which documents are inserted. The first document of a cluster is its center.
 #[derive(Clone, Copy)]
 enum Order {
     Given,
@@ -289,8 +358,24 @@ enum Order {
     NewestFirst,
 }
 
-/// Documents that have been prepared, by row, in the order in which they are added.
-struct Corpus<'a, 'py> {
+impl Order {
+    /// Returns the order that keeps the requested document of each cluster.
+    fn from_keep(keep: &str, has_dates: bool) -> PyResult<Order> {
+        match keep {
+            "first" => Ok(Order::Given),
+            "longest" => Ok(Order::LongestFirst),
+            "newest" if has_dates => Ok(Order::NewestFirst),
+            "newest" => Err(setting_error("`keep` is `newest`, which requires dates: pass `date`")),
+            _ => {
+                let keep = excerpt(keep);
+                Err(setting_error(format!("`keep` is `{keep}`: must be `first`, `longest` or `newest`")))
+            }
+        }
+    }
+}
+
+/// Prepared documents in the order of insertion. Their ids are row numbers.
+struct PreparedCorpus<'a, 'py> {
     engine: Engine,
     rows: Vec<DocId>,
     dates: Option<Vec<Option<Timestamp>>>,
@@ -299,68 +384,64 @@ struct Corpus<'a, 'py> {
     progress: Progress<'a, 'py>,
 }
 
-/// Each document is prepared, added and asked for.
-const ROUNDS: usize = 3;
+/// Number of passes over the documents: prepare, insert, search.
+const PASSES: usize = 3;
 
-impl<'a, 'py> Corpus<'a, 'py> {
-    fn read(
+impl<'a, 'py> PreparedCorpus<'a, 'py> {
+    fn new(
         py: Python<'_>,
         analyzer: &PyAnalyzer,
         table: &Table<'_>,
         order: Order,
         threads: Option<i64>,
         progress: Option<&'a Bound<'py, PyAny>>,
-    ) -> PyResult<Corpus<'a, 'py>> {
-        let raw = table.texts.raw("texts")?;
-        table.check(raw.len())?;
-        let progress = Progress::new(progress, raw.len());
-        let many = analyzer.many(&raw, threads, progress.first_of(ROUNDS));
-        let mut prepared: Vec<_> = many
-            .prepared(py, |text, scratch| analyzer.inner().prepare(text, scratch))?
-            .into_iter()
-            .map(Some)
-            .collect();
-        let mut rows: Vec<usize> = (0..raw.len()).collect();
+    ) -> PyResult<PreparedCorpus<'a, 'py>> {
+        let texts = table.texts.raw("texts")?;
+        table.check(texts.len())?;
+        let progress = Progress::new(progress, texts.len());
+        let prepared = analyzer.prepare_all(py, &texts, threads, progress.first_pass(PASSES))?;
+        let mut prepared: Vec<_> = prepared.into_iter().map(Some).collect();
+        let mut rows: Vec<usize> = (0..texts.len()).collect();
         match (order, &table.dates) {
-            (Order::LongestFirst, _) => rows.sort_by_key(|&row| Reverse(raw[row].map_or(0, <[u8]>::len))),
+            (Order::LongestFirst, _) => rows.sort_by_key(|&row| Reverse(texts[row].map_or(0, <[u8]>::len))),
             (Order::NewestFirst, Some(dates)) => rows.sort_by_key(|&row| Reverse(dates[row])),
             _ => {}
         }
         let prepared: Vec<Prepared> = rows.iter().filter_map(|&row| prepared[row].take()).collect();
-        Ok(Corpus {
-            engine: Engine::with_analyzer(analyzer.inner().clone()).map_err(refused)?,
+        Ok(PreparedCorpus {
+            engine: Engine::with_analyzer(Analyzer::clone(analyzer)).map_err(engine_error)?,
             dates: table.dates.as_ref().map(|dates| rows.iter().map(|&row| dates[row]).collect()),
             rows: rows.into_iter().map(|row| DocId::Number(row as u64)).collect(),
-            too_short: too_short(&prepared),
+            too_short: count_too_short(&prepared),
             prepared,
             progress,
         })
     }
 
-    /// Adds all documents and asks, on a thread of its own that has all it needs.
-    fn apart<T: Send + 'static>(
+    /// Inserts all documents and calls `search`, on a thread that owns the engine.
+    fn run<T: Send + 'static>(
         self,
         py: Python<'_>,
-        question: impl FnOnce(&Engine, &Watch) -> T + Send + 'static,
+        search: impl FnOnce(&Engine, &Task) -> T + Send + 'static,
     ) -> PyResult<T> {
-        let Corpus { mut engine, rows, dates, prepared, progress, .. } = self;
-        let few = rows.len() <= SPOT;
-        let found = apart(py, progress.rest_of(ROUNDS).small_if(few), move |watch| {
-            insert_all(&mut engine, &rows, dates.as_deref(), prepared, watch)?;
-            Ok(question(&engine, watch))
+        let PreparedCorpus { mut engine, rows, dates, prepared, progress, .. } = self;
+        let progress = progress.other_passes(PASSES).inline_if(rows.len() <= INLINE_DOCUMENTS);
+        let found = run_detached(py, progress, move |task| {
+            insert_all(&mut engine, &rows, dates.as_deref(), prepared, task)?;
+            Ok(search(&engine, task))
         })?;
-        found.map_err(refused)
+        found.map_err(engine_error)
     }
 }
 
-/// For each row the center of its group.
-fn centers(rows: usize, found: &Groups) -> Vec<i64> {
+/// Returns the center of each row's group.
+fn centers(rows: usize, groups: &Groups) -> Vec<i64> {
     let mut centers: Vec<i64> = (0..rows as i64).collect();
     let row = |id: &DocId| match id {
         DocId::Number(row) => *row as usize,
-        _ => unreachable!("documents are known by their rows"),
+        _ => unreachable!("ids are row numbers"),
     };
-    for group in &found.groups {
+    for group in &groups.groups {
         let center = row(&group.center) as i64;
         group.members.iter().for_each(|member| centers[row(member)] = center);
     }

@@ -1,67 +1,84 @@
-//! Two texts side by side.
+//! Comparison of two texts.
 
 use crate::analyzer::PyAnalyzer;
-use crate::numbers::count;
-use crate::results::Class;
+use crate::interrupt::{INLINE_BYTES, Progress, run_detached};
+use crate::numbers::at_least;
+use crate::results::ResultClass;
 use crate::settings;
 use crate::texts;
-use crate::work::{Progress, SHORT, apart};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sameish::Passage;
+use sameish::{Comparison, Passage};
 
-static COMPARISON: Class = Class::new("Comparison");
-static PASSAGE: Class = Class::new("Passage");
+static COMPARISON: ResultClass = ResultClass::new("Comparison");
+static PASSAGE: ResultClass = ResultClass::new("Passage");
 
-/// Everything that can be said of two texts: how alike, of which kind, and the passages they share.
+/// Compares two texts with every measure and finds the passages they share.
 ///
-/// >>> import sameish
-/// >>> a = "The council voted on Monday to close the old bridge for repairs until spring."
-/// >>> b = "The council voted on Tuesday to close the old bridge for repairs until spring."
-/// >>> comparison = sameish.compare(a, b)
-/// >>> comparison.match_type
-/// 'similar'
-/// >>> [a[p.a_start:p.a_end] for p in comparison.passages]
-/// ['to close the old bridge for repairs until spring']
+/// Args:
+///     a: First text: a str, or a list of tokens. Also bytes if the settings are `lossy`.
+///     b: Second text, of the same types as `a`.
+///     preset: Name of the preset; default `"copies"`. See `Engine`.
+///     min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
+///     config: Config file in TOML, or a mapping with its contents; default None.
+///     **overrides: Settings as keywords; see `Engine`.
+///
+/// Returns:
+///     A `Comparison`.
+///
+/// Examples:
+///     >>> import sameish
+///     >>> a = "The council voted on Monday to close the old bridge for repairs until spring."
+///     >>> b = "The council voted on Tuesday to close the old bridge for repairs until spring."
+///     >>> comparison = sameish.compare(a, b)
+///     >>> comparison.match_type
+///     'similar'
+///     >>> [a[p.a_start:p.a_end] for p in comparison.passages]
+///     ['to close the old bridge for repairs until spring']
 #[pyfunction]
 #[pyo3(signature = (a, b, *, preset=None, min_tokens=5, config=None, **overrides))]
 pub(crate) fn compare<'py>(
-    py: Python<'py>,
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
     preset: Option<&str>,
     min_tokens: i64,
     config: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let analyzer = PyAnalyzer::new(settings::config(preset, config, overrides)?)?;
-    by(py, &analyzer, a, b, min_tokens)
+    compare_with(&analyzer, a, b, min_tokens)
 }
 
-/// The same under an engine's settings.
-pub(crate) fn by<'py>(
-    py: Python<'py>,
+/// Compares two texts with an analyzer.
+pub(crate) fn compare_with<'py>(
     analyzer: &PyAnalyzer,
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
     min_tokens: i64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let min_tokens = count(min_tokens, "min_tokens", 1)?;
-    let (a, b) = (analyzer.content(a, "`a`")?, analyzer.content(b, "`b`")?);
-    let progress = Progress::silent().small_if(texts::size(&a) + texts::size(&b) <= SHORT);
+    let py = a.py();
+    let min_tokens = at_least(min_tokens, "min_tokens", 1)?;
+    let a = analyzer.content(a, "`a`")?;
+    let b = analyzer.content(b, "`b`")?;
+    let progress = Progress::none().inline_if(texts::size(&a) + texts::size(&b) <= INLINE_BYTES);
     let analyzer = analyzer.clone();
-    let (comparison, passages) = apart(py, progress, move |_| {
-        let comparison = analyzer.inner().compare(&a, &b, min_tokens);
-        // Python's strings are cut by characters, lists of tokens by tokens.
-        let passages = comparison.passages_in(&a, &b, |piece| piece.chars().count());
-        (comparison, passages)
+    let comparison = run_detached(py, progress, move |_| {
+        let mut comparison = analyzer.compare(&a, &b, min_tokens);
+        // Slices of Python strings count characters; slices of lists count tokens.
+        comparison.passages = comparison.passages_in(&a, &b, |slice| slice.chars().count());
+        comparison
     })?;
-    let passages = passages.into_iter().map(|passage| {
-        let Passage { a_start, a_end, b_start, b_end, tokens } = passage;
-        PASSAGE.make(py, (a_start, a_end, b_start, b_end, tokens))
+    to_python(py, comparison)
+}
+
+fn to_python<'py>(py: Python<'py>, comparison: Comparison) -> PyResult<Bound<'py, PyAny>> {
+    let passages = comparison.passages.iter().map(|passage| {
+        let Passage { a_start, a_end, b_start, b_end, tokens } = *passage;
+        PASSAGE.create(py, (a_start, a_end, b_start, b_end, tokens))
     });
     let passages = passages.collect::<PyResult<Vec<_>>>()?;
-    let head = (
+    // The conversion of tuples supports at most 12 fields.
+    let first = (
         comparison.similarity,
         comparison.containment,
         comparison.containment_a,
@@ -73,7 +90,7 @@ pub(crate) fn by<'py>(
         comparison.words_a,
         comparison.words_b,
     );
-    let (head, tail) = (head.into_pyobject(py)?, (passages, comparison.coverage_a, comparison.coverage_b));
-    let fields = head.as_sequence().concat(tail.into_pyobject(py)?.as_sequence())?.to_tuple()?;
-    COMPARISON.make(py, fields)
+    let last = (passages, comparison.coverage_a, comparison.coverage_b);
+    let fields = first.into_pyobject(py)?.as_sequence().concat(last.into_pyobject(py)?.as_sequence())?;
+    COMPARISON.create(py, fields.to_tuple()?)
 }

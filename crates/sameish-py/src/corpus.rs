@@ -1,111 +1,135 @@
-//! Seed 004's corpus.
+//! `Corpus`: a set of fingerprints that can be searched by Hamming distance.
 
-use crate::error::{refused, setting};
-use crate::guard::Guarded;
-use crate::numbers::{self, Numbers, between};
-use crate::work::{BLOCK, Progress, apart, attended};
+use crate::error::{engine_error, setting_error};
+use crate::interrupt::{Progress, run_detached};
+use crate::lock::InterruptibleLock;
+use crate::numbers::{self, Numbers, in_range};
 use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyTuple};
 use sameish::{Blocks, Fingerprint};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// As many fingerprints are built into tables in less than the time in which a signal must be heard.
-const AT_ONCE: usize = 1 << 16;
+/// Maximum number of fingerprints that are inserted in one uninterruptible step while the lock is held.
+const MAX_UNINTERRUPTED: usize = 1 << 16;
 
-/// A set of 64-bit fingerprints, asked for those that differ from a query in at most `diff_bits` bits.
+/// A set of 64-bit fingerprints that can be searched by Hamming distance.
 ///
-/// Nothing is missed, and a match is listed once. Any `num_blocks` above `diff_bits` gives the same answers; the tables are
-/// those that are fastest for as many fingerprints as there are.
+/// The parameters are those of the block-permuted index of Manku, Jain and Das Sarma (2007). The
+/// search is exact: it returns every fingerprint within `diff_bits` bits of a query, once.
+/// `num_blocks` does not affect the results; the tables are chosen by the number of fingerprints.
 ///
-/// >>> from sameish import Corpus
-/// >>> corpus = Corpus(6, 3)
-/// >>> corpus.insert_bulk([0xABCD, 0xABCE, 0xFFFF0000])
-/// 3
-/// >>> corpus.find_all(0xABCF)
-/// [43981, 43982]
-/// >>> corpus.find_first_bulk([0xABCD ^ (3 << 40), 0x1234_5678_9ABC])
-/// [43981, None]
-/// >>> corpus.remove(0xABCD), len(corpus), 0xABCE in corpus
-/// (True, 2, True)
+/// Fingerprints are integers from 0 to 2**64 - 1 or strings of 16 hex digits. The `_bulk` methods
+/// take lists of integers or NumPy arrays of uint64.
+///
+/// Args:
+///     num_blocks: Number of blocks into which the 64 bits are divided: greater than `diff_bits`,
+///         at most 64.
+///     diff_bits: Maximum number of differing bits of a match, inclusive; 0 to 63.
+///
+/// Examples:
+///     >>> from sameish import Corpus
+///     >>> corpus = Corpus(6, 3)
+///     >>> corpus.insert_bulk([0xABCD, 0xABCE, 0xFFFF0000])
+///     3
+///     >>> corpus.find_all(0xABCF)
+///     [43981, 43982]
+///     >>> corpus.find_first_bulk([0xABCD ^ (3 << 40), 0x1234_5678_9ABC])
+///     [43981, None]
+///     >>> corpus.remove(0xABCD), len(corpus), 0xABCE in corpus
+///     (True, 2, True)
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct Corpus {
-    inner: Guarded<sameish::Corpus>,
-}
-
-impl Corpus {
-    /// Changes a block at a time, as long as it is wanted.
-    fn change_bulk(
-        &self,
-        py: Python<'_>,
-        prints: &[Fingerprint],
-        progress: Progress<'_, '_>,
-        change: impl Fn(&mut sameish::Corpus, &[Fingerprint]) -> usize + Send + Sync,
-    ) -> PyResult<usize> {
-        attended(py, progress, |watch| {
-            let mut changed = 0;
-            let Some(mut corpus) = self.inner.write(watch) else { return changed };
-            for block in prints.chunks(BLOCK).take_while(|_| watch.goes_on()) {
-                changed += change(&mut corpus, block);
-                watch.add(block.len());
-            }
-            changed
-        })
-    }
+    inner: InterruptibleLock<sameish::Corpus>,
 }
 
 #[pymethods]
 impl Corpus {
     #[new]
     fn new(num_blocks: i64, diff_bits: i64) -> PyResult<Corpus> {
-        let total = between(num_blocks, "num_blocks", 1..=64)?;
-        let corpus =
-            sameish::Corpus::new(Blocks { total, differing: between(diff_bits, "diff_bits", 0..=63)? });
-        Ok(Corpus { inner: Guarded::new(corpus.map_err(refused)?) })
+        let total = in_range(num_blocks, "num_blocks", 1..=64)?;
+        let differing = in_range(diff_bits, "diff_bits", 0..=63)?;
+        let corpus = sameish::Corpus::new(Blocks { total, differing }).map_err(engine_error)?;
+        Ok(Corpus { inner: InterruptibleLock::new(corpus) })
     }
 
-    /// Into how many blocks the 64 bits are cut.
+    /// Number of blocks into which the 64 bits are divided.
     #[getter]
     fn num_blocks(&self, py: Python<'_>) -> PyResult<u32> {
-        self.inner.ask(py, |corpus| corpus.blocks().total)
+        self.inner.read(py, |corpus| corpus.blocks().total)
     }
 
-    /// In how many bits a match may differ.
+    /// Maximum number of differing bits of a match, inclusive.
     #[getter]
     fn diff_bits(&self, py: Python<'_>) -> PyResult<u32> {
-        self.inner.ask(py, |corpus| corpus.blocks().differing)
+        self.inner.read(py, |corpus| corpus.blocks().differing)
     }
 
-    /// Adds a fingerprint; tells whether it was new.
+    /// Adds a fingerprint.
+    ///
+    /// Args:
+    ///     hash: The fingerprint.
+    ///
+    /// Returns:
+    ///     True if the fingerprint is new.
     fn insert(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let print = numbers::fingerprint(hash)?;
-        self.inner.change(py, |corpus| corpus.insert(print))
+        let fingerprint = numbers::fingerprint(hash)?;
+        self.inner.write(py, |corpus| corpus.insert(fingerprint))
     }
 
-    /// Takes a fingerprint out; tells whether it was there.
+    /// Removes a fingerprint.
+    ///
+    /// Args:
+    ///     hash: The fingerprint.
+    ///
+    /// Returns:
+    ///     True if the set contained the fingerprint.
     fn remove(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let print = numbers::fingerprint(hash)?;
-        self.inner.change(py, |corpus| corpus.remove(print))
+        let fingerprint = numbers::fingerprint(hash)?;
+        self.inner.write(py, |corpus| corpus.remove(fingerprint))
     }
 
-    /// Some fingerprint near the query, or None.
+    /// Finds any one fingerprint within `diff_bits` bits of a query.
+    ///
+    /// Args:
+    ///     query: The fingerprint to compare with.
+    ///
+    /// Returns:
+    ///     A fingerprint, or None if there is no match.
     fn find_first(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let query = numbers::fingerprint(query)?;
-        Ok(self.inner.ask(py, |corpus| corpus.find_first(query))?.map(Fingerprint::as_u64))
+        Ok(self.inner.read(py, |corpus| corpus.find_first(query))?.map(Fingerprint::as_u64))
     }
 
-    /// All fingerprints near the query, the nearest first, then the smallest.
+    /// Finds all fingerprints within `diff_bits` bits of a query.
+    ///
+    /// Args:
+    ///     query: The fingerprint to compare with.
+    ///
+    /// Returns:
+    ///     A list of fingerprints by ascending distance, then by value.
     fn find_all(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         let query = numbers::fingerprint(query)?;
-        self.inner.ask(py, |corpus| {
+        self.inner.read(py, |corpus| {
             let mut found = Vec::new();
             corpus.find_all(query, &mut found);
             found.into_iter().map(Fingerprint::as_u64).collect()
         })
     }
 
-    /// Adds many, from a list or an array of uint64; gives how many were new. An interrupted call leaves what it has added
-    /// so far; into an empty corpus it adds all or nothing.
+    /// Adds many fingerprints.
+    ///
+    /// If the call is interrupted, the fingerprints added so far remain. Insertion into an empty
+    /// set adds all fingerprints or none.
+    ///
+    /// Args:
+    ///     hashes: A list of integers, or an array of uint64.
+    ///     progress: Called as `progress(done, total)` about 20 times per second, in fingerprints;
+    ///         default None. An exception that it raises ends the call.
+    ///
+    /// Returns:
+    ///     Number of new fingerprints.
     #[pyo3(signature = (hashes, *, progress=None))]
     fn insert_bulk(
         &self,
@@ -113,29 +137,37 @@ impl Corpus {
         hashes: &Bound<'_, PyAny>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        let prints = numbers::fingerprints(hashes, "hashes")?.items;
-        let progress = Progress::of_prints(progress, prints.len());
-        let fresh = self.inner.ask(py, |corpus| {
+        let fingerprints = numbers::fingerprints(hashes, "hashes")?.items;
+        let progress = Progress::of_fingerprints(progress, fingerprints.len());
+        let empty = self.inner.read(py, |corpus| {
             corpus.is_empty().then(|| sameish::Corpus::new(corpus.blocks())).and_then(Result::ok)
         })?;
-        let Some(mut fresh) = fresh.filter(|_| prints.len() > AT_ONCE) else {
-            return self.change_bulk(py, &prints, progress, sameish::Corpus::insert_bulk);
+        let Some(mut corpus) = empty.filter(|_| fingerprints.len() > MAX_UNINTERRUPTED) else {
+            return self.inner.write_blocks(py, &fingerprints, progress, sameish::Corpus::insert_bulk);
         };
-        let (built, prints) = apart(py, progress, move |_| {
-            fresh.insert_bulk(&prints);
-            (fresh, prints)
+        let (built, fingerprints) = run_detached(py, progress, move |_| {
+            corpus.insert_bulk(&fingerprints);
+            (corpus, fingerprints)
         })?;
-        self.inner.change(py, |corpus| {
-            // Another thread may have been faster.
+        self.inner.write(py, |corpus| {
+            // Another thread may have inserted fingerprints in the meantime.
             if !corpus.is_empty() {
-                return corpus.insert_bulk(&prints);
+                return corpus.insert_bulk(&fingerprints);
             }
             *corpus = built;
             corpus.len()
         })
     }
 
-    /// Takes many out; gives how many were there.
+    /// Removes many fingerprints.
+    ///
+    /// Args:
+    ///     hashes: A list of integers, or an array of uint64.
+    ///     progress: Called as `progress(done, total)` about 20 times per second, in fingerprints;
+    ///         default None. An exception that it raises ends the call.
+    ///
+    /// Returns:
+    ///     Number of fingerprints removed.
     #[pyo3(signature = (hashes, *, progress=None))]
     fn remove_bulk(
         &self,
@@ -143,13 +175,21 @@ impl Corpus {
         hashes: &Bound<'_, PyAny>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        let prints = numbers::fingerprints(hashes, "hashes")?.items;
-        let progress = Progress::of_prints(progress, prints.len());
-        self.change_bulk(py, &prints, progress, sameish::Corpus::remove_bulk)
+        let fingerprints = numbers::fingerprints(hashes, "hashes")?.items;
+        let progress = Progress::of_fingerprints(progress, fingerprints.len());
+        self.inner.write_blocks(py, &fingerprints, progress, sameish::Corpus::remove_bulk)
     }
 
-    /// For each query some fingerprint near it. A list gives a list with None where there is none; an array gives a masked
-    /// array of uint64, masked where there is none.
+    /// Finds any one fingerprint within `diff_bits` bits of each query.
+    ///
+    /// Args:
+    ///     queries: A list of integers, or an array of uint64.
+    ///     progress: Called as `progress(done, total)` about 20 times per second, in queries;
+    ///         default None. An exception that it raises ends the call.
+    ///
+    /// Returns:
+    ///     For a list, a list of fingerprints with None where there is no match. For an array, a
+    ///     masked array of uint64, masked where there is no match.
     #[pyo3(signature = (queries, *, progress=None))]
     fn find_first_bulk<'py>(
         &self,
@@ -157,31 +197,35 @@ impl Corpus {
         queries: &Bound<'py, PyAny>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
-        let progress = Progress::of_prints(progress, queries.len());
-        let (values, mask) = attended(py, progress, |watch| {
-            let room = queries.len();
-            let (mut values, mut mask) = (Vec::<u64>::with_capacity(room), Vec::<bool>::with_capacity(room));
-            let Some(corpus) = self.inner.read(watch) else { return (values, mask) };
-            for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
-                let found = corpus.find_first_bulk(block);
-                mask.extend(found.iter().map(Option::is_none));
-                values.extend(found.into_iter().map(|print| print.unwrap_or_default().as_u64()));
-                watch.add(block.len());
-            }
-            (values, mask)
+        let Numbers { items: queries, from_array } = numbers::fingerprints(queries, "queries")?;
+        let progress = Progress::of_fingerprints(progress, queries.len());
+        let mut values = Vec::<u64>::with_capacity(queries.len());
+        let mut mask = Vec::<bool>::with_capacity(queries.len());
+        self.inner.read_blocks(py, &queries, progress, |corpus, block| {
+            let found = corpus.find_first_bulk(block);
+            mask.extend(found.iter().map(Option::is_none));
+            values.extend(found.into_iter().map(|found| found.unwrap_or_default().as_u64()));
         })?;
-        if !array {
+        if !from_array {
             let found = values.into_iter().zip(mask).map(|(value, masked)| (!masked).then_some(value));
-            return Ok(PyList::new(py, found.collect::<Vec<_>>())?.into_any());
+            return Ok(PyList::new(py, found)?.into_any());
         }
-        let named = PyDict::new(py);
-        named.set_item("mask", PyArray1::from_vec(py, mask))?;
-        let masked = py.import("numpy")?.getattr("ma")?.getattr("MaskedArray")?;
-        masked.call((PyArray1::from_vec(py, values),), Some(&named))
+        let keywords = PyDict::new(py);
+        keywords.set_item("mask", PyArray1::from_vec(py, mask))?;
+        let masked_array = py.import("numpy")?.getattr("ma")?.getattr("MaskedArray")?;
+        masked_array.call((PyArray1::from_vec(py, values),), Some(&keywords))
     }
 
-    /// For each query all fingerprints near it, the nearest first. A list gives a list of lists; an array gives `Matches`.
+    /// Finds all fingerprints within `diff_bits` bits of each query.
+    ///
+    /// Args:
+    ///     queries: A list of integers, or an array of uint64.
+    ///     progress: Called as `progress(done, total)` about 20 times per second, in queries;
+    ///         default None. An exception that it raises ends the call.
+    ///
+    /// Returns:
+    ///     For a list, a list of lists; for an array, a `Matches`. The matches of a query are
+    ///     ordered by ascending distance, then by value.
     #[pyo3(signature = (queries, *, progress=None))]
     fn find_all_bulk<'py>(
         &self,
@@ -189,74 +233,72 @@ impl Corpus {
         queries: &Bound<'py, PyAny>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Numbers { items: queries, array } = numbers::fingerprints(queries, "queries")?;
-        let progress = Progress::of_prints(progress, queries.len());
-        let (values, offsets) = attended(py, progress, |watch| {
-            let (mut values, mut offsets) = (Vec::new(), Vec::with_capacity(queries.len() + 1));
-            offsets.push(0i64);
-            let Some(corpus) = self.inner.read(watch) else { return (values, offsets) };
-            for block in queries.chunks(BLOCK).take_while(|_| watch.goes_on()) {
-                corpus.find_all_bulk(block, |_, found| {
-                    values.extend(found.iter().map(|print| print.as_u64()));
-                    offsets.push(values.len() as i64);
-                });
-                watch.add(block.len());
-            }
-            (values, offsets)
+        let Numbers { items: queries, from_array } = numbers::fingerprints(queries, "queries")?;
+        let progress = Progress::of_fingerprints(progress, queries.len());
+        let mut values = Vec::new();
+        let mut offsets = Vec::with_capacity(queries.len() + 1);
+        offsets.push(0i64);
+        self.inner.read_blocks(py, &queries, progress, |corpus, block| {
+            corpus.find_all_bulk(block, |_, found| {
+                values.extend(found.iter().map(|found| found.as_u64()));
+                offsets.push(values.len() as i64);
+            });
         })?;
-        if array {
-            let (values, offsets) = (PyArray1::from_vec(py, values), PyArray1::from_vec(py, offsets));
-            let matches = Matches { values: values.unbind(), offsets: offsets.unbind() };
-            return Ok(Bound::new(py, matches)?.into_any());
+        if from_array {
+            let values = PyArray1::from_vec(py, values).unbind();
+            let offsets = PyArray1::from_vec(py, offsets).unbind();
+            return Ok(Bound::new(py, Matches { values, offsets })?.into_any());
         }
         let lists =
             offsets.windows(2).map(|ends| PyList::new(py, &values[ends[0] as usize..ends[1] as usize]));
         Ok(PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)?.into_any())
     }
 
-    /// All fingerprints in rising order, as an array of uint64.
+    /// Returns all fingerprints in ascending order, as an array of uint64.
     fn to_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let all =
-            self.inner.ask(py, |corpus| corpus.to_vec().into_iter().map(Fingerprint::as_u64).collect())?;
+            self.inner.read(py, |corpus| corpus.to_vec().into_iter().map(Fingerprint::as_u64).collect())?;
         Ok(PyArray1::from_vec(py, all))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.inner.ask(py, sameish::Corpus::len)
+        self.inner.read(py, sameish::Corpus::len)
     }
 
     fn __contains__(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let print = numbers::fingerprint(hash)?;
-        self.inner.ask(py, |corpus| corpus.contains(print))
+        let fingerprint = numbers::fingerprint(hash)?;
+        self.inner.read(py, |corpus| corpus.contains(fingerprint))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (Blocks { total, differing }, len) =
-            self.inner.ask(py, |corpus| (corpus.blocks(), corpus.len()))?;
+            self.inner.read(py, |corpus| (corpus.blocks(), corpus.len()))?;
         Ok(format!("<Corpus of {len} fingerprints, {total} blocks, {differing} bits>"))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Corpus>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
         let (Blocks { total, differing }, all) =
-            slf.get().inner.ask(py, |corpus| (corpus.blocks(), corpus.to_vec()))?;
+            slf.get().inner.read(py, |corpus| (corpus.blocks(), corpus.to_vec()))?;
         let bytes: Vec<u8> = all.into_iter().flat_map(Fingerprint::to_bytes).collect();
         let fields = (total, differing, PyBytes::new(py, &bytes)).into_pyobject(py)?;
         Ok((slf.get_type().getattr("_restore")?, fields))
     }
 
-    /// What a pickle has.
+    /// Restores a pickled object.
     #[staticmethod]
-    fn _restore(py: Python<'_>, num_blocks: i64, diff_bits: i64, prints: &[u8]) -> PyResult<Corpus> {
+    fn _restore(py: Python<'_>, num_blocks: i64, diff_bits: i64, fingerprints: &[u8]) -> PyResult<Corpus> {
         let corpus = Corpus::new(num_blocks, diff_bits)?;
-        let prints: Result<Vec<Fingerprint>, _> = prints.chunks(8).map(Fingerprint::from_bytes).collect();
-        let prints = prints.map_err(refused)?;
-        corpus.inner.change(py, |corpus| corpus.insert_bulk(&prints))?;
+        let fingerprints = fingerprints.chunks(8).map(Fingerprint::from_bytes);
+        let fingerprints = fingerprints.collect::<Result<Vec<_>, _>>().map_err(engine_error)?;
+        corpus.inner.write(py, |corpus| corpus.insert_bulk(&fingerprints))?;
         Ok(corpus)
     }
 }
 
-/// The matches of many queries: `matches[i]` is an array of those of query `i`; `values` and `offsets` have them all.
+/// The matches of many queries: a sequence with one array of uint64 per query.
+///
+/// Returned by `Corpus.find_all_bulk`. `matches[i]` contains the matches of query `i`.
 #[pyclass(frozen, module = "sameish", sequence)]
 pub(crate) struct Matches {
     values: Py<PyArray1<u64>>,
@@ -265,13 +307,13 @@ pub(crate) struct Matches {
 
 #[pymethods]
 impl Matches {
-    /// All matches, query after query.
+    /// The matches of all queries, concatenated, as an array of uint64.
     #[getter]
     fn values(&self, py: Python<'_>) -> Py<PyArray1<u64>> {
         self.values.clone_ref(py)
     }
 
-    /// Where the matches of each query begin in `values`, and where the last end.
+    /// Start of the matches of each query in `values`, then the length of `values`, as an array of int64.
     #[getter]
     fn offsets(&self, py: Python<'_>) -> Py<PyArray1<i64>> {
         self.offsets.clone_ref(py)
@@ -285,59 +327,58 @@ impl Matches {
         let len = self.__len__(py)?;
         let at = if index < 0 { index + len as isize } else { index };
         if at < 0 || at as usize >= len {
-            return Err(pyo3::exceptions::PyIndexError::new_err(format!(
-                "no query {index}: there are {len}"
-            )));
+            let message = format!("query {index} is out of range: there are {len} queries");
+            return Err(PyIndexError::new_err(message));
         }
-        let offset = |at: usize| self.offsets.bind(py).get_owned(at).unwrap_or_default();
-        let ends =
-            pyo3::types::PySlice::new(py, offset(at as usize) as isize, offset(at as usize + 1) as isize, 1);
-        self.values.bind(py).get_item(ends)
+        let offset = |at: isize| self.offsets.bind(py).get_owned(at as usize).unwrap_or_default() as isize;
+        self.values.bind(py).get_item(PySlice::new(py, offset(at), offset(at + 1), 1))
     }
 
-    fn __iter__(slf: Py<Matches>) -> EachMatch {
-        EachMatch { matches: slf, next: 0.into() }
+    fn __iter__(slf: Py<Matches>) -> MatchesIterator {
+        MatchesIterator { matches: slf, next: 0.into() }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (queries, matches) = (self.__len__(py)?, self.values.bind(py).len()?);
+        let queries = self.__len__(py)?;
+        let matches = self.values.bind(py).len()?;
         Ok(format!("<Matches of {queries} queries, {matches} in all>"))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Matches>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let (py, matches) = (slf.py(), slf.get());
-        let fields = (matches.values(py), matches.offsets(py)).into_pyobject(py)?;
+        let py = slf.py();
+        let fields = (slf.get().values(py), slf.get().offsets(py)).into_pyobject(py)?;
         Ok((slf.get_type().getattr("_restore")?, fields))
     }
 
-    /// What a pickle has.
+    /// Restores a pickled object.
     #[staticmethod]
     fn _restore(values: &Bound<'_, PyArray1<u64>>, offsets: &Bound<'_, PyArray1<i64>>) -> PyResult<Matches> {
         let ends = offsets.readonly();
         let ends = ends.as_slice()?;
-        let within = ends.last().is_some_and(|&last| last as usize == values.len().unwrap_or(0));
-        if ends.first() != Some(&0) || !ends.is_sorted() || !within {
-            return Err(setting("`offsets` must rise from 0 to the number of values"));
+        let is_complete = ends.last().is_some_and(|&last| last as usize == values.len().unwrap_or(0));
+        if ends.first() != Some(&0) || !ends.is_sorted() || !is_complete {
+            return Err(setting_error("`offsets` must ascend from 0 to the number of values"));
         }
         Ok(Matches { values: values.clone().unbind(), offsets: offsets.clone().unbind() })
     }
 }
 
-/// One query after the other.
+/// Iterator over the matches of each query.
 #[pyclass(frozen)]
-struct EachMatch {
+struct MatchesIterator {
     matches: Py<Matches>,
     next: AtomicUsize,
 }
 
 #[pymethods]
-impl EachMatch {
-    fn __iter__(slf: Py<EachMatch>) -> Py<EachMatch> {
+impl MatchesIterator {
+    fn __iter__(slf: Py<MatchesIterator>) -> Py<MatchesIterator> {
         slf
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (matches, next) = (self.matches.get(), self.next.fetch_add(1, Ordering::Relaxed));
+        let matches = self.matches.get();
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
         (next < matches.__len__(py)?).then(|| matches.__getitem__(py, next as isize)).transpose()
     }
 }

@@ -1,67 +1,97 @@
-//! The engine as Python has it.
+//! `Engine`: documents that can be searched for near-duplicates.
 
 use crate::analyzer::PyAnalyzer;
-use crate::compare;
-use crate::error::{refused, setting, unknown_id};
-use crate::guard::Guarded;
+use crate::compare::compare_with;
+use crate::error::{engine_error, setting_error, unknown_id};
+use crate::file;
 use crate::ids;
-use crate::many::too_short;
-use crate::numbers::{count, same_length, stored};
-use crate::results::{self, Class, OwnedPair};
+use crate::interrupt::{Progress, Task, run_detached, run_scoped};
+use crate::lock::InterruptibleLock;
+use crate::numbers::{at_least, bytes_like, same_length};
+use crate::results::{self, OwnedPair, Pairs, ResultClass};
 use crate::sdr::Sdr;
 use crate::settings;
 use crate::sketchers::Signature;
-use crate::store;
 use crate::texts::Texts;
-use crate::work::{Progress, Watch, apart, attended};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use sameish::{DocId, Effort, Prepared, Scratch, SearchOptions, Timestamp};
+use sameish::{DocId, Prepared, SearchOptions, Status, Timestamp};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Documents that are added sooner than a thread starts.
-pub(crate) const SPOT: usize = 8;
+/// Maximum number of documents whose insertion takes less time than starting a thread.
+pub(crate) const INLINE_DOCUMENTS: usize = 8;
 
-static SKETCHES: Class = Class::new("Sketches");
+static SKETCHES: ResultClass = ResultClass::new("Sketches");
 
-/// Holds documents and finds those that match, under the settings of a preset.
+/// A collection of documents that can be searched for near-duplicates.
 ///
-/// Settings may be changed by keyword (`threshold=0.7`), by section (`minhash={"rows": 256}`) or by the text of a config
-/// file (`config=...`). Ids are integers or strings.
+/// The settings are those of a preset, changed by `config` and then by keywords. A setting that is
+/// not given has the value of the preset; None removes an optional setting. Threads can share an
+/// engine: reads run in parallel, and writes wait for earlier calls.
 ///
-/// >>> from sameish import Engine
-/// >>> engine = Engine("copies", threshold=0.6)
-/// >>> text = "The council voted on Monday to close the old bridge over the river for repairs until next spring."
-/// >>> engine.add("bridge", text)
-/// Inserted(status='ok', replaced=False, cluster=None)
-/// >>> [(m.id, m.match_type, m.verified) for m in engine.search(text.replace("Monday", "Tuesday"))]
-/// [('bridge', 'similar', True)]
-/// >>> len(engine), "bridge" in engine, engine.remove("bridge")
-/// (1, True, True)
+/// Args:
+///     preset: Name of the preset; default `"copies"`.
+///         `copies`: verified near-duplicates in any corpus (MinHash, Jaccard similarity >= 0.8).
+///         `articles`: full articles (SimHash and MinHash, Jaccard similarity >= 0.5, verified).
+///         `headlines`: headlines in online clusters (MinHash, Jaccard similarity >= 0.75).
+///         `wire`: news agency articles by 64-bit FNV-1a SimHash, at most 3 differing bits.
+///         `web`: web pages by SimHash of rolling windows, at most 3 differing bits.
+///         `sdr`: sparse codes, overlap >= 0.5.
+///     config: Config file in TOML, or a mapping with its contents; default None. Its key
+///         `preset` replaces the argument `preset`.
+///     threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1.
+///     recall: Minimum probability that the index finds a pair at the threshold; greater than 0
+///         and less than 1. It determines the bands unless they are set in `minhash`.
+///     limit: Maximum number of matches that a search returns, at least 1; 10 in all presets.
+///     verify: Whether candidates are verified by comparing the features of the documents.
+///     linkage: How matches are clustered: `"cohesive"`, `"greedy"`, `"components"` or `"online"`.
+///     templates: Whether documents with the same wording but different names or numbers are
+///         kept in separate clusters (`"keep"`, the default) or clustered like other matches
+///         (`"merge"`).
+///     tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`.
+///     stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`.
+///     min_words: Minimum number of words, without stop words. A document with fewer words has
+///         the status `too_short`.
+///     lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
+///     text: Other settings of the section `text` of a config file, as a mapping.
+///     simhash: Settings of SimHash fingerprints, as a mapping; None computes no fingerprints.
+///     minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None
+///         computes no signatures.
+///     sdr: Settings of sparse codes, as a mapping; None computes no codes.
+///     matching: Other settings of the section `matching` of a config file, as a mapping.
+///
+/// Raises:
+///     SettingError: A setting is out of range or inconsistent with others.
+///     WrongType: A setting is unknown or has the wrong type.
+///
+/// Examples:
+///     >>> from sameish import Engine
+///     >>> engine = Engine("copies", threshold=0.6)
+///     >>> text = "The council voted on Monday to close the old bridge over the river for repairs until next spring."
+///     >>> engine.add("bridge", text)
+///     Inserted(status='ok', replaced=False, cluster=None)
+///     >>> [(m.id, m.match_type, m.verified) for m in engine.search(text.replace("Monday", "Tuesday"))]
+///     [('bridge', 'similar', True)]
+///     >>> len(engine), "bridge" in engine, engine.remove("bridge")
+///     (1, True, True)
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct Engine {
-    inner: Guarded<sameish::Engine>,
+    inner: InterruptibleLock<sameish::Engine>,
     analyzer: PyAnalyzer,
 }
 
-impl Engine {
-    fn of(engine: sameish::Engine) -> PyResult<Engine> {
-        Ok(Engine { analyzer: PyAnalyzer::of(engine.analyzer().clone()), inner: Guarded::new(engine) })
-    }
-
-    /// All that is needed of a text.
-    fn prepared(&self, text: &Bound<'_, PyAny>) -> PyResult<Prepared> {
-        let prepare = |analyzer: &sameish::Analyzer, text| analyzer.prepare(&text, &mut Scratch::default());
-        self.analyzer.make(text.py(), self.analyzer.content(text, "text")?, prepare)
+impl From<sameish::Engine> for Engine {
+    fn from(engine: sameish::Engine) -> Engine {
+        Engine { analyzer: engine.analyzer().clone().into(), inner: InterruptibleLock::new(engine) }
     }
 }
 
-fn options(limit: Option<i64>, min_similarity: Option<f64>) -> PyResult<SearchOptions> {
-    let limit = limit.map(|limit| count(limit, "limit", 1)).transpose()?;
+fn search_options(limit: Option<i64>, min_similarity: Option<f64>) -> PyResult<SearchOptions> {
+    let limit = limit.map(|limit| at_least(limit, "limit", 1)).transpose()?;
     match min_similarity {
-        Some(least) if !(0.0..=1.0).contains(&least) => {
-            Err(setting(format!("`min_similarity` is {least}: must be 0 to 1")))
+        Some(min) if !(0.0..=1.0).contains(&min) => {
+            Err(setting_error(format!("`min_similarity` is {min}: must be 0 to 1")))
         }
         _ => Ok(SearchOptions { limit, min_similarity }),
     }
@@ -77,22 +107,33 @@ impl Engine {
         overrides: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Engine> {
         let config = settings::config(preset, config, overrides)?;
-        Engine::of(sameish::Engine::new(config).map_err(refused)?)
+        Ok(sameish::Engine::new(config).map_err(engine_error)?.into())
     }
 
-    /// The settings, as the text of a config file.
+    /// All settings, as a config file in TOML.
     #[getter]
     fn config(&self) -> String {
-        self.analyzer.inner().config().to_toml()
+        self.analyzer.config().to_toml()
     }
 
-    /// How likely a pair right at the threshold is found; None where fingerprints alone decide, which miss nothing.
+    /// Probability that a pair exactly at the threshold is found, 0 to 1.
+    ///
+    /// None if only fingerprints are compared; their index misses no match.
     #[getter]
     fn expected_recall(&self) -> Option<f64> {
-        self.analyzer.inner().expected_recall()
+        self.analyzer.expected_recall()
     }
 
-    /// Adds a document, in place of the one that has its id. The text is a str, or a list of tokens.
+    /// Adds a document, or replaces the document with the same id.
+    ///
+    /// Args:
+    ///     id: Integer from -2**63 to 2**64 - 1, or a str. `7` and `"7"` are different ids.
+    ///     text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
+    ///     published_at: Publication date: ISO 8601 str, `datetime`, `date`, NumPy or pandas
+    ///         timestamp; default None. Only the linkage `greedy` uses it.
+    ///
+    /// Returns:
+    ///     An `Inserted`.
     #[pyo3(signature = (id, text, *, published_at=None))]
     fn add<'py>(
         &self,
@@ -101,18 +142,31 @@ impl Engine {
         text: &Bound<'_, PyAny>,
         published_at: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let id = ids::one(id, "id")?;
+        let id = ids::from_python(id, "id")?;
         let date = published_at.map(|date| ids::date(date, "`published_at`")).transpose()?.flatten();
-        let (date, prepared) = (date.map(|date| date.to_string()), self.prepared(text)?);
+        let date = date.map(|date| date.to_string());
+        let prepared = self.analyzer.prepare_text(text)?;
         let inserted =
-            self.inner.change(py, |engine| engine.insert_prepared(&id, date.as_deref(), prepared))?;
-        results::inserted(py, &inserted.map_err(refused)?)
+            self.inner.write(py, |engine| engine.insert_prepared(&id, date.as_deref(), prepared))?;
+        results::inserted(py, &inserted.map_err(engine_error)?)
     }
 
-    /// Adds many documents: ids and texts as lists or as columns of Arrow. Gives how many were too short for the preset.
+    /// Adds many documents. Documents with the same ids are replaced.
     ///
-    /// Everything is read and prepared before the first is added, so a fault adds none. An interrupted call leaves those
-    /// that were added so far.
+    /// All documents are read and prepared before the first is added, so an invalid document
+    /// raises an exception and none is added. If the call is interrupted, the documents added so
+    /// far remain.
+    ///
+    /// Args:
+    ///     ids: Distinct ids, as a list or an Arrow column of integers or strings.
+    ///     texts: As many texts, as a list or an Arrow column. A null counts as an empty text.
+    ///     published_at: As many publication dates, as a list or an Arrow column; default None.
+    ///     threads: Number of threads, 1 to 1024; default: one per processor.
+    ///     progress: Called as `progress(done, total)` about 20 times per second, in documents;
+    ///         default None. An exception that it raises ends the call.
+    ///
+    /// Returns:
+    ///     Number of documents that are too short for the settings.
     #[pyo3(signature = (ids, texts, *, published_at=None, threads=None, progress=None))]
     fn add_many(
         &self,
@@ -123,35 +177,49 @@ impl Engine {
         threads: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        let ids = ids::many(ids)?;
-        ids::distinct(&ids)?;
+        let ids = ids::list_from_python(ids)?;
+        DocId::check_unique(&ids).map_err(engine_error)?;
         let dates = published_at.map(ids::dates).transpose()?;
         let texts = Texts::read(texts, "texts", self.analyzer.lossy())?;
-        let raw = texts.raw("texts")?;
-        same_length(("ids", ids.len()), ("texts", raw.len()))?;
+        let texts = texts.raw("texts")?;
+        same_length(("ids", ids.len()), ("texts", texts.len()))?;
         if let Some(dates) = &dates {
             same_length(("ids", ids.len()), ("published_at", dates.len()))?;
         }
         let progress = Progress::new(progress, ids.len());
-        let many = self.analyzer.many(&raw, threads, progress.first_of(2));
-        let prepared = many.prepared(py, |text, scratch| self.analyzer.inner().prepare(text, scratch))?;
-        let short = too_short(&prepared);
-        let few = ids.len() <= SPOT;
-        let added = attended(py, progress.rest_of(2).small_if(few), |watch| {
-            let Some(mut engine) = self.inner.write(watch) else { return Ok(()) };
-            insert_all(&mut engine, &ids, dates.as_deref(), prepared, watch)
-        })?;
-        added.map_err(refused)?;
-        Ok(short)
+        let prepared = self.analyzer.prepare_all(py, &texts, threads, progress.first_pass(2))?;
+        let too_short = count_too_short(&prepared);
+        let progress = progress.other_passes(2).inline_if(ids.len() <= INLINE_DOCUMENTS);
+        run_scoped(py, progress, |task| {
+            let Some(mut engine) = self.inner.write_guard(task) else { return Ok(()) };
+            insert_all(&mut engine, &ids, dates.as_deref(), prepared, task)
+        })?
+        .map_err(engine_error)?;
+        Ok(too_short)
     }
 
-    /// Takes a document out; tells whether it was there.
+    /// Removes a document.
+    ///
+    /// Args:
+    ///     id: Id of the document.
+    ///
+    /// Returns:
+    ///     True if the engine contained the document.
     fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let id = ids::one(id, "id")?;
-        self.inner.change(py, |engine| engine.remove(&id))
+        let id = ids::from_python(id, "id")?;
+        self.inner.write(py, |engine| engine.remove(&id))
     }
 
-    /// The documents that match a text, the most similar first.
+    /// Finds the documents that match a text.
+    ///
+    /// Args:
+    ///     text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
+    ///     limit: Maximum number of matches, at least 1; default: the setting `limit`.
+    ///     min_similarity: Minimum similarity, 0 to 1; default: the setting `threshold`. Far below
+    ///         the threshold, the index finds few documents.
+    ///
+    /// Returns:
+    ///     A list (`Found`) of `Match`, the most similar first.
     #[pyo3(signature = (text, *, limit=None, min_similarity=None))]
     fn search<'py>(
         &self,
@@ -160,13 +228,24 @@ impl Engine {
         limit: Option<i64>,
         min_similarity: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let options = options(limit, min_similarity)?;
-        let prepared = self.prepared(text)?;
-        let found = self.inner.ask(py, |engine| engine.search_prepared(&prepared, options))?;
-        results::matches(py, &found.map_err(refused)?)
+        let options = search_options(limit, min_similarity)?;
+        let prepared = self.analyzer.prepare_text(text)?;
+        let search = self.inner.read(py, |engine| engine.search_prepared(&prepared, options))?;
+        results::matches(py, &search.map_err(engine_error)?)
     }
 
-    /// The other documents that match one of the engine's, the most similar first.
+    /// Finds the other documents that match a document of the engine.
+    ///
+    /// Args:
+    ///     id: Id of the document.
+    ///     limit: Maximum number of matches, at least 1; default: the setting `limit`.
+    ///     min_similarity: Minimum similarity, 0 to 1; default: the setting `threshold`.
+    ///
+    /// Returns:
+    ///     A list (`Found`) of `Match`, the most similar first.
+    ///
+    /// Raises:
+    ///     UnknownId: No document has the id.
     #[pyo3(signature = (id, *, limit=None, min_similarity=None))]
     fn search_id<'py>(
         &self,
@@ -175,12 +254,21 @@ impl Engine {
         limit: Option<i64>,
         min_similarity: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (id, options) = (ids::one(id, "id")?, options(limit, min_similarity)?);
-        let found = self.inner.ask(py, |engine| engine.search_id(&id, options))?;
-        results::matches(py, &found.map_err(refused)?.ok_or_else(|| unknown_id(&id))?)
+        let id = ids::from_python(id, "id")?;
+        let options = search_options(limit, min_similarity)?;
+        let search = self.inner.read(py, |engine| engine.search_id(&id, options))?;
+        results::matches(py, &search.map_err(engine_error)?.ok_or_else(|| unknown_id(&id))?)
     }
 
-    /// All pairs that match, in the order of the later document, then of the earlier; at most `limit` of them.
+    /// Finds all matching pairs.
+    ///
+    /// Args:
+    ///     limit: Maximum number of pairs, at least 0; default None, no limit.
+    ///     progress: Called as `progress(done, total)` about 20 times per second, in documents;
+    ///         default None. An exception that it raises ends the call.
+    ///
+    /// Returns:
+    ///     A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one.
     #[pyo3(signature = (*, limit=None, progress=None))]
     fn pairs<'py>(
         &self,
@@ -188,15 +276,22 @@ impl Engine {
         limit: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let limit = limit.map(|limit| count(limit, "limit", 0)).transpose()?;
+        let limit = limit.map(|limit| at_least(limit, "limit", 0)).transpose()?;
         let progress = Progress::new(progress, self.__len__(py)?);
-        let pairs = attended(py, progress, |watch| {
-            self.inner.read(watch).map(|engine| all_pairs(&engine, limit, watch)).unwrap_or_default()
+        let pairs = run_scoped(py, progress, |task| {
+            self.inner.read_guard(task).map(|engine| all_pairs(&engine, limit, task)).unwrap_or_default()
         })?;
         results::pairs(py, &pairs, |id| ids::to_python(py, id))
     }
 
-    /// All documents in clusters, by the linkage of the settings, those that stand alone too.
+    /// Clusters all documents with the linkage of the settings.
+    ///
+    /// Args:
+    ///     progress: Called as `progress(done, total)` about 20 times per second, in documents;
+    ///         default None. An exception that it raises ends the call.
+    ///
+    /// Returns:
+    ///     A list (`Found`) of `Cluster`, including clusters of one document.
     #[pyo3(signature = (*, progress=None))]
     fn clusters<'py>(
         &self,
@@ -204,70 +299,113 @@ impl Engine {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let progress = Progress::new(progress, self.__len__(py)?);
-        let groups = attended(py, progress, |watch| {
-            self.inner.read(watch).map(|engine| all_groups(&engine, watch)).unwrap_or_default()
+        let groups = run_scoped(py, progress, |task| {
+            self.inner.read_guard(task).map(|engine| all_groups(&engine, task)).unwrap_or_default()
         })?;
         results::clusters(py, &groups, |id| ids::to_python(py, id))
     }
 
-    /// What the preset makes of a text: the same bytes as from every other door.
+    /// Computes the sketches of a text. Every interface of sameish computes the same bytes.
+    ///
+    /// Args:
+    ///     text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
+    ///
+    /// Returns:
+    ///     A `Sketches`.
     fn sketch<'py>(&self, py: Python<'py>, text: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let sketches = self.analyzer.sketch(text)?;
-        let schemes = self.analyzer.inner().schemes();
-        let minhash = sketches.minhash.zip(schemes.minhash);
+        let sketches = self.analyzer.sketch_text(text)?;
+        let minhash = sketches.minhash.zip(self.analyzer.schemes().minhash);
         let minhash =
             minhash.map(|(inner, scheme)| Bound::new(py, Signature { inner, scheme })).transpose()?;
         let sdr = sketches.sdr.map(|inner| Bound::new(py, Sdr { inner })).transpose()?;
         let simhash = sketches.simhash.map(sameish::Fingerprint::as_u64);
-        SKETCHES.make(py, (sketches.status.name(), sketches.words, simhash, minhash, sdr))
+        SKETCHES.create(py, (sketches.status.name(), sketches.words, simhash, minhash, sdr))
     }
 
-    /// Two texts side by side, under these settings.
+    /// Compares two texts with the settings of the engine.
+    ///
+    /// Args:
+    ///     a: First text: a str, or a list of tokens. Also bytes if the settings are `lossy`.
+    ///     b: Second text, of the same types as `a`.
+    ///     min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
+    ///
+    /// Returns:
+    ///     A `Comparison`.
     #[pyo3(signature = (a, b, *, min_tokens=5))]
     fn compare<'py>(
         &self,
-        py: Python<'py>,
-        a: &Bound<'_, PyAny>,
-        b: &Bound<'_, PyAny>,
+        a: &Bound<'py, PyAny>,
+        b: &Bound<'py, PyAny>,
         min_tokens: i64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        compare::by(py, &self.analyzer, a, b, min_tokens)
+        compare_with(&self.analyzer, a, b, min_tokens)
     }
 
-    /// Writes everything to one file, which takes the place of an old one only when it is whole.
+    /// Writes the engine to a file atomically: if the call fails, an existing file is unchanged.
+    ///
+    /// The file contains settings, sketches and features, but no texts.
+    ///
+    /// Args:
+    ///     path: Path of the file.
+    ///
+    /// Raises:
+    ///     OSError: The file cannot be written.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        attended(py, Progress::silent(), |watch| match self.inner.read(watch) {
-            Some(engine) => store::save(&engine, &path, watch),
+        run_scoped(py, Progress::none(), |task| match self.inner.read_guard(task) {
+            Some(engine) => file::save(&engine, &path, task),
             None => Ok(()),
         })?
     }
 
-    /// Reads what `save` wrote. A file that is damaged, cut off or of another version is refused.
+    /// Reads an engine from a file that `save` wrote.
+    ///
+    /// Args:
+    ///     path: Path of the file.
+    ///
+    /// Returns:
+    ///     The engine.
+    ///
+    /// Raises:
+    ///     CorruptFile: The file is damaged or truncated.
+    ///     VersionError: Another version of sameish wrote the file.
+    ///     OSError: The file cannot be read.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Engine> {
-        Engine::of(apart(py, Progress::silent(), move |_| store::load(&path))??)
+        let engine = run_detached(py, Progress::none(), move |_| file::load(&path))??;
+        Ok(engine.into())
     }
 
-    /// The bytes that `save` writes.
+    /// Returns the bytes that `save` writes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.inner.ask(py, sameish::Engine::to_bytes)?.map_err(refused)?))
+        Ok(PyBytes::new(py, &self.inner.read(py, sameish::Engine::to_bytes)?.map_err(engine_error)?))
     }
 
-    /// Reads what `to_bytes` gave. Everything is checked.
+    /// Restores an engine from bytes that `to_bytes` returned.
+    ///
+    /// Args:
+    ///     bytes: The stored engine: bytes, bytearray or memoryview. A checksum is verified.
+    ///
+    /// Returns:
+    ///     The engine.
+    ///
+    /// Raises:
+    ///     CorruptFile: The bytes are damaged or truncated.
+    ///     VersionError: Another version of sameish stored the engine.
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyAny>) -> PyResult<Engine> {
-        let (py, bytes) = (bytes.py(), stored(bytes, "`bytes`")?);
+        let py = bytes.py();
+        let bytes = bytes_like(bytes, "`bytes`")?;
         let bytes = bytes.as_bytes();
-        Engine::of(py.detach(|| sameish::Engine::from_bytes(bytes)).map_err(refused)?)
+        Ok(py.detach(|| sameish::Engine::from_bytes(bytes)).map_err(engine_error)?.into())
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.inner.ask(py, sameish::Engine::len)
+        self.inner.read(py, sameish::Engine::len)
     }
 
     fn __contains__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let id = ids::one(id, "id")?;
-        self.inner.ask(py, |engine| engine.contains(&id))
+        let id = ids::from_python(id, "id")?;
+        self.inner.read(py, |engine| engine.contains(&id))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -280,45 +418,48 @@ impl Engine {
     }
 }
 
-/// Adds documents as long as it is wanted.
+/// Returns the number of documents that are too short for the settings.
+pub(crate) fn count_too_short(prepared: &[Prepared]) -> usize {
+    prepared.iter().filter(|prepared| prepared.sketches.status == Status::TooShort).count()
+}
+
+/// Inserts documents until the task is canceled.
 pub(crate) fn insert_all(
     engine: &mut sameish::Engine,
     ids: &[DocId],
     dates: Option<&[Option<Timestamp>]>,
     prepared: Vec<Prepared>,
-    watch: &Watch,
+    task: &Task,
 ) -> sameish::Result<()> {
-    for (i, (id, prepared)) in ids.iter().zip(prepared).enumerate().take_while(|_| watch.goes_on()) {
+    for (i, (id, prepared)) in ids.iter().zip(prepared).enumerate().take_while(|_| task.is_running()) {
         let date = dates.and_then(|dates| dates[i]).map(|date| date.to_string());
         engine.insert_prepared(id, date.as_deref(), prepared)?;
-        watch.add(1);
+        task.add_done(1);
     }
     Ok(())
 }
 
-pub(crate) fn all_pairs(
-    engine: &sameish::Engine,
-    limit: Option<usize>,
-    watch: &Watch,
-) -> (Vec<OwnedPair>, Effort) {
-    let most = limit.unwrap_or(usize::MAX);
+/// Finds all matching pairs, at most `limit`, until the task is canceled.
+pub(crate) fn all_pairs(engine: &sameish::Engine, limit: Option<usize>, task: &Task) -> Pairs {
+    let limit = limit.unwrap_or(usize::MAX);
     let mut pairs = Vec::new();
-    let wanted = |_| {
-        watch.add(1);
-        watch.goes_on() && most > 0
+    let proceed = |_| {
+        task.add_done(1);
+        task.is_running() && limit > 0
     };
-    let effort = engine.pairs_while(wanted, |pair| {
+    let effort = engine.pairs_while(proceed, |pair| {
         pairs.push(OwnedPair::from(pair));
-        let full = pairs.len() >= most || pairs.len() % 1024 == 0 && !watch.goes_on();
-        if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let stop = pairs.len() >= limit || pairs.len() % 1024 == 0 && !task.is_running();
+        if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    (pairs, effort)
+    Pairs { pairs, effort }
 }
 
-pub(crate) fn all_groups(engine: &sameish::Engine, watch: &Watch) -> sameish::Groups {
-    let wanted = |_| {
-        watch.add(1);
-        watch.goes_on()
+/// Clusters all documents. Returns no clusters if the task is canceled.
+pub(crate) fn all_groups(engine: &sameish::Engine, task: &Task) -> sameish::Groups {
+    let proceed = |_| {
+        task.add_done(1);
+        task.is_running()
     };
-    engine.groups_while(wanted).unwrap_or_default()
+    engine.groups_while(proceed).unwrap_or_default()
 }

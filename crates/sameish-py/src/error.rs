@@ -1,15 +1,15 @@
-//! What does Python hear when something is refused?
+//! Python exceptions.
 //!
-//! The exceptions are classes of `sameish/_errors.py`, so that they have two parents, pickle, and are typed. Messages are
-//! the engine's.
+//! The exception classes are in `sameish/_errors.py`, because classes defined in Python can have two base classes, can be
+//! pickled, and are visible to type checkers.
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::io;
 use std::path::Path;
 
-mod raised {
-    //! The classes by name.
+mod exceptions {
+    //! The exception classes of `sameish._errors`.
     #![allow(missing_docs, unreachable_pub)]
     pyo3::import_exception!(sameish._errors, CorruptFile);
     pyo3::import_exception!(sameish._errors, NumberError);
@@ -21,56 +21,75 @@ mod raised {
     pyo3::import_exception!(sameish._errors, WrongType);
 }
 
-/// Longest part of a foreign message or value that is repeated.
-const SHOWN: usize = 200;
+/// Maximum length of a quoted value or foreign message, in characters.
+const MAX_EXCERPT: usize = 200;
 
-/// The exception for what the engine refused.
-pub(crate) fn refused(error: sameish::Error) -> PyErr {
+/// Converts an error of the engine.
+pub(crate) fn engine_error(error: sameish::Error) -> PyErr {
     let message = error.to_string();
-    raise(&error, message)
+    with_message(&error, message)
 }
 
-/// The same, of what was in a file.
-pub(crate) fn in_file(path: &Path, error: sameish::Error) -> PyErr {
-    raise(&error, format!("{}: {error}", shown(&path.display().to_string())))
+/// Converts an error of the engine about the contents of a file.
+pub(crate) fn file_error(path: &Path, error: sameish::Error) -> PyErr {
+    with_message(&error, format!("{}: {error}", excerpt(&path.display().to_string())))
 }
 
-fn raise(error: &sameish::Error, message: String) -> PyErr {
+fn with_message(error: &sameish::Error, message: String) -> PyErr {
     use sameish::Error as E;
     match error {
-        E::SchemeMismatch { .. } | E::SizeMismatch { .. } => raised::SchemeMismatch::new_err(message),
+        E::SchemeMismatch { .. } | E::SizeMismatch { .. } => exceptions::SchemeMismatch::new_err(message),
         E::Corrupt { .. } | E::CorruptIndex { .. } | E::CorruptEngine { .. } => {
-            raised::CorruptFile::new_err(message)
+            exceptions::CorruptFile::new_err(message)
         }
-        E::Version { .. } | E::EngineVersion { .. } => raised::VersionError::new_err(message),
-        _ => raised::SettingError::new_err(message),
+        E::Version { .. } | E::EngineVersion { .. } => exceptions::VersionError::new_err(message),
+        _ => exceptions::SettingError::new_err(message),
     }
 }
 
-/// An argument is outside what makes sense.
-pub(crate) fn setting(message: impl Into<String>) -> PyErr {
-    raised::SettingError::new_err(message.into())
+/// Creates a `SettingError`: an argument is out of range.
+pub(crate) fn setting_error(message: impl Into<String>) -> PyErr {
+    exceptions::SettingError::new_err(message.into())
 }
 
-/// Something of another type was meant.
-pub(crate) fn wrong_type(message: impl Into<String>) -> PyErr {
-    raised::WrongType::new_err(message.into())
+/// Creates a `WrongType`: an argument has the wrong type.
+pub(crate) fn type_error(message: impl Into<String>) -> PyErr {
+    exceptions::WrongType::new_err(message.into())
 }
 
-/// A number does not fit.
-pub(crate) fn number(message: impl Into<String>) -> PyErr {
-    raised::NumberError::new_err(message.into())
+/// Creates a `NumberError`: a number is out of range.
+pub(crate) fn number_error(message: impl Into<String>) -> PyErr {
+    exceptions::NumberError::new_err(message.into())
 }
 
-/// A text is not Unicode.
-pub(crate) fn not_unicode(message: impl Into<String>) -> PyErr {
-    raised::TextError::new_err(message.into())
+/// Creates a `TextError`: a text is not valid Unicode.
+pub(crate) fn text_error(message: impl Into<String>) -> PyErr {
+    exceptions::TextError::new_err(message.into())
 }
 
-/// A file can not be had, as Python tells it.
-pub(crate) fn no_file(error: &io::Error, path: &Path) -> PyErr {
-    let number = error.raw_os_error().or(match error.kind() {
-        // Whoever wrapped an error has lost its number.
+/// Creates an `UnknownId`: no document has the id.
+pub(crate) fn unknown_id(id: &sameish::DocId) -> PyErr {
+    let id = match id {
+        sameish::DocId::Text(id) => format!("\"{}\"", excerpt(id)),
+        id => id.to_string(),
+    };
+    exceptions::UnknownId::new_err(format!("no document has the id {id}"))
+}
+
+/// Converts an I/O error about a file to the subclass of `OSError` that Python raises for its error number.
+pub(crate) fn os_error(error: &io::Error, path: &Path) -> PyErr {
+    let Some(number) = error.raw_os_error().or(error_number(error.kind())) else {
+        return PyOSError::new_err(format!("{}: {error}", excerpt(&path.display().to_string())));
+    };
+    let message = error.to_string();
+    // Python adds the error number and the path itself.
+    let message = message.split_once(" (os error").map_or(message.as_str(), |(message, _)| message);
+    PyOSError::new_err((number, message.to_owned(), path.to_owned()))
+}
+
+/// Returns the POSIX error number of an error that was created without one.
+fn error_number(kind: io::ErrorKind) -> Option<i32> {
+    match kind {
         io::ErrorKind::NotFound => Some(2),
         io::ErrorKind::PermissionDenied => Some(13),
         io::ErrorKind::NotADirectory => Some(20),
@@ -80,37 +99,19 @@ pub(crate) fn no_file(error: &io::Error, path: &Path) -> PyErr {
         io::ErrorKind::StorageFull => Some(28),
         io::ErrorKind::ReadOnlyFilesystem => Some(30),
         _ => None,
-    });
-    match number {
-        Some(number) => {
-            let text = error.to_string();
-            // Rust adds the number, which Python shows too, and others the names they made up.
-            let text = text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text);
-            PyOSError::new_err((number, text.to_owned(), path.to_owned()))
-        }
-        None => PyOSError::new_err(format!("{}: {error}", shown(&path.display().to_string()))),
     }
 }
 
-/// No document has that id.
-pub(crate) fn unknown_id(id: &sameish::DocId) -> PyErr {
-    let id = match id {
-        sameish::DocId::Text(id) => format!("\"{}\"", shown(id)),
-        id => id.to_string(),
-    };
-    raised::UnknownId::new_err(format!("no document has the id {id}"))
-}
-
-/// What a value looks like, cut off where it is long and without control characters.
-pub(crate) fn shown(text: &str) -> String {
-    let mut short: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        short += " and more";
+/// Returns the start of a value for a message, with control characters escaped.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut excerpt: String = text.chars().take(MAX_EXCERPT).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_EXCERPT).is_some() {
+        excerpt += "...";
     }
-    short
+    excerpt
 }
 
-/// The name of a value's type.
+/// Returns the name of a value's type.
 pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }

@@ -1,39 +1,46 @@
-//! How does Python ask?
+//! Python bindings of sameish.
 //!
-//! A thin layer over the engine: values are translated, the interpreter lock is released, and everything else is the
-//! engine's. The package's Python side has exceptions, result types and stubs.
+//! Converts Python values, releases the GIL and calls the engine. Exceptions, result types and type stubs are Python files
+//! in `python/sameish`.
 //!
 //! ```text
-//! engine.rs, compare.rs, batch.rs   documents: held, side by side, all at once
-//! sketchers.rs, sdr.rs              texts to sketches
-//! corpus.rs, indexes.rs             sketches that are near
-//! texts.rs, arrow.rs, ids.rs, table.rs  how texts, columns, ids and tables come in
-//! numbers.rs, results.rs            how numbers come in, how results go out
-//! settings.rs, error.rs, store.rs   what is meant, what is refused, what is kept
-//! work.rs, many.rs                  threads, signals, progress; many texts at once
-//! guard.rs, analyzer.rs                the lock around what Python holds; who sketches without it
+//! engine.rs, file.rs      Engine, and engines in files
+//! compare.rs              compare
+//! batch.rs, table.rs      dedup, pairs, cluster, and the data they accept
+//! sketchers.rs, sdr.rs    SimHasher, MinHasher, SdrEncoder
+//! corpus.rs               Corpus
+//! hamming_index.rs        HammingIndex
+//! band_index.rs           BandIndex
+//! analyzer.rs             sketching and preparing texts
+//! parallel.rs             many texts on many threads
+//! interrupt.rs, lock.rs   threads, signals, progress, and locks that Ctrl-C interrupts
+//! texts.rs, arrow.rs      texts from strings and Arrow columns
+//! ids.rs, numbers.rs      ids, dates, integers, arrays
+//! settings.rs, error.rs   configuration and exceptions
+//! results.rs              named tuples
 //! ```
 
 mod analyzer;
 mod arrow;
+mod band_index;
 mod batch;
 mod compare;
 mod corpus;
 mod engine;
 mod error;
-mod guard;
+mod file;
+mod hamming_index;
 mod ids;
-mod indexes;
-mod many;
+mod interrupt;
+mod lock;
 mod numbers;
+mod parallel;
 mod results;
 mod sdr;
 mod settings;
 mod sketchers;
-mod store;
 mod table;
 mod texts;
-mod work;
 
 use pyo3::prelude::*;
 
@@ -48,8 +55,8 @@ fn _sameish(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sdr::Sdr>()?;
     module.add_class::<corpus::Corpus>()?;
     module.add_class::<corpus::Matches>()?;
-    module.add_class::<indexes::HammingIndex>()?;
-    module.add_class::<indexes::BandIndex>()?;
+    module.add_class::<hamming_index::HammingIndex>()?;
+    module.add_class::<band_index::BandIndex>()?;
     module.add_class::<batch::Dedup>()?;
     module.add_function(wrap_pyfunction!(sketchers::simhash, module)?)?;
     module.add_function(wrap_pyfunction!(sketchers::hamming, module)?)?;

@@ -1,28 +1,26 @@
-//! What is given back?
-//!
-//! Named tuples of `sameish/_types.py`: they compare, pickle and become rows of a frame.
+//! Results for Python: the named tuples of `sameish/_types.py`.
 
 use crate::ids;
-use crate::work::glance;
-use pyo3::BoundObject;
+use crate::interrupt::check_signals_at;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple, PyType};
-use sameish::{Effort, Groups, Inserted, Match, MatchedPair, Search, Spread, Verdict};
+use pyo3::{BoundObject, IntoPyObjectExt};
+use sameish::{DocId, Effort, Groups, Inserted, MatchedPair, Search, Spread, Verdict};
 
-/// A class of `_types.py`, imported once.
-pub(crate) struct Class {
+/// A class of `sameish/_types.py`, imported once.
+pub(crate) struct ResultClass {
     name: &'static str,
     class: PyOnceLock<Py<PyType>>,
 }
 
-impl Class {
-    pub(crate) const fn new(name: &'static str) -> Class {
-        Class { name, class: PyOnceLock::new() }
+impl ResultClass {
+    pub(crate) const fn new(name: &'static str) -> ResultClass {
+        ResultClass { name, class: PyOnceLock::new() }
     }
 
-    /// One of them with these fields.
-    pub(crate) fn make<'py>(
+    /// Creates an instance from its fields.
+    pub(crate) fn create<'py>(
         &self,
         py: Python<'py>,
         fields: impl IntoPyObject<'py, Target = PyTuple, Error: Into<PyErr>>,
@@ -32,88 +30,101 @@ impl Class {
     }
 }
 
-static FOUND: Class = Class::new("Found");
-static INSERTED: Class = Class::new("Inserted");
-static MATCH: Class = Class::new("Match");
-static PAIR: Class = Class::new("Pair");
-static CLUSTER: Class = Class::new("Cluster");
+static FOUND: ResultClass = ResultClass::new("Found");
+static INSERTED: ResultClass = ResultClass::new("Inserted");
+static MATCH: ResultClass = ResultClass::new("Match");
+static PAIR: ResultClass = ResultClass::new("Pair");
+static CLUSTER: ResultClass = ResultClass::new("Cluster");
 
+/// Creates an `Inserted`.
 pub(crate) fn inserted<'py>(py: Python<'py>, inserted: &Inserted) -> PyResult<Bound<'py, PyAny>> {
     let cluster = inserted.cluster.map(|cluster| cluster.0);
-    INSERTED.make(py, (inserted.status.name(), inserted.replaced, cluster))
+    INSERTED.create(py, (inserted.status.name(), inserted.replaced, cluster))
 }
 
-/// A list that knows how far one looked for it.
+/// Creates a `Found`: a list with the numbers of candidates judged and limits reached.
 pub(crate) fn found<'py>(
     py: Python<'py>,
     items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
     candidates: u64,
     capped: u64,
 ) -> PyResult<Bound<'py, PyList>> {
-    let attended = items.enumerate().map(|(i, item)| glance(py, i).and(item));
-    let items = attended.collect::<PyResult<Vec<_>>>()?;
-    Ok(FOUND.make(py, (items, candidates, capped))?.cast_into()?)
+    let items = items.enumerate().map(|(i, item)| check_signals_at(py, i).and(item));
+    let items = items.collect::<PyResult<Vec<_>>>()?;
+    Ok(FOUND.create(py, (items, candidates, capped))?.cast_into()?)
 }
 
+/// Creates a `Found` of `Match`.
 pub(crate) fn matches<'py>(py: Python<'py>, search: &Search) -> PyResult<Bound<'py, PyList>> {
-    let Search { matches, candidates, capped, .. } = search;
-    found(py, matches.iter().map(|found| matched(py, found)), *candidates as u64, *capped as u64)
+    let matches = search.matches.iter();
+    let matches = matches.map(|found| judged(&MATCH, [ids::to_python(py, &found.id)?], &found.verdict));
+    found(py, matches, search.candidates as u64, search.capped as u64)
 }
 
-fn matched<'py>(py: Python<'py>, found: &Match) -> PyResult<Bound<'py, PyAny>> {
-    let Match { id, verdict, .. } = found;
-    let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
-    let id = ids::to_python(py, id)?;
-    MATCH.make(py, (id, *similarity, kind.name(), *verified, *distance, *facts, *template))
+/// Creates a `Match` or a `Pair`: ids followed by the fields of the verdict.
+fn judged<'py, const N: usize>(
+    class: &ResultClass,
+    ids: [Bound<'py, PyAny>; N],
+    verdict: &Verdict,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = ids[0].py();
+    let Verdict { similarity, kind, verified, distance, facts, template } = *verdict;
+    let verdict = [
+        similarity.into_bound_py_any(py)?,
+        kind.name().into_bound_py_any(py)?,
+        verified.into_bound_py_any(py)?,
+        distance.into_bound_py_any(py)?,
+        facts.into_bound_py_any(py)?,
+        template.into_bound_py_any(py)?,
+    ];
+    let fields: Vec<_> = ids.into_iter().chain(verdict).collect();
+    class.create(py, PyTuple::new(py, fields)?)
 }
 
-/// A pair that outlives the engine it was found in.
+/// A matching pair that owns its ids.
 pub(crate) struct OwnedPair {
-    pub(crate) a: sameish::DocId,
-    pub(crate) b: sameish::DocId,
-    similarity: f64,
-    kind: sameish::MatchKind,
-    verified: bool,
-    distance: Option<u32>,
-    facts: Option<f64>,
-    template: bool,
+    a: DocId,
+    b: DocId,
+    verdict: Verdict,
 }
 
 impl From<MatchedPair<'_>> for OwnedPair {
     fn from(pair: MatchedPair<'_>) -> OwnedPair {
-        let MatchedPair { a, b, verdict } = pair;
-        let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
-        OwnedPair { a: a.clone(), b: b.clone(), similarity, kind, verified, distance, facts, template }
+        OwnedPair { a: pair.a.clone(), b: pair.b.clone(), verdict: pair.verdict }
     }
 }
 
-/// Pairs, with ids as `named` gives them.
+/// All matching pairs of an engine.
+#[derive(Default)]
+pub(crate) struct Pairs {
+    pub(crate) pairs: Vec<OwnedPair>,
+    pub(crate) effort: Effort,
+}
+
+/// Creates a `Found` of `Pair`. `to_python` converts the ids.
 pub(crate) fn pairs<'py>(
     py: Python<'py>,
-    (pairs, effort): &(Vec<OwnedPair>, Effort),
-    named: impl Fn(&sameish::DocId) -> PyResult<Bound<'py, PyAny>>,
+    Pairs { pairs, effort }: &Pairs,
+    to_python: impl Fn(&DocId) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let pairs = pairs.iter().map(|pair| {
-        let OwnedPair { a, b, similarity, kind, verified, distance, facts, template } = pair;
-        let (a, b) = (named(a)?, named(b)?);
-        PAIR.make(py, (a, b, *similarity, kind.name(), *verified, *distance, *facts, *template))
-    });
+    let pairs =
+        pairs.iter().map(|pair| judged(&PAIR, [to_python(&pair.a)?, to_python(&pair.b)?], &pair.verdict));
     found(py, pairs, effort.candidates, effort.capped)
 }
 
-/// Groups, with ids as `named` gives them.
+/// Creates a `Found` of `Cluster`. `to_python` converts the ids.
 pub(crate) fn clusters<'py>(
     py: Python<'py>,
     Groups { groups, effort, .. }: &Groups,
-    named: impl Fn(&sameish::DocId) -> PyResult<Bound<'py, PyAny>>,
+    to_python: impl Fn(&DocId) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let clusters = groups.iter().map(|group| {
-        let members = group.members.iter().map(&named).collect::<PyResult<Vec<_>>>()?;
+        let members = group.members.iter().map(&to_python).collect::<PyResult<Vec<_>>>()?;
         let (similarity, distance) = match group.spread {
             Spread::MeanSimilarity(mean) => (Some(mean), None),
             Spread::AverageDistance(mean) => (None, Some(mean)),
         };
-        CLUSTER.make(py, (named(&group.center)?, members, similarity, distance))
+        CLUSTER.create(py, (to_python(&group.center)?, members, similarity, distance))
     });
     found(py, clusters, effort.candidates, effort.capped)
 }

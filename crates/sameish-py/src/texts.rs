@@ -1,66 +1,66 @@
-//! How do texts come in?
+//! Texts from Python: a list or iterable of `str`, or an Arrow column.
 //!
-//! As a list or any iterable of `str`, or as a column of Arrow. Either way they are read where they lie: strings and
-//! arrays are kept alive while the work goes on without the interpreter lock, and neither can change. Of strings beyond
-//! ASCII Python itself makes, and keeps, the UTF-8 that is read.
+//! Texts are not copied. Strings and Arrow arrays are immutable, and are kept alive while they are read with the GIL
+//! released. For strings that are not ASCII, CPython creates the UTF-8 form and caches it in the string.
 
-use crate::arrow::{self, Column};
-use crate::error::{not_unicode, type_name, wrong_type};
-use crate::work::glance;
+use crate::arrow::{self, TextColumn};
+use crate::error::{text_error, type_error, type_name};
+use crate::interrupt::check_signals_at;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use sameish::Content;
 
-/// Texts, kept alive.
+/// The texts of a list or column.
 pub(crate) enum Texts<'py> {
-    /// Strings, and nothing for a null.
+    /// Strings; `None` is a null.
     Strings(Vec<Option<Bound<'py, PyString>>>),
-    Columns(Vec<Column>),
+    Columns(Vec<TextColumn>),
 }
 
-/// A text where it lies, not yet known to be UTF-8; nothing for a null.
-pub(crate) type Raw<'a> = Option<&'a [u8]>;
+/// The bytes of a text, which may be invalid UTF-8; `None` is a null.
+pub(crate) type RawText<'a> = Option<&'a [u8]>;
 
 impl<'py> Texts<'py> {
-    /// From anything that has texts. Settings that are `lossy` take any bytes, and replace what is no character.
+    /// Reads a list or a column. If `lossy` is set, items may be `bytes`, and invalid characters are replaced by U+FFFD.
     pub(crate) fn read(value: &Bound<'py, PyAny>, what: &str, lossy: bool) -> PyResult<Texts<'py>> {
         if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
             let found = type_name(value);
-            return Err(wrong_type(format!(
-                "{what} is a single {found}: must be a list or a column of them"
+            return Err(type_error(format!(
+                "{what} is a single {found}: must be a list or a column of texts"
             )));
         }
         match arrow::chunks(value)? {
-            Some(chunks) if arrow::is_table(&chunks) => Err(wrong_type(format!(
+            Some(chunks) if arrow::is_table(&chunks) => Err(type_error(format!(
                 "{what} is a table: must be one of its columns, or a list of strings"
             ))),
-            Some(chunks) => Texts::columns(&chunks),
-            None => Texts::strings(value, what, lossy),
+            Some(chunks) => Texts::from_arrow(&chunks),
+            None => Texts::from_iterable(value, what, lossy),
         }
     }
 
-    pub(crate) fn columns(chunks: &[arrow_array::ArrayRef]) -> PyResult<Texts<'py>> {
-        chunks.iter().map(Column::new).collect::<PyResult<_>>().map(Texts::Columns)
+    /// Reads an Arrow column.
+    pub(crate) fn from_arrow(chunks: &[arrow_array::ArrayRef]) -> PyResult<Texts<'py>> {
+        chunks.iter().map(TextColumn::new).collect::<PyResult<_>>().map(Texts::Columns)
     }
 
-    fn strings(value: &Bound<'py, PyAny>, what: &str, lossy: bool) -> PyResult<Texts<'py>> {
+    fn from_iterable(value: &Bound<'py, PyAny>, what: &str, lossy: bool) -> PyResult<Texts<'py>> {
         let Ok(iterator) = value.try_iter() else {
             let found = type_name(value);
-            return Err(wrong_type(format!(
-                "{what} is of type {found}: must be a list of strings or a column of Arrow"
+            return Err(type_error(format!(
+                "{what} is of type {found}: must be a list of strings or an Arrow column"
             )));
         };
-        // A column of pandas that can not be had by Arrow knows what it lacks.
-        let mut lacks = match value.getattr_opt("isna")? {
+        // A pandas series that cannot be exported to Arrow marks missing values in `isna()`.
+        let mut missing = match value.getattr_opt("isna")? {
             Some(isna) => Some(isna.call0()?.try_iter()?),
             None => None,
         };
         let mut strings = Vec::new();
         for (i, item) in iterator.enumerate() {
-            glance(value.py(), i)?;
+            check_signals_at(value.py(), i)?;
             let item = item?;
-            if let Some(lack) = lacks.as_mut().and_then(Iterator::next)
-                && lack?.is_truthy()?
+            if let Some(missing) = missing.as_mut().and_then(Iterator::next)
+                && missing?.is_truthy()?
             {
                 strings.push(None);
                 continue;
@@ -70,73 +70,74 @@ impl<'py> Texts<'py> {
         Ok(Texts::Strings(strings))
     }
 
-    /// All of them, as they lie.
-    pub(crate) fn raw(&self, what: &str) -> PyResult<Vec<Raw<'_>>> {
+    /// Returns the bytes of all texts.
+    pub(crate) fn raw(&self, what: &str) -> PyResult<Vec<RawText<'_>>> {
         let mut texts = Vec::new();
         match self {
             Texts::Strings(strings) => {
                 texts.reserve(strings.len());
                 for (i, string) in strings.iter().enumerate() {
                     let place = || format!("{what}: item at position {i}");
-                    let text = string.as_ref().map(|string| borrowed(string, place)).transpose()?;
+                    let text = string.as_ref().map(|string| as_str(string, place)).transpose()?;
                     texts.push(text.map(str::as_bytes));
                 }
             }
-            Texts::Columns(columns) => columns.iter().for_each(|column| column.push_into(&mut texts)),
+            Texts::Columns(columns) => columns.iter().for_each(|column| column.append_to(&mut texts)),
         }
         Ok(texts)
     }
 }
 
-/// Why bytes are no text.
+/// Invalid UTF-8.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct NotUtf8 {
-    at: usize,
+pub(crate) struct InvalidUtf8 {
+    /// Offset of the first invalid byte.
+    offset: usize,
 }
 
-impl NotUtf8 {
-    pub(crate) fn raised(self, place: &str) -> PyErr {
-        not_unicode(format!(
-            "{place} is not UTF-8 at byte {}: write the column again, or set `lossy=True`",
-            self.at
+impl InvalidUtf8 {
+    pub(crate) fn to_py_err(self, place: &str) -> PyErr {
+        text_error(format!(
+            "{place} is not valid UTF-8 at byte {}: re-encode the column, or pass `lossy=True`",
+            self.offset
         ))
     }
 }
 
-/// The text of bytes.
-pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, NotUtf8> {
-    std::str::from_utf8(bytes).map_err(|error| NotUtf8 { at: error.valid_up_to() })
+/// Checks that bytes are valid UTF-8.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, InvalidUtf8> {
+    std::str::from_utf8(bytes).map_err(|error| InvalidUtf8 { offset: error.valid_up_to() })
 }
 
-/// One text of Python.
-pub(crate) fn one(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
+/// Reads a `str`.
+pub(crate) fn from_python(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
     let string = string(value.clone(), false, || what.to_owned())?;
-    borrowed(&string, || what.to_owned()).map(str::to_owned)
+    as_str(&string, || what.to_owned()).map(str::to_owned)
 }
 
-/// A text, or tokens that the caller made. It is copied, so that work on it can be left alone when a signal comes.
+/// Reads a text or a list of tokens. It is copied, so that work on it can outlive a canceled call.
 pub(crate) fn content(value: &Bound<'_, PyAny>, what: &str, lossy: bool) -> PyResult<Content> {
     let is_text = value.is_instance_of::<PyString>() || lossy && value.is_instance_of::<PyBytes>();
     if is_text {
         let string = string(value.clone(), lossy, || what.to_owned())?;
-        return borrowed(&string, || what.to_owned()).map(|text| Content::Text(text.to_owned()));
+        return as_str(&string, || what.to_owned()).map(|text| Content::Text(text.to_owned()));
     }
-    let wrong =
-        || wrong_type(format!("{what} is of type {}: must be a str, or a list of tokens", type_name(value)));
+    let wrong_type =
+        || type_error(format!("{what} is of type {}: must be a str or a list of tokens", type_name(value)));
     if value.is_instance_of::<PyBytes>() {
-        return Err(wrong());
+        return Err(wrong_type());
     }
     let mut tokens = Vec::new();
-    for (i, token) in value.try_iter().map_err(|_| wrong())?.enumerate() {
-        glance(value.py(), i)?;
+    for (i, token) in value.try_iter().map_err(|_| wrong_type())?.enumerate() {
+        check_signals_at(value.py(), i)?;
         let place = || format!("{what}: token at position {i}");
         let token = string(token?, lossy, place)?;
-        tokens.push(borrowed(&token, place)?.to_owned());
+        tokens.push(as_str(&token, place)?.to_owned());
     }
     Ok(Content::Tokens(tokens))
 }
 
-/// About how many bytes there are to work on.
+/// Returns the approximate size of a text in bytes.
 pub(crate) fn size(content: &Content) -> usize {
     match content {
         Content::Text(text) => text.len(),
@@ -144,31 +145,26 @@ pub(crate) fn size(content: &Content) -> usize {
     }
 }
 
-/// A string of Python; where it may be lossy, one without halves of surrogate pairs, or of bytes.
+/// Reads a `str`. If `lossy` is set, also reads `bytes`, and replaces unpaired surrogates and invalid UTF-8.
 fn string<'py>(
     value: Bound<'py, PyAny>,
     lossy: bool,
     place: impl Fn() -> String,
 ) -> PyResult<Bound<'py, PyString>> {
     let py = value.py();
-    match value.cast_into::<PyString>() {
-        Ok(string) if lossy && string.to_str().is_err() => replaced(&string),
-        Ok(string) => Ok(string),
-        Err(error) => {
-            let value = error.into_inner();
-            match value.cast::<PyBytes>() {
-                Ok(bytes) if lossy => Ok(PyString::new(py, &String::from_utf8_lossy(bytes.as_bytes()))),
-                _ => {
-                    let found = type_name(&value);
-                    Err(wrong_type(format!("{} is of type {found}: must be a str", place())))
-                }
-            }
-        }
+    let value = match value.cast_into::<PyString>() {
+        Ok(string) if lossy && string.to_str().is_err() => return replace_surrogates(&string),
+        Ok(string) => return Ok(string),
+        Err(error) => error.into_inner(),
+    };
+    match value.cast::<PyBytes>() {
+        Ok(bytes) if lossy => Ok(PyString::new(py, &String::from_utf8_lossy(bytes.as_bytes()))),
+        _ => Err(type_error(format!("{} is of type {}: must be a str", place(), type_name(&value)))),
     }
 }
 
-/// The same string with U+FFFD for each half of a surrogate pair, so that places stay what they are.
-fn replaced<'py>(string: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+/// Replaces each unpaired surrogate by U+FFFD, so that the positions of the other characters do not change.
+fn replace_surrogates<'py>(string: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
     let bytes = string.call_method1("encode", ("utf-32-le", "surrogatepass"))?.cast_into::<PyBytes>()?;
     let (units, _) = bytes.as_bytes().as_chunks::<4>();
     let characters = units.iter().map(|&unit| u32::from_le_bytes(unit));
@@ -177,10 +173,11 @@ fn replaced<'py>(string: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>
     Ok(PyString::new(string.py(), &text))
 }
 
-fn borrowed<'a>(string: &'a Bound<'_, PyString>, place: impl Fn() -> String) -> PyResult<&'a str> {
+fn as_str<'a>(string: &'a Bound<'_, PyString>, place: impl Fn() -> String) -> PyResult<&'a str> {
     string.to_str().map_err(|_| {
-        not_unicode(format!(
-            "{} has half of a surrogate pair, which is no character: replace it, as in `text.encode(\"utf-8\", \"replace\").decode()`",
+        text_error(format!(
+            "{} contains an unpaired surrogate: replace it, for example with \
+             `text.encode(\"utf-8\", \"replace\").decode()`",
             place()
         ))
     })

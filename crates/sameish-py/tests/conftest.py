@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-import cases  # noqa: F401 -- the profile, also for tests that ask for nothing else
+import cases  # noqa: F401 -- loads the Hypothesis profile
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,4 +1,4 @@
-"""What the sketches are, in plain Python."""
+"""Reference implementations of the sketches and of the Hamming search."""
 
 import re
 
@@ -13,36 +13,41 @@ def fnv1a64(data: bytes) -> int:
 
 
 def majority(features: list[int], weights: list[float] | None = None) -> int:
-    """A bit is set where the features that have it outweigh those that have it not."""
+    """Returns the SimHash: a bit is 1 if the weight of the features with a 1 there exceeds that of the features with a 0."""
     weights = weights or [1.0] * len(features)
-    print_ = 0
+    fingerprint = 0
     for bit in range(64):
         votes = sum(w if f >> bit & 1 else -w for f, w in zip(features, weights))
         if votes > 0:
-            print_ |= 1 << bit
-    return print_
+            fingerprint |= 1 << bit
+    return fingerprint
 
 
 def wire(text: str) -> int:
-    """Seed 000: lower case, runs of two or more of a-z, 0-9 and _, FNV-1a, each occurrence votes once."""
+    """Returns the SimHash of preset `wire`: lower case, words of two or more of `a-z 0-9 _`, FNV-1a, weighted by frequency."""
     words = re.findall(r"[a-z0-9_]{2,}", text.lower())
     return majority([fnv1a64(word.encode()) for word in words])
 
 
 def multipliers(count: int) -> list[int]:
-    """The upper halves of SplitMix64's output from "Sameish", made odd."""
-    state, found = 0x0053616D65697368, []
+    """Returns the upper halves of the output of SplitMix64 with seed "Sameish", made odd."""
+    state = 0x0053616D65697368
+    odd = []
     for _ in range(count):
         state = (state + 0x9E3779B97F4A7C15) & MASK
         z = state
         z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & MASK
         z = ((z ^ z >> 27) * 0x94D049BB133111EB) & MASK
-        found.append(((z ^ z >> 31) >> 32) | 1)
-    return found
+        odd.append(((z ^ z >> 31) >> 32) | 1)
+    return odd
 
 
 def minhash(features: list[int], rows: int) -> list[int]:
-    """Row 32 g + l is the least a(16 g + l) * lo, row 32 g + 16 + l the least of the same plus hi, modulo 2**32."""
+    """Returns a MinHash signature.
+
+    With the constants a and the halves lo and hi of a feature, row 32 g + l is the minimum of a[16 g + l] * lo, and row
+    32 g + 16 + l the minimum of a[16 g + l] * lo + hi, modulo 2**32.
+    """
     constants = multipliers(512)
     signature = []
     for row in range(rows):
@@ -52,6 +57,7 @@ def minhash(features: list[int], rows: int) -> list[int]:
     return signature
 
 
-def near(codes: set[int], query: int, bits: int) -> list[int]:
+def within(codes: set[int], query: int, bits: int) -> list[int]:
+    """Returns the codes within a Hamming distance, by distance, then by value."""
     found = [code for code in codes if (code ^ query).bit_count() <= bits]
     return sorted(found, key=lambda code: ((code ^ query).bit_count(), code))

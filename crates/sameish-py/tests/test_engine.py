@@ -1,4 +1,4 @@
-"""The engine: documents in, matches out, and back from a file."""
+"""Engine, Sdr, signatures and indexes: results, settings, files and pickles."""
 
 import copy
 import os
@@ -25,7 +25,7 @@ def engine():
     return engine
 
 
-def test_finds_by_text_and_by_id(engine):
+def test_search_finds_by_text_and_by_id(engine):
     found = engine.search(TEXT)
     assert [match.id for match in found] == ["a", 3]
     assert found[0] == sameish.Match("a", 1.0, "exact", True, None, 1.0, False)
@@ -34,7 +34,7 @@ def test_finds_by_text_and_by_id(engine):
     assert engine.search(TEXT, min_similarity=0.9) == found[:1]
 
 
-def test_holds_documents_by_typed_ids(engine):
+def test_ids_keep_their_type(engine):
     assert len(engine) == 3 and "a" in engine and 3 in engine and "3" not in engine
     assert engine.remove(3) is True and engine.remove(3) is False
     assert engine.add("a", OTHER).replaced is True
@@ -43,10 +43,10 @@ def test_holds_documents_by_typed_ids(engine):
     assert {match.id for match in engine.search(TEXT)} == {2**64 - 1, -(2**63)}
 
 
-def test_pairs_and_clusters(engine):
+def test_pairs_and_clusters_of_templates(engine):
     assert [(p.a, p.b) for p in engine.pairs()] == [("a", 3)]
     assert engine.pairs(limit=0) == []
-    # Another day is another fact: a form that was filled in again, which the preset does not group.
+    # The texts differ in the weekday only, so they are templates, which the preset keeps in separate clusters.
     assert engine.pairs()[0].template is True
     assert [c.members for c in engine.clusters()] == [["a"], ["b"], [3]]
     merging = sameish.Engine("copies", threshold=0.6, templates="merge")
@@ -56,12 +56,12 @@ def test_pairs_and_clusters(engine):
     assert clusters[1].mean_similarity == 1.0
 
 
-def test_tokens_instead_of_text(engine):
+def test_documents_can_be_lists_of_tokens(engine):
     engine.add("tokens", TEXT.lower().replace(",", "").replace(".", "").split())
     assert "tokens" in [match.id for match in engine.search(TEXT)]
 
 
-def test_settings_by_keyword_section_text_and_mapping():
+def test_settings_are_equal_as_keywords_toml_and_mapping():
     by_keyword = sameish.Engine("copies", threshold=0.7, stop_words=None, minhash={"rows": 64})
     by_text = sameish.Engine(config='[matching]\nthreshold = 0.7\n[minhash]\nrows = 64')
     by_mapping = sameish.Engine(config={"matching": {"threshold": 0.7}, "minhash": {"rows": 64}})
@@ -95,7 +95,7 @@ def test_settings_by_keyword_section_text_and_mapping():
         (lambda: sameish.SdrEncoder(100, 101), "must be"),
         (lambda: sameish.SimHasher.sketch_features([1], [float("nan")]), "weight NaN"),
         (lambda: sameish.SimHasher.sketch_features([1], [-1.0]), "weight -1"),
-        (lambda: sameish.SimHasher.sketch_features([1, 2], [1.0]), "must be as many"),
+        (lambda: sameish.SimHasher.sketch_features([1, 2], [1.0]), "lengths must be equal"),
         (lambda: sameish.Engine("copies").search(TEXT, limit=0), "`limit` is 0"),
         (lambda: sameish.Engine("copies").search(TEXT, min_similarity=2), "`min_similarity` is 2"),
         (lambda: sameish.compare(TEXT, OTHER, min_tokens=0), "`min_tokens` is 0"),
@@ -103,22 +103,22 @@ def test_settings_by_keyword_section_text_and_mapping():
         (lambda: sameish.MinHasher().sketch_many([], threads=0), "`threads` is 0"),
     ],
 )
-def test_senseless_settings_are_refused(make, message):
+def test_rejects_invalid_settings(make, message):
     with pytest.raises(sameish.SettingError) as caught:
         make()
     assert message in str(caught.value)
     assert isinstance(caught.value, sameish.Error) and isinstance(caught.value, ValueError)
 
 
-def test_unknown_keywords_and_ids(engine):
-    with pytest.raises(TypeError, match="no setting is named `treshold`: there are `threshold`"):
+def test_rejects_unknown_settings_and_ids(engine):
+    with pytest.raises(TypeError, match="unknown setting `treshold`: must be `threshold`"):
         sameish.Engine(treshold=0.7)
     with pytest.raises(KeyError) as caught:
-        engine.search_id("nobody")
-    assert isinstance(caught.value, sameish.UnknownId) and "nobody" in str(caught.value)
+        engine.search_id("missing")
+    assert isinstance(caught.value, sameish.UnknownId) and "missing" in str(caught.value)
 
 
-def test_compare_gives_places_for_slices():
+def test_passages_are_slices_of_the_texts():
     a = "Große Brücke 東京: the council voted on Monday to close the bridge."
     b = "Ja — the council voted on Monday to close the bridge, 東京"
     comparison = sameish.compare(a, b)
@@ -130,7 +130,7 @@ def test_compare_gives_places_for_slices():
 
 
 @pytest.mark.parametrize("preset", ["wire", "articles", "sdr", "headlines", "web", "copies"])
-def test_saves_and_loads(preset, tmp_path, texts):
+def test_saved_engine_gives_equal_results(preset, tmp_path, texts):
     engine = sameish.Engine(preset)
     engine.add_many(list(texts), list(texts.values()))
     path = tmp_path / "engine.sameish"
@@ -145,11 +145,11 @@ def test_saves_and_loads(preset, tmp_path, texts):
     assert [entry.name for entry in tmp_path.iterdir()] == ["engine.sameish"]
 
 
-def test_damaged_files_are_refused_and_old_ones_stay(tmp_path, engine):
+def test_rejects_damaged_files(tmp_path, engine):
     whole = engine.to_bytes()
     path = tmp_path / "engine.sameish"
-    for wrong in [b"", b"PAR1", whole[:-1], whole[: len(whole) // 2], whole[:9], whole + b"\0"]:
-        path.write_bytes(wrong)
+    for damaged in [b"", b"PAR1", whole[:-1], whole[: len(whole) // 2], whole[:9], whole + b"\0"]:
+        path.write_bytes(damaged)
         with pytest.raises(sameish.CorruptFile, match="at byte"):
             sameish.Engine.load(path)
     for at in range(12, len(whole), max(1, len(whole) // 97)):
@@ -158,17 +158,11 @@ def test_damaged_files_are_refused_and_old_ones_stay(tmp_path, engine):
     with pytest.raises(sameish.VersionError, match="format version 9"):
         sameish.Engine.from_bytes(whole[:8] + b"\x09" + whole[9:])
     with pytest.raises(FileNotFoundError):
-        sameish.Engine.load(tmp_path / "nowhere")
-    with pytest.raises(OSError):
-        engine.save(tmp_path / "no" / "folder")
-    path.write_bytes(b"old")
-    with pytest.raises(OSError):
-        engine.save(tmp_path)  # a folder
-    assert path.read_bytes() == b"old"
+        sameish.Engine.load(tmp_path / "missing")
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path, engine):
-    """A limit on the size of files stands for a full disk."""
+def test_failed_save_keeps_the_old_file(tmp_path, engine):
+    """A limit on the file size has the effect of a full disk, also for root."""
     import subprocess
     import sys
 
@@ -195,7 +189,7 @@ DOCS = st.lists(
 
 @given(DOCS, st.sampled_from(["wire", "headlines", "copies", "articles"]))
 @cases(150)
-def test_one_by_one_as_many_at_once(docs, preset):
+def test_add_many_equals_repeated_add(docs, preset):
     one, many = sameish.Engine(preset), sameish.Engine(preset)
     latest = {id_: " ".join(words) for id_, words in docs}
     for id_, text in latest.items():
@@ -207,7 +201,7 @@ def test_one_by_one_as_many_at_once(docs, preset):
     assert again.pairs() == one.pairs() and again.clusters() == one.clusters()
 
 
-def test_sdr_encoder():
+def test_sdr_encoder_codes_overlap_and_compare():
     encoder = sameish.SdrEncoder(400, active_bits=21)
     sky, sun = encoder.encode("The sky is beautiful today"), encoder.encode("The sun is beautiful today")
     assert sky.sparse.dtype == np.uint32 and len(sky.sparse) == 21 and sky.dense.dtype == np.bool_
@@ -223,7 +217,8 @@ def test_sdr_encoder():
         400, sparsity=0.05, case_sensitivity=True, token_similarity=True, vocabulary={"sky": 3}, encode_orphans=True,
         excludes=["is"], frequency_floor=0, frequency_ceiling=9,
     )
-    assert weighted.active_bits == 20 and weighted.encode("Sky is sky") != sky
+    assert weighted.active_bits == 20
+    assert weighted.encode("Sky is sky") == weighted.encode("Sky sky") != weighted.encode("sky sky")
 
 
 @pytest.mark.parametrize(
@@ -240,18 +235,18 @@ def test_sdr_encoder():
         (lambda: sameish.Engine().search("x", limit=-1), "`limit` is -1: must be at least 1"),
         (lambda: sameish.cluster([], min_size=-1), "`min_size` is -1"),
         (lambda: sameish.compare("a", "b", min_tokens=-1), "`min_tokens` is -1"),
-        (lambda: sameish.dedup([], linkage="components"), "`dedup` has `cohesive` alone"),
-        (lambda: sameish.Sdr(10, [5, 1]), "bits below 10 in rising order"),
+        (lambda: sameish.dedup([], linkage="components"), "`dedup` supports only the linkage `cohesive`"),
+        (lambda: sameish.Sdr(10, [5, 1]), "positions below 10 in ascending order"),
         (lambda: sameish.BandIndex(4).insert(1, [2**32 - 1] * 4), "too few words"),
         (lambda: sameish.Engine().add(1, "a b c", published_at="yesterday"), "published_at"),
     ],
 )
-def test_arguments_out_of_range_are_named(call, message):
+def test_errors_name_arguments_out_of_range(call, message):
     with pytest.raises(sameish.SettingError, match=message):
         call()
 
 
-def test_messages_say_what_the_user_wrote():
+def test_errors_show_the_given_value():
     with pytest.raises(sameish.UnknownId, match='no document has the id "zzz"$'):
         sameish.Engine().search_id("zzz")
     with pytest.raises(sameish.UnknownId, match="no document has the id 7$"):
@@ -263,7 +258,7 @@ def test_messages_say_what_the_user_wrote():
     assert "threshold = 0.5" in sameish.Engine(threshold=np.float32(0.5), limit=np.int64(5)).config
 
 
-def test_what_is_masked_is_no_fingerprint():
+def test_rejects_masked_fingerprints():
     corpus = sameish.Corpus(6, 3)
     corpus.insert_bulk([0, 2**63 + 12345])
     found = corpus.find_first_bulk(np.array([0xFFFFFFFF, 2**63 + 12345], np.uint64))
@@ -273,14 +268,14 @@ def test_what_is_masked_is_no_fingerprint():
     assert corpus.remove_bulk(np.ma.MaskedArray([0], dtype=np.uint64)) == 1
 
 
-def test_dates_of_every_kind():
+def test_dates_can_have_every_type():
     from datetime import date, datetime, timezone
 
     import pandas as pd
 
     texts = ["storm hits the coast"] * 3
     days = ["2024-01-01", "2024-01-03", "2024-01-02"]
-    kinds = [
+    types = [
         days,
         [datetime.fromisoformat(day) for day in days],
         [datetime.fromisoformat(day).replace(tzinfo=timezone.utc) for day in days],
@@ -294,17 +289,17 @@ def test_dates_of_every_kind():
         pa.array(days).cast(pa.date64()),
         pa.array(days).cast(pa.timestamp("ns")),
     ]
-    for dates in kinds:
+    for dates in types:
         assert sameish.dedup(texts, date=dates, keep="newest").kept.tolist() == [1], dates
         engine = sameish.Engine("wire")
         engine.add_many(range(3), texts, published_at=dates)
         assert engine.clusters()[0].center == 1
     engine = sameish.Engine("wire")
-    for i, day in enumerate(kinds[1]):
+    for i, day in enumerate(types[1]):
         engine.add(i, texts[0], published_at=day)
     assert engine.clusters()[0].center == 1
-    for lack in (None, np.datetime64("NaT"), pd.NaT, pd.NA, float("nan"), pa.scalar(None, pa.date32())):
-        assert sameish.dedup(texts, date=[None, lack, "2024-01-01"], keep="newest").kept.tolist() == [2]
+    for missing in (None, np.datetime64("NaT"), pd.NaT, pd.NA, float("nan"), pa.scalar(None, pa.date32())):
+        assert sameish.dedup(texts, date=[None, missing, "2024-01-01"], keep="newest").kept.tolist() == [2]
     assert sameish.dedup(texts, date=np.array(["2024-01", "2024-03", "2024-02"], "datetime64[M]"), keep="newest").kept.tolist() == [1]
     with pytest.raises(sameish.SettingError, match="date at position 1 is out of range"):
         sameish.dedup(texts[:2], date=pa.array([1, 2**62], pa.timestamp("s")), keep="newest")
@@ -312,7 +307,7 @@ def test_dates_of_every_kind():
         sameish.dedup(texts[:1], date=[5])
 
 
-def test_lossy_settings_take_any_bytes():
+def test_lossy_settings_accept_invalid_utf8():
     page = "caf\u00e9 opens at the harbor today".encode("latin-1")
     for engine in (sameish.Engine("web"), sameish.Engine("copies", lossy=True)):
         engine.add(1, page)
@@ -324,11 +319,11 @@ def test_lossy_settings_take_any_bytes():
     assert sameish.simhash(page, "web") == sameish.simhash(page.decode("utf-8", "replace"), "web")
     with pytest.raises(sameish.WrongType, match="is of type bytes"):
         sameish.Engine("copies").add(1, page)
-    with pytest.raises(sameish.TextError, match="position 0 is not UTF-8 at byte 3: .*lossy"):
+    with pytest.raises(sameish.TextError, match="position 0 is not valid UTF-8 at byte 3: .*lossy"):
         sameish.Engine("copies").add_many([1], pa.array([page], pa.binary()))
 
 
-def test_passages_of_tokens_are_cut_as_lists():
+def test_passages_of_tokens_are_slices_of_lists():
     a, b = "aa bb cc dd ee ff".split(), "x aa bb cc dd ee".split()
     (passage,) = sameish.compare(a, b, min_tokens=3).passages
     assert a[passage.a_start : passage.a_end] == b[passage.b_start : passage.b_end] == "aa bb cc dd ee".split()
@@ -337,7 +332,7 @@ def test_passages_of_tokens_are_cut_as_lists():
     assert a[passage.a_start : passage.a_end] == b[passage.b_start : passage.b_end] == "the old bridge is closed"
 
 
-def test_signatures_of_other_schemes_are_refused():
+def test_rejects_signatures_of_another_scheme():
     text = "one two three four five six"
     words, chars = sameish.MinHasher(64), sameish.MinHasher(64, shingle="chars:5")
     for other in (chars.sketch(text), sameish.MinHasher(65).sketch(text), words.sketch_features([1, 2, 3])):
@@ -354,7 +349,7 @@ def test_signatures_of_other_schemes_are_refused():
     assert words.sketch("") is None
 
 
-def test_band_index():
+def test_band_index_inserts_searches_and_removes():
     hasher = sameish.MinHasher(128)
     texts = [TEXT, OTHER, "", ALIKE]
     index = sameish.BandIndex(128, threshold=0.5, recall=0.999)
@@ -364,12 +359,12 @@ def test_band_index():
     assert index.search(hasher.sketch(TEXT), 0.99) == [sameish.Near(0, 1.0)]
     assert index.remove(0) and not index.remove(0)
     assert index.probability(0.5) >= 0.999
-    # Room is kept for all numbers below, so far beyond what is there is refused rather than tried.
-    for far in (2**32 - 1, 2**28):
-        with pytest.raises(sameish.NumberError, match="densely"):
-            index.insert(far, hasher.sketch(TEXT))
-        with pytest.raises(sameish.NumberError, match="densely"):
-            index.insert_bulk(hasher.sketch_many([TEXT]), first=far)
+    # Memory is reserved for all smaller numbers, so a number far above the number of documents is rejected.
+    for large in (2**32 - 1, 2**28):
+        with pytest.raises(sameish.NumberError, match="consecutively"):
+            index.insert(large, hasher.sketch(TEXT))
+        with pytest.raises(sameish.NumberError, match="consecutively"):
+            index.insert_bulk(hasher.sketch_many([TEXT]), first=large)
 
 
 @pytest.mark.parametrize(
@@ -381,13 +376,13 @@ def test_band_index():
         lambda: sameish.Engine("copies").add("a", TEXT),
     ],
 )
-def test_pickles_come_back_equal(make):
+def test_pickled_results_are_equal(make):
     thing = make()
     assert pickle.loads(pickle.dumps(thing)) == thing
 
 
 @pytest.mark.parametrize("copied", [lambda thing: pickle.loads(pickle.dumps(thing)), copy.copy, copy.deepcopy])
-def test_makers_pickle_and_copy(copied):
+def test_hashers_and_results_pickle_and_copy(copied):
     text = "the council voted on monday to close the old bridge"
     for hasher in (sameish.MinHasher(48, shingle="chars:4", min_words=2), sameish.SimHasher(hash="fnv1a", weighting="uniform")):
         assert copied(hasher).sketch(text) == hasher.sketch(text)
@@ -404,15 +399,15 @@ def test_makers_pickle_and_copy(copied):
     assert [found.tolist() for found in copied(matches)] == [found.tolist() for found in matches] == [[1, 2], [], [2, 1]]
 
 
-def test_stored_signatures_come_back():
+def test_restores_stored_signatures():
     hasher, text = sameish.MinHasher(32), "the council voted on monday to close the old bridge"
-    made = hasher.sketch(text)
-    assert hasher.signature(made.to_bytes()) == hasher.signature(hasher.sketch_many([text])[0]) == made
+    signature = hasher.sketch(text)
+    assert hasher.signature(signature.to_bytes()) == hasher.signature(hasher.sketch_many([text])[0]) == signature
     with pytest.raises(sameish.SchemeMismatch):
-        hasher.signature(made.to_bytes()[:64])
+        hasher.signature(signature.to_bytes()[:64])
 
 
-def test_a_saved_file_is_as_the_old_one(tmp_path):
+def test_save_keeps_mode_and_links_and_rejects_special_files(tmp_path):
     path, engine = tmp_path / "engine", sameish.Engine()
     os.umask(mask := os.umask(0o022))
     engine.save(path)
@@ -423,10 +418,10 @@ def test_a_saved_file_is_as_the_old_one(tmp_path):
     engine.save(link)
     assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
     with pytest.raises(FileNotFoundError) as caught:
-        sameish.Engine.load(tmp_path / "nope" / "x")
+        sameish.Engine.load(tmp_path / "missing" / "x")
     assert caught.value.errno == 2 and str(caught.value.filename).endswith("x")
     with pytest.raises(FileNotFoundError):
-        engine.save(tmp_path / "nope" / "x")
+        engine.save(tmp_path / "missing" / "x")
     with pytest.raises(IsADirectoryError):
         engine.save(tmp_path)
     os.mkfifo(tmp_path / "pipe")
@@ -440,7 +435,7 @@ def test_a_saved_file_is_as_the_old_one(tmp_path):
         assert len(sameish.Engine.from_bytes(kind(engine.to_bytes()))) == 0
 
 
-def test_pickled_indexes_answer_alike():
+def test_pickled_indexes_give_equal_results():
     corpus = sameish.Corpus(6, 3)
     corpus.insert_bulk([1, 2, 2**64 - 1])
     again = pickle.loads(pickle.dumps(corpus))
@@ -450,7 +445,7 @@ def test_pickled_indexes_answer_alike():
     assert pickle.loads(pickle.dumps(index)).find_all(4) == index.find_all(4)
     hasher, bands = sameish.MinHasher(16), sameish.BandIndex(16, bands=(8, 2))
     assert len(pickle.loads(pickle.dumps(bands))) == 0
-    signatures = [hasher.sketch(f"storm hits the coast of {place} on monday") for place in ("here", "there", "nowhere")]
+    signatures = [hasher.sketch(f"storm hits the coast of {place} on monday") for place in ("here", "there", "elsewhere")]
     for doc, signature in zip((7, 2, 3), signatures):
         bands.insert(doc, signature)
     bands.remove(3)
@@ -460,31 +455,40 @@ def test_pickled_indexes_answer_alike():
         assert again.search(signature, 0.1) == bands.search(signature, 0.1) != []
     with pytest.raises(sameish.SchemeMismatch):
         again.insert(1, sameish.MinHasher(16, shingle="words:2").sketch("storm hits the coast"))
-    # What was tampered with may not ask for all memory, nor lose a document without a word.
+    # A modified pickle must not allocate too much memory, nor drop documents silently.
     rows, one = np.zeros((1, 16), np.uint32), np.zeros(1, np.uint32)
-    with pytest.raises(sameish.NumberError, match="number documents densely"):
+    with pytest.raises(sameish.NumberError, match="number documents consecutively"):
         sameish.BandIndex._restore(16, (8, 2), one + np.uint32(2**32 - 1), rows, None)
-    with pytest.raises(sameish.SettingError, match="must be as many"):
+    with pytest.raises(sameish.SettingError, match="lengths must be equal"):
         sameish.BandIndex._restore(16, (8, 2), np.zeros(2, np.uint32), rows, None)
 
 
-@given(st.binary(max_size=60))
+def is_ascending(numbers):
+    return all(a < b for a, b in zip(numbers, numbers[1:]))
+
+
+@given(st.one_of(st.binary(max_size=60), st.lists(st.integers(0, 127), max_size=15).map(lambda bits: np.array(bits, "<u4").tobytes())))
 @cases(300)
-def test_hostile_pickles_are_refused(data):
-    for restore in (
-        lambda: sameish.Sdr._restore(100, data),
-        lambda: sameish.Signature._restore(data, 0),
-        lambda: sameish.Corpus._restore(6, 3, data),
-        lambda: sameish.HammingIndex.from_bytes(data),
-        lambda: sameish.Engine.from_bytes(data),
-    ):
-        try:
+def test_rejects_invalid_pickles(data):
+    """A pickle is restored if and only if its bytes are valid; nothing but a documented exception is raised."""
+    numbers = np.frombuffer(data[: len(data) // 4 * 4], "<u4").tolist()
+    whole = len(data) % 4 == 0
+    restores = [
+        (lambda: sameish.Sdr._restore(100, data), whole and is_ascending(numbers) and max(numbers, default=0) < 100),
+        (lambda: sameish.Signature._restore(data, 0), whole and any(row != 2**32 - 1 for row in numbers)),
+        (lambda: sameish.Corpus._restore(6, 3, data), len(data) % 8 == 0),
+        (lambda: sameish.HammingIndex.from_bytes(data), False),
+        (lambda: sameish.Engine.from_bytes(data), False),
+    ]
+    for restore, valid in restores:
+        if valid:
             restore()
-        except sameish.Error:
-            pass
+        else:
+            with pytest.raises(sameish.Error):
+                restore()
 
 
-def test_what_is_found_says_how_far_one_looked():
+def test_results_report_candidates_and_limits():
     engine = sameish.Engine("copies")
     text = "the council voted on monday to close the old bridge over the river"
     engine.add_many(range(3), [text, text + " today", "markets were calm on friday, traders said"])
@@ -498,7 +502,7 @@ def test_what_is_found_says_how_far_one_looked():
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(found, protocol)).candidates == 2
         assert pickle.loads(pickle.dumps(sameish.dedup([text, text]), protocol)).kept.tolist() == [0]
-    # A bucket that holds too many is not looked at as a whole, and that is said.
+    # A search reads only a part of a very large bucket, and reports it.
     index, row = sameish.BandIndex(2, bands=(2, 1)), np.zeros((70_000, 2), dtype=np.uint32)
     row[:, 1] = np.arange(70_000)
     index.insert_bulk(row)

@@ -1,4 +1,4 @@
-"""The package in a process: signals, threads, forks, leaks, progress."""
+"""Signals, threads, forks, memory leaks and progress callbacks."""
 
 import gc
 import os
@@ -22,8 +22,8 @@ def corpus_of(n, seed=1, words=60):
     return [" ".join(WORDS[i] + str(j) for i, j in zip(rng.integers(0, len(WORDS), words), rng.integers(0, 50, words))) for _ in range(n)]
 
 
-def slow_to_ask():
-    """An engine whose pairs take many seconds, though there are none: candidates abound."""
+def engine_with_slow_pairs():
+    """Returns an engine that takes many seconds to find its pairs, because there are many candidates and no matches."""
     engine = sameish.Engine("headlines", linkage="cohesive")
     engine.add_many(range(20_000), corpus_of(20_000))
     return engine
@@ -42,24 +42,24 @@ LONG_CALLS = {
     "compare": "[sameish.compare(texts[0] * 2000, texts[1] * 2000) for _ in iter(int, 1)]",
 }
 
-BEFORE = {
-    "pairs": "e = slow_to_ask()",
+SETUP = {
+    "pairs": "e = engine_with_slow_pairs()",
     "greedy": "e = sameish.Engine('wire'); e.add_many(range(200_000), [str(i) for i in range(200_000)])",
 }
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("name", LONG_CALLS)
-def test_ctrl_c_ends_a_long_call_soon(name):
-    """Each call would go on for far longer than the bound, which is generous: `bench/python/run` measures how soon."""
+def test_ctrl_c_interrupts_long_calls(name):
+    """Each call takes far longer than the limit, which is generous; `bench/python/run` measures the delay."""
     code = f"""
         import sameish, numpy as np, sys, time, threading, os, signal
         sys.path.insert(0, {os.path.dirname(__file__)!r})
-        from test_process import corpus_of, slow_to_ask
+        from test_process import corpus_of, engine_with_slow_pairs
         texts = corpus_of(1000)
         h = np.random.default_rng(1).integers(0, 2**64, 3_000_000, dtype=np.uint64)
         c = sameish.Corpus(6, 3)
-        {BEFORE.get(name, "")}
+        {SETUP.get(name, "")}
         sent = []
         def send():
             time.sleep(0.4)
@@ -75,12 +75,12 @@ def test_ctrl_c_ends_a_long_call_soon(name):
         os._exit(0)
     """
     out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=100)
-    assert out.stdout.strip() != "finished", "too short a call to be interrupted"
+    assert out.stdout.strip() != "finished", "the call ended before the signal"
     assert float(out.stdout) < 10, out
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_a_save_that_is_broken_off_leaves_the_old_file_alone(tmp_path):
+def test_interrupted_save_keeps_a_valid_file(tmp_path):
     code = """
         import sameish, sys, threading, time, os, signal
         from test_process import corpus_of
@@ -101,8 +101,8 @@ def test_a_save_that_is_broken_off_leaves_the_old_file_alone(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["engine"]
 
 
-def test_the_interpreter_lock_is_released():
-    """Another thread of Python counts on while a long call works: in one of many, for a busy machine may run it late."""
+def test_long_calls_release_the_gil():
+    """Another thread runs during a long call. The test repeats the call, because a busy machine may schedule the thread late."""
     texts, ticks, done = corpus_of(3000), [], threading.Event()
 
     def tick():
@@ -110,22 +110,22 @@ def test_the_interpreter_lock_is_released():
             ticks.append(time.monotonic())
             time.sleep(0.001)
 
-    def counted():
-        begun = len(ticks)
+    def ticks_during_call():
+        before = len(ticks)
         sameish.MinHasher(512).sketch_many(texts, threads=1)
-        return len(ticks) - begun
+        return len(ticks) - before
 
     ticker = threading.Thread(target=tick)
     ticker.start()
-    released = any(counted() > 3 for _ in range(100))
+    released = any(ticks_during_call() > 3 for _ in range(100))
     done.set()
     ticker.join()
     assert released
 
 
-def test_many_threads_on_one_engine_and_one_corpus():
+def test_threads_share_an_engine_and_a_corpus():
     engine, corpus = sameish.Engine("copies"), sameish.Corpus(6, 3)
-    texts, faults = corpus_of(80), []
+    texts, errors = corpus_of(80), []
 
     def work(first):
         try:
@@ -137,78 +137,87 @@ def test_many_threads_on_one_engine_and_one_corpus():
                 corpus.find_all_bulk([i << 20] * 20)
                 engine.search_id(i)
                 len(engine), engine.pairs()
-        except BaseException as fault:
-            faults.append(fault)
+        except BaseException as error:
+            errors.append(error)
 
     threads = [threading.Thread(target=work, args=(first,)) for first in range(8)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
-    assert not faults and len(engine) == len(corpus) == 80
-    # The order of arrival decides who is `a`, not who matches.
-    alone = sameish.Engine("copies")
-    alone.add_many(range(80), texts)
-    assert {frozenset((p.a, p.b)) for p in engine.pairs()} == {frozenset((p.a, p.b)) for p in alone.pairs()}
+    assert not errors and len(engine) == len(corpus) == 80
+    # The order of insertion determines which document is `a`, not which documents match.
+    single = sameish.Engine("copies")
+    single.add_many(range(80), texts)
+    assert {frozenset((p.a, p.b)) for p in engine.pairs()} == {frozenset((p.a, p.b)) for p in single.pairs()}
+
+
+def exit_code_of_child(work):
+    """Forks and runs `work` in the child. Returns 0 if it returns True within 20 seconds."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(20)
+            code = 0 if work() else 1
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
-def test_works_after_a_fork():
+def test_works_in_a_forked_process():
     engine, texts = sameish.Engine("copies"), corpus_of(200)
     engine.add_many(range(200), texts, threads=2)
     rows = sameish.MinHasher().sketch_many(texts, threads=2)
-    child = os.fork()
-    if child == 0:
-        ok = engine.search(texts[7])[0].id == 7
+
+    def use():
+        first = engine.search(texts[7])[0].id
         engine.add_many(range(200, 400), texts, threads=2)
-        ok = ok and len(engine) == 400 and (sameish.MinHasher().sketch_many(texts, threads=2) == rows).all()
-        os._exit(0 if ok else 1)
-    assert os.waitpid(child, 0)[1] == 0
+        return first == 7 and len(engine) == 400 and (sameish.MinHasher().sketch_many(texts, threads=2) == rows).all()
+
+    assert exit_code_of_child(use) == 0
     assert len(engine) == 200
 
 
-def handled(*_):
+def interrupt(*_):
     raise KeyboardInterrupt
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
-def test_a_fork_after_a_broken_off_call_has_no_lock():
-    engine = slow_to_ask()
-    before = signal.signal(signal.SIGALRM, handled)
+def test_interrupted_call_holds_no_lock_in_a_forked_process():
+    engine = engine_with_slow_pairs()
+    before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
-        engine.pairs()
-    except KeyboardInterrupt:
-        child = os.fork()
-        if child == 0:
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(20)
-            engine.add("new", "storm hits the coast")
-            os._exit(0)
+        with pytest.raises(KeyboardInterrupt):
+            engine.pairs()
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert os.waitpid(child, 0)[1] == 0
+    assert exit_code_of_child(lambda: engine.add("new", "storm hits the coast").status == "too_short") == 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_waiting_for_another_thread_ends_with_a_signal():
-    """A thread asks for pairs, as good as for ever; who wants to change something can give up."""
-    engine = slow_to_ask()
-    begun, over = threading.Event(), threading.Event()
+def test_signal_interrupts_waiting_for_another_thread():
+    """While one thread reads the engine for a long time, a signal interrupts a thread that waits to change it."""
+    engine = engine_with_slow_pairs()
+    started, stop = threading.Event(), threading.Event()
 
     def progress(done, total):
-        begun.set()
-        if over.is_set():
+        started.set()
+        if stop.is_set():
             raise LookupError
 
-    def ask():
+    def read():
         try:
             engine.pairs(progress=progress)
         except LookupError:
             pass
 
-    asking = threading.Thread(target=ask)
-    asking.start()
-    begun.wait(20)
-    before = signal.signal(signal.SIGALRM, handled)
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert started.wait(20)
+    before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for change in (lambda: engine.add(1, "x"), lambda: engine.add_many([1], ["x"]), lambda: engine.add_many(range(20), ["x"] * 20)):
             signal.setitimer(signal.ITIMER_REAL, 0.1)
@@ -216,52 +225,52 @@ def test_waiting_for_another_thread_ends_with_a_signal():
                 change()
     finally:
         signal.signal(signal.SIGALRM, before)
-        over.set()
-        asking.join()
+        stop.set()
+        reader.join()
 
 
-def test_who_changes_something_is_not_passed_by():
-    """Of those that ask without a pause, each gets through once or twice before the one that waits; not for ever. A question
-    takes longer than the one that waits holds its breath."""
-    engine, stop, asked = sameish.Engine("headlines", linkage="cohesive"), threading.Event(), [0] * 4
+def test_readers_do_not_starve_a_writer():
+    """Before a waiting writer, each of several continuous readers proceeds only once or twice. A read takes longer than one
+    attempt of the writer to take the lock."""
+    engine, stop, reads = sameish.Engine("headlines", linkage="cohesive"), threading.Event(), [0] * 4
     engine.add_many(range(6000), corpus_of(6000))
 
-    def ask(i):
+    def read(i):
         while not stop.is_set():
             engine.pairs()
-            asked[i] += 1
+            reads[i] += 1
 
-    threads = [threading.Thread(target=ask, args=(i,)) for i in range(4)]
+    threads = [threading.Thread(target=read, args=(i,)) for i in range(4)]
     [thread.start() for thread in threads]
     try:
         for i in range(4):
-            before = sum(asked)
+            before = sum(reads)
             engine.add(f"new {i}", "storm hits the coast")
-            assert sum(asked) - before <= 12
+            assert sum(reads) - before <= 12
     finally:
         stop.set()
         [thread.join() for thread in threads]
 
 
-def test_progress_rises_once():
+def test_progress_ascends_to_the_total():
     texts = corpus_of(3000)
     for call in (sameish.pairs, sameish.cluster, sameish.dedup, lambda texts, **more: sameish.Engine().add_many(range(len(texts)), texts, **more)):
-        told = []
-        call(texts, threads=1, progress=lambda done, total: told.append((done, total)))
-        assert told == sorted(told) and told[-1] == (3000, 3000) and told.count((3000, 3000)) == 1
+        reported = []
+        call(texts, threads=1, progress=lambda done, total: reported.append((done, total)))
+        assert reported == sorted(reported) and reported[-1] == (3000, 3000) and reported.count((3000, 3000)) == 1
 
 
-def test_progress_is_told_and_its_fault_ends_the_call():
-    told = []
+def test_exception_of_the_progress_callback_ends_the_call():
+    reported = []
     texts = corpus_of(2000)
-    sameish.MinHasher(1024).sketch_many(texts * 4, threads=1, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (8000, 8000) and told == sorted(told)
+    sameish.MinHasher(1024).sketch_many(texts * 4, threads=1, progress=lambda done, total: reported.append((done, total)))
+    assert reported[-1] == (8000, 8000) and reported == sorted(reported)
 
     def broken(done, total):
-        raise LookupError("mine")
+        raise LookupError("broken")
 
     engine = sameish.Engine("copies")
-    with pytest.raises(LookupError, match="mine"):
+    with pytest.raises(LookupError, match="broken"):
         engine.add_many(range(2000), texts, progress=broken)
     with pytest.raises(LookupError):
         sameish.Corpus(6, 3).insert_bulk([1], progress=broken)
@@ -270,20 +279,21 @@ def test_progress_is_told_and_its_fault_ends_the_call():
 
 
 def resident():
+    """Returns the resident memory in bytes."""
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
-def test_no_leak_over_a_hundred_thousand_calls():
+def test_mixed_calls_do_not_leak():
     engine, corpus, hasher, encoder = sameish.Engine("wire"), sameish.Corpus(6, 3), sameish.MinHasher(16), sameish.SdrEncoder(64, 5)
     texts = corpus_of(20, words=8)
-    prints = np.arange(8, dtype=np.uint64)
+    fingerprints = np.arange(8, dtype=np.uint64)
     import pyarrow as pa
 
     column = pa.array(texts[:4])
 
-    def round_(i):
+    def call_each(i):
         text = texts[i % 20]
         engine.add(i % 10, text)
         engine.search(text)
@@ -295,40 +305,40 @@ def test_no_leak_over_a_hundred_thousand_calls():
         encoder.encode(text).dense
         sameish.hamming(i, i + 1)
         if i % 20 == 0:
-            corpus.find_all_bulk(prints)[0]
-            corpus.find_first_bulk(prints)
+            corpus.find_all_bulk(fingerprints)[0]
+            corpus.find_first_bulk(fingerprints)
             hasher.sketch_many(column, threads=1)
             sameish.compare(text, texts[0])
             sameish.dedup(texts[:3], threads=1)
-            for wrong in (None, "half \ud800", 2**70):
+            for invalid in (None, "unpaired \ud800", 2**70):
                 try:
-                    corpus.insert(wrong)
+                    corpus.insert(invalid)
                 except sameish.Error:
                     pass
         return 10
 
     for i in range(2500):
-        round_(i)
+        call_each(i)
     gc.collect()
     before, calls = resident(), 0
     for i in range(10_000):
-        calls += round_(i)
+        calls += call_each(i)
     gc.collect()
-    grown = resident() - before
-    assert calls >= 100_000 and grown <= 1 << 20, f"{grown} bytes"
+    growth = resident() - before
+    assert calls >= 100_000 and growth <= 1 << 20, f"{growth} bytes"
 
 
-def refused(corpus):
+def insert_invalid(corpus):
     try:
-        corpus.insert("half \ud800")
+        corpus.insert("unpaired \ud800")
     except sameish.Error:
         pass
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
-@pytest.mark.parametrize("name", ["hamming", "find_all", "sketch", "encode", "search", "add", "refused"])
-def test_no_leak_over_a_hundred_thousand_calls_of_one(name):
-    """Ten bytes a call would be too many."""
+@pytest.mark.parametrize("name", ["hamming", "find_all", "sketch", "encode", "search", "add", "insert_invalid"])
+def test_repeated_calls_do_not_leak(name):
+    """100,000 calls take at most 1 MiB, which is about 10 bytes per call."""
     corpus, engine, hasher, encoder = sameish.Corpus(6, 3), sameish.Engine("wire"), sameish.MinHasher(16), sameish.SdrEncoder(64, 5)
     corpus.insert_bulk(range(10))
     engine.add("other", "storm hits the coast")
@@ -339,7 +349,7 @@ def test_no_leak_over_a_hundred_thousand_calls_of_one(name):
         "encode": lambda: encoder.encode("storm hits").sparse,
         "search": lambda: engine.search("storm hits the coast"),
         "add": lambda: engine.add(1, "storm hits the coast again"),
-        "refused": lambda: refused(corpus),
+        "insert_invalid": lambda: insert_invalid(corpus),
     }[name]
     for _ in range(20_000):
         call()
@@ -351,7 +361,7 @@ def test_no_leak_over_a_hundred_thousand_calls_of_one(name):
     assert resident() - before <= 1 << 20
 
 
-def test_leaving_while_a_thread_works_is_clean():
+def test_process_exits_cleanly_during_a_call():
     code = """
         import sameish, threading
         texts = ["word %d here and there " % i * 50 for i in range(20000)]

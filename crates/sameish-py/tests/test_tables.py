@@ -1,4 +1,4 @@
-"""A corpus may be a list, a column or a table: the answer is the same."""
+"""dedup, pairs and cluster give the same result for lists, columns, tables and Parquet files."""
 
 import subprocess
 import sys
@@ -39,15 +39,15 @@ def tables():
     yield "reader", pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=2))
     yield "dictionary", table.set_column(0, "body", pa.array(TEXTS).dictionary_encode()).set_column(1, "key", pa.array(IDS).dictionary_encode())
     yield "bytes", table.set_column(0, "body", pa.array([text.encode() for text in TEXTS]))
-    yield "categories", pd.DataFrame({"body": pd.Categorical(TEXTS), "key": pd.Categorical(IDS), "when": DATES})
-    yield "enumeration", pl.DataFrame({"body": pl.Series(TEXTS, dtype=pl.Categorical), "key": pl.Series(IDS, dtype=pl.Enum(IDS)), "when": DATES})
-    yield "plan", pl.LazyFrame({"body": TEXTS, "key": IDS, "when": DATES})
+    yield "pandas categories", pd.DataFrame({"body": pd.Categorical(TEXTS), "key": pd.Categorical(IDS), "when": DATES})
+    yield "polars categories", pl.DataFrame({"body": pl.Series(TEXTS, dtype=pl.Categorical), "key": pl.Series(IDS, dtype=pl.Enum(IDS)), "when": DATES})
+    yield "lazy", pl.LazyFrame({"body": TEXTS, "key": IDS, "when": DATES})
     yield "pandas", pd.DataFrame({"body": TEXTS, "key": IDS, "when": DATES, "other": [object()] * 6})
     yield "polars", pl.DataFrame({"body": TEXTS, "key": IDS, "when": DATES, "other": [[1]] * 6})
 
 
 @pytest.mark.parametrize("name", [name for name, _ in tables()])
-def test_tables(name):
+def test_accepts_tables(name):
     def table():
         return dict(tables())[name]
 
@@ -60,8 +60,8 @@ def test_tables(name):
     ]
     newest = sameish.dedup(table(), text="body", id="key", date="when", keep="newest", **OPTIONS)
     assert newest.removed.tolist() == [0, 5]
-    with pytest.raises(sameish.SettingError, match="no column is named `nope`: there are"):
-        sameish.dedup(table(), text="nope")
+    with pytest.raises(sameish.SettingError, match="unknown column `missing`: the columns are"):
+        sameish.dedup(table(), text="missing")
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_tables(name):
     ],
     ids=lambda column: type(column).__module__.split(".")[0] + "." + type(column).__name__,
 )
-def test_columns(column):
+def test_accepts_columns(column):
     found = sameish.dedup(column, **OPTIONS)
     assert found.kept.tolist() == [0, 1, 3, 4]
-    # A generator is spent, and pyarrow itself can not take rows of views.
+    # A generator is exhausted, and pyarrow cannot take rows of string views.
     if not hasattr(column, "__next__") and getattr(column, "type", None) != pa.string_view():
         assert list(found.take(column)) == [TEXTS[i] for i in (0, 1, 3, 4)] or [
             str(value) for value in found.take(column)
@@ -93,18 +93,18 @@ def test_columns(column):
         assert (sameish.MinHasher().sketch_many(column) == sameish.MinHasher().sketch_many(TEXTS)).all()
 
 
-def test_rows_that_stay_are_of_the_kind_that_came():
+def test_take_returns_the_type_of_the_data():
     for name, table in tables():
-        if name in ("reader", "plan"):
+        if name in ("reader", "lazy"):
             continue
         found = sameish.dedup(table, text="body", **OPTIONS)
         taken = found.take(table)
         assert type(taken) is type(table) and len(taken) == 4
-    with pytest.raises(sameish.SettingError, match="must be the 6"):
+    with pytest.raises(sameish.SettingError, match="must have the 6"):
         found.take(["too", "few"])
 
 
-def test_nulls_are_texts_without_words():
+def test_nulls_are_empty_texts():
     column = pa.array([TEXTS[0], None, TEXTS[2], None])
     assert sameish.dedup(column, **OPTIONS).kept.tolist() == [0, 1, 3]
     assert sameish.SimHasher().sketch_many(column)[1] == 0
@@ -113,7 +113,7 @@ def test_nulls_are_texts_without_words():
     assert sameish.dedup(pa.array([None, None], pa.null())).kept.tolist() == [0, 1]
 
 
-def test_nothing_at_all():
+def test_accepts_empty_data():
     empty = pa.table({"text": pa.array([], pa.utf8())})
     for data in ([], pa.array([], pa.utf8()), empty, pd.DataFrame({"text": []}, dtype=str), pl.DataFrame({"text": []}, schema={"text": pl.String})):
         found = sameish.dedup(data)
@@ -122,7 +122,7 @@ def test_nothing_at_all():
     assert sameish.MinHasher(16).sketch_many([]).shape == (0, 16)
 
 
-def test_tables_without_rows_are_tables():
+def test_accepts_tables_without_rows():
     empty = pa.table({"text": pa.array([], pa.utf8()), "id": pa.array([], pa.int64())})
     for data in (empty, empty.to_pandas(), pl.from_arrow(empty), empty.to_reader()):
         assert sameish.dedup(data, id="id").kept.tolist() == []
@@ -130,8 +130,8 @@ def test_tables_without_rows_are_tables():
     assert sameish.dedup(nothing).kept.tolist() == [0, 1]
 
 
-def test_pandas_without_pyarrow():
-    """Its frames claim to speak Arrow and then can not."""
+def test_accepts_pandas_without_pyarrow():
+    """Data frames of pandas have Arrow methods that fail without pyarrow."""
     code = """
         import sys
         sys.modules["pyarrow"] = None
@@ -155,14 +155,14 @@ def test_pandas_without_pyarrow():
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
 
-def test_rows_are_taken_from_every_kind(tmp_path):
+def test_take_accepts_every_type(tmp_path):
     table = dict(tables())["pyarrow"].drop_columns(["other"])
     pq.write_table(table, tmp_path / "a.parquet")
-    (tmp_path / "folder").mkdir()
-    pq.write_table(table, tmp_path / "folder" / "part")
+    (tmp_path / "directory").mkdir()
+    pq.write_table(table, tmp_path / "directory" / "part")
     views = table.set_column(0, "body", pa.array(TEXTS, pa.string_view()))
     found = sameish.dedup(table, text="body", **OPTIONS)
-    for data in (table, views, pl.from_arrow(table).lazy(), str(tmp_path / "a.parquet"), tmp_path / "folder", str(tmp_path / "folder")):
+    for data in (table, views, pl.from_arrow(table).lazy(), str(tmp_path / "a.parquet"), tmp_path / "directory", str(tmp_path / "directory")):
         kept = sameish.dedup(data, text="body", **OPTIONS).take(data)
         assert list(kept["key"].to_pylist() if hasattr(kept["key"], "to_pylist") else kept["key"]) == ["a", "b", "d", "e"]
     for column in (pa.array(TEXTS, pa.string_view()), pa.chunked_array([TEXTS[:2], TEXTS[2:]], pa.string_view())):
@@ -170,7 +170,7 @@ def test_rows_are_taken_from_every_kind(tmp_path):
     assert found.take(tuple(TEXTS)) == tuple(TEXTS[i] for i in (0, 1, 3, 4))
 
 
-def test_odd_columns():
+def test_unusual_columns():
     unique = [f"{i} {text}" for i, text in enumerate(TEXTS)]
     for frame in (pd.DataFrame({"text": unique}), pl.DataFrame({"text": unique}), pa.table({"text": unique})):
         assert len(sameish.dedup(frame, id="text")) == 6
@@ -181,36 +181,36 @@ def test_odd_columns():
         with pytest.raises(sameish.WrongType, match="id at position . is null"):
             sameish.pairs(TEXTS, id=ids)
     rows = pa.StructArray.from_arrays([pa.array(["a", "b"])], ["text"], mask=pa.array([False, True]))
-    with pytest.raises(sameish.WrongType, match="null as a whole"):
+    with pytest.raises(sameish.WrongType, match="has a null row"):
         sameish.dedup(rows)
     batch = pa.record_batch({"text": pa.array(TEXTS, pa.string_view()), "other": [[{"a": i}] for i in range(6)]})
     assert sameish.dedup(batch, **OPTIONS).take(batch)["other"].to_pylist() == [[{"a": i}] for i in (0, 1, 3, 4)]
-    with pytest.raises(sameish.WrongType, match="rows can not be taken from RecordBatchReader"):
+    with pytest.raises(sameish.WrongType, match="cannot take rows from RecordBatchReader"):
         sameish.dedup(TEXTS).take(pa.table({"text": TEXTS}).to_reader())
 
 
-def test_positions_are_those_of_the_data():
+def test_errors_name_the_position_in_the_data():
     column = pa.array([b"long enough to come first when sorted", b"\xff", b"short"])
     for keep in ("first", "longest"):
-        with pytest.raises(sameish.TextError, match="item at position 1 is not UTF-8"):
+        with pytest.raises(sameish.TextError, match="item at position 1 is not valid UTF-8"):
             sameish.dedup(column, keep=keep)
 
 
-def test_columns_of_other_types_are_refused():
+def test_rejects_columns_of_other_types():
     for column in (pa.array([1, 2]), pa.chunked_array([], pa.int64()), pa.array([1, 1]).dictionary_encode()):
-        with pytest.raises(sameish.WrongType, match="must be of strings"):
+        with pytest.raises(sameish.WrongType, match="must be strings or bytes"):
             sameish.MinHasher().sketch_many(column)
     with pytest.raises(sameish.WrongType, match="is a table"):
         sameish.MinHasher().sketch_many(pa.table({"text": TEXTS}))
-    with pytest.raises(sameish.WrongType, match="names a column, but"):
+    with pytest.raises(sameish.WrongType, match="is a column name, but"):
         sameish.dedup(TEXTS, id="key")
-    with pytest.raises(sameish.SettingError, match="must be as many"):
+    with pytest.raises(sameish.SettingError, match="lengths must be equal"):
         sameish.dedup(TEXTS, id=[1, 2])
     with pytest.raises(sameish.SettingError, match="at positions 0 and 1"):
         sameish.dedup(["a", "b"], id=[1, 1])
 
 
-def test_ids_and_dates_of_every_type():
+def test_accepts_ids_and_dates_of_every_type():
     for ids in ([1, -5, "x"], pa.array([3, 4, 5], pa.int8()), pa.array([2**64 - 1, 0, 1], pa.uint64()), pl.Series(["p", "q", "r"])):
         clusters = sameish.cluster(["one two three four"] * 3, id=ids)
         expected = ids if isinstance(ids, list) else ids.to_pylist() if hasattr(ids, "to_pylist") else ids.to_list()
@@ -226,11 +226,11 @@ def test_ids_and_dates_of_every_type():
         assert sameish.cluster(["one two three four"] * 3, preset="wire", date=dates)[0].members == [1, 2, 0]
     with pytest.raises(sameish.SettingError, match="date at position 0"):
         sameish.dedup(["a"], date=["yesterday"])
-    with pytest.raises(sameish.SettingError, match="pass `date` too"):
+    with pytest.raises(sameish.SettingError, match="pass `date`"):
         sameish.dedup(["a"], keep="newest")
 
 
-def test_the_longest_stays():
+def test_keeps_the_longest():
     texts = [TEXTS[0], TEXTS[0] + " More was said later that day.", TEXTS[1]]
     assert sameish.dedup(texts, keep="longest", **OPTIONS).kept.tolist() == [1, 2]
 
@@ -240,7 +240,7 @@ WORD = st.sampled_from("storm hits the coast bridge closed market opened 42 now"
 
 @given(st.lists(st.lists(WORD, max_size=10).map(" ".join), max_size=20), st.sampled_from(["wire", "headlines", "copies", "articles", "web"]))
 @cases(200)
-def test_as_an_engine_for_every_number_of_threads(texts, preset):
+def test_results_equal_those_of_an_engine_for_any_number_of_threads(texts, preset):
     engine = sameish.Engine(preset)
     engine.add_many(range(len(texts)), texts)
     for threads in (1, 3):
@@ -249,43 +249,48 @@ def test_as_an_engine_for_every_number_of_threads(texts, preset):
         found = sameish.dedup(texts, preset=preset, threads=threads)
         rows = set(range(len(texts)))
         assert set(found.kept.tolist()) | set(found.removed.tolist()) == rows and found.mask.sum() == len(found.kept)
-        # Whoever goes matches the one that stays for it.
+        # Every removed document matches the kept one of its cluster.
         matched = {(p.a, p.b) for p in engine.pairs()}
         for row in found.removed.tolist():
             center = int(found.centers[row])
             assert center in found.kept.tolist() and (center, row) in matched
 
 
-def test_text_is_not_copied():
-    """A column of 64 MB is looked at within a few more."""
-    import resource
+def test_arrow_columns_are_not_copied():
+    """Sketching a column of 64 MB takes less than 32 MB more. A new process is used, because the peak never decreases."""
+    code = """
+        import pyarrow as pa, resource, sameish
+        def peak():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        hasher = sameish.MinHasher(16)
+        column = pa.concat_arrays([pa.array(["word " * 200_000])] * 64)
+        before = peak()
+        hasher.sketch_many(column, threads=1)
+        print(column.nbytes, peak() - before)
+    """
+    out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    size, growth = map(int, out.stdout.split())
+    assert size >= 64_000_000 and growth < 32_000_000
 
-    column = pa.array(["word " * 200_000] * 64)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert before * 1024 > 64_000_000
-    sameish.MinHasher(16).sketch_many(column, threads=1)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert grown < 32_000, f"{grown} kB"
 
-
-def test_parquet_files_and_folders(tmp_path):
+def test_reads_parquet_files_and_directories(tmp_path):
     import pyarrow.parquet as pq
 
     table = dict(tables())["pyarrow"]
-    one, folder = tmp_path / "one.parquet", tmp_path / "many"
+    one, directory = tmp_path / "one.parquet", tmp_path / "many"
     pq.write_table(table, one)
-    folder.mkdir()
-    pq.write_table(table.slice(0, 4), folder / "0.parquet")
-    pq.write_table(table.slice(4), folder / "1.parquet")
-    for path in (one, str(one), folder):
+    directory.mkdir()
+    pq.write_table(table.slice(0, 4), directory / "0.parquet")
+    pq.write_table(table.slice(4), directory / "1.parquet")
+    for path in (one, str(one), directory):
         found = sameish.dedup(path, text="body", id="key", date="when", **OPTIONS)
         assert found.kept.tolist() == [0, 1, 3, 4] and found.clusters[0].members == ["a", "c", "f"]
-    with pytest.raises(sameish.SettingError, match="no column is named `text`: there are `body`"):
+    with pytest.raises(sameish.SettingError, match="unknown column `text`: the columns are `body`"):
         sameish.dedup(one)
     with pytest.raises(FileNotFoundError):
-        sameish.dedup(tmp_path / "nowhere.parquet")
+        sameish.dedup(tmp_path / "missing.parquet")
     one.write_bytes(one.read_bytes()[:-20])
-    with pytest.raises(sameish.ParquetError, match="not a Parquet file that can be read"):
+    with pytest.raises(sameish.ParquetError, match="cannot read Parquet file"):
         sameish.dedup(one)
     with pytest.raises(sameish.WrongType, match="single str"):
         sameish.dedup("just a text")

@@ -1,4 +1,4 @@
-"""How the package is used, for `mypy --strict`; never run."""
+"""Typical uses, checked by `mypy --strict` and never executed."""
 
 from typing import Optional
 

@@ -1,4 +1,4 @@
--- Numbers of documents and clusters are never given again: `counters` holds the greatest.
+-- The greatest assigned numbers of collections, documents and clusters. Numbers are never reused.
 CREATE TABLE counters (
   name TEXT PRIMARY KEY,
   value INTEGER NOT NULL
@@ -16,7 +16,7 @@ CREATE TABLE collections (
   checksum INTEGER NOT NULL
 );
 
--- The truth. `id` is JSON, so that it keeps its type; `tokens` says that `text` is a JSON list.
+-- The source of truth. `id` is JSON, which keeps its type. If `tokens` is 1, `text` is a JSON list of tokens.
 CREATE TABLE documents (
   number INTEGER PRIMARY KEY,
   collection INTEGER NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE documents (
 );
 CREATE UNIQUE INDEX documents_by_id ON documents (collection, id);
 
--- Made from the documents: the index is built from these alone, so that a start reads no texts.
+-- Sketches, computed from the documents. The index is built from them, so starting does not read the texts.
 CREATE TABLE fingerprints (
   document INTEGER PRIMARY KEY,
   collection INTEGER NOT NULL,
@@ -58,7 +58,7 @@ CREATE TABLE members (
 CREATE INDEX members_by_cluster ON members (cluster);
 CREATE INDEX members_by_joined ON members (joined) WHERE joined IS NOT NULL;
 
--- Clusters of two and more documents; one document alone needs no row.
+-- Clusters of at least two documents. A cluster of one document has no row.
 CREATE TABLE clusters (
   number INTEGER PRIMARY KEY,
   collection INTEGER NOT NULL,

@@ -1,55 +1,56 @@
-//! How do sketches get into a database that is somebody else's?
+//! Backfill: adds sketches to the user's own SQLite database.
 //!
-//! A [`Backfill`] adds sketches to the user's own SQLite file: into a column `minhash_signature` of a table of short texts
-//! (seed 003), or into a table `article_fingerprints` beside one of articles (seed 001). It goes through the rows in
-//! batches, each in one transaction, skips what is done and what has no text, and can be broken off and begun again. What
-//! it added it notes in a table `sameish_backfill`, so that [`undo`](Backfill::undo) takes away that and nothing else.
+//! A [`Backfill`] writes signatures into a column `minhash_signature` of a table of short texts, or fingerprints and
+//! signatures into a table `article_fingerprints`. It processes the rows in batches, one transaction each, and skips rows
+//! without a text and rows that already have sketches. An interrupted run can therefore be continued by another one. A table
+//! `sameish_backfill` records what was added, so that [`undo`](Backfill::undo) removes that and nothing else.
 
 use crate::error::{Error, Result};
+use crate::sqlite::database_error;
 use rayon::prelude::*;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use sameish::{Analyzer, Content, SchemeId, Scratch, Sketches, Status};
 use std::path::{Path, PathBuf};
 
-/// Where id and text come from.
+/// The rows to process: where their ids and texts come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextSource {
-    /// The table that the ids are of.
+    /// Table of the ids.
     pub table: Option<String>,
-    /// Its column of ids.
+    /// Column of the ids.
     pub id: String,
-    /// Its column of texts.
+    /// Column of the texts.
     pub text: String,
-    /// A query that gives id and text instead, where the text is in another table.
+    /// Query that returns ids and texts, for texts in another table. It replaces `text`.
     pub query: Option<String>,
 }
 
-/// Where sketches go.
+/// Where the sketches are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The column `minhash_signature` of the table itself.
+    /// Column `minhash_signature` of the source table.
     Column,
-    /// The table `article_fingerprints`.
+    /// Table `article_fingerprints`.
     Table,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backfilled {
-    /// Rows that got their sketches now.
+    /// Number of rows whose sketches were written.
     pub computed: u64,
-    /// Of these, texts too short for the preset: they get what it makes for them.
+    /// Number of texts that are too short for the preset. The table gets their fingerprints; the column gets nothing.
     pub too_short: u64,
-    /// Rows without a text or an id, which are left alone.
+    /// Number of rows without an id, a text or a signature, and of ids that the source table does not contain.
     pub skipped: u64,
-    /// Rows that had their sketches before.
+    /// Number of rows that already had sketches.
     pub before: u64,
-    /// Whether the column or the table had to be made.
+    /// Whether the column or table was added by this run.
     pub added: bool,
 }
 
-/// Sketches for a database.
+/// Adds sketches to a SQLite database, or removes them.
 pub struct Backfill {
     connection: Connection,
     path: PathBuf,
@@ -57,302 +58,354 @@ pub struct Backfill {
     target: Target,
 }
 
-/// An id and a text of somebody else's.
-type Row = (Value, Option<String>);
+/// A row of the source.
+struct SourceRow {
+    id: Value,
+    text: Option<String>,
+}
+
+/// The record about a target in [`RECORDS`].
+struct Record {
+    scheme: String,
+    /// Whether a run of backfill added the column or table.
+    added: bool,
+}
 
 const COLUMN: &str = "minhash_signature";
 const TABLE: &str = "article_fingerprints";
-const NOTES: &str = "sameish_backfill";
-/// Rows of one transaction.
+/// Table that records which columns and tables were added.
+const RECORDS: &str = "sameish_backfill";
+/// Number of rows per transaction.
 const BATCH: usize = 512;
 
 impl Backfill {
-    /// Opens the database and looks whether the table and its columns are there. Changes nothing.
+    /// Opens the database and checks that the table and its columns exist. Changes nothing.
     pub fn open(path: &Path, source: TextSource, target: Target) -> Result<Backfill> {
         let io = |source| Error::io(path, source);
         if !std::fs::metadata(path).map_err(io)?.is_file() {
-            return Err(Error::NotOurs { path: path.to_owned(), reason: "it is not a file".into() });
+            let reason = "it is not a file; expected a SQLite database".to_owned();
+            return Err(Error::Database { path: path.to_owned(), reason });
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let wrong = |error| crate::sqlite::wrong(path, error);
-        let connection = Connection::open_with_flags(path, flags).map_err(wrong)?;
-        connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(wrong)?;
-        // Whether their rows keep their own rules is not ours to judge.
-        connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(wrong)?;
+        let database_error = |error| database_error(path, error);
+        let connection = Connection::open_with_flags(path, flags).map_err(database_error)?;
+        connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(database_error)?;
+        // Foreign keys that existing rows violate must not make the backfill fail.
+        connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(database_error)?;
         let backfill = Backfill { connection, path: path.to_owned(), source, target };
-        backfill.check()?;
+        backfill.check_source()?;
         Ok(backfill)
     }
 
-    fn wrong(&self, error: rusqlite::Error) -> Error {
-        crate::sqlite::wrong(&self.path, error)
+    /// Adds the column or table if it is missing, and fills it. `progress` receives the number of rows processed so far
+    /// and returns whether to continue.
+    pub fn run(&mut self, analyzer: &Analyzer, progress: &mut dyn FnMut(u64) -> bool) -> Result<Backfilled> {
+        if self.target == Target::Column && analyzer.config().minhash.is_none() {
+            return self
+                .reject("the settings compute no signatures; use other settings, or the table".into());
+        }
+        if self.target == Target::Table && analyzer.config().simhash.is_none() {
+            let reason = "the settings compute no fingerprints; use preset `articles`, or the column";
+            return self.reject(reason.into());
+        }
+        let mut result = Backfilled { added: self.prepare_target(analyzer)?, ..Backfilled::default() };
+        let source = self.source_cte();
+        let rows = self.count(&format!("{source} SELECT count(*) FROM source"))?;
+        let mut last: Option<Value> = None;
+        let mut processed = 0;
+        while let Some(batch) = self.next_batch(last.as_ref())? {
+            processed += batch.len() as u64;
+            last = batch.last().map(|row| row.id.clone());
+            self.process(analyzer, batch, &mut result)?;
+            if !progress(processed) {
+                return Ok(result);
+            }
+        }
+        result.skipped += self.count(&format!("{source} SELECT count(*) FROM source WHERE id IS NULL"))?;
+        result.before = rows.saturating_sub(result.computed + result.skipped);
+        Ok(result)
     }
 
-    fn refuse<T>(&self, reason: String) -> Result<T> {
+    /// Removes the column or table that earlier runs added. Returns `true` if there was one.
+    pub fn undo(&mut self) -> Result<bool> {
+        let name = self.target_name();
+        let Some(record) = self.record(&name)? else { return Ok(false) };
+        if !record.added {
+            let reason = format!("`{name}` existed before the first run, so nothing was removed");
+            return self.reject(reason);
+        }
+        let drop = match self.target {
+            Target::Column => format!("ALTER TABLE {} DROP COLUMN {COLUMN}", self.table()),
+            Target::Table => format!("DROP TABLE {TABLE}"),
+        };
+        self.transaction(|transaction| {
+            transaction.execute_batch(&drop)?;
+            transaction.execute(&format!("DELETE FROM {RECORDS} WHERE target = ?"), [&name])?;
+            let sql = format!("SELECT count(*) FROM {RECORDS}");
+            let records: i64 = transaction.query_row(&sql, [], |row| row.get(0))?;
+            if records == 0 {
+                transaction.execute_batch(&format!("DROP TABLE {RECORDS}"))?;
+            }
+            Ok(())
+        })?;
+        Ok(true)
+    }
+
+    fn database_error(&self, error: rusqlite::Error) -> Error {
+        database_error(&self.path, error)
+    }
+
+    fn reject<T>(&self, reason: String) -> Result<T> {
         Err(Error::Database { path: self.path.clone(), reason })
     }
 
-    fn check(&self) -> Result<()> {
+    /// Runs `change` in a transaction, and commits it if there is no error.
+    fn transaction(
+        &mut self,
+        change: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<()> {
+        let run = |connection: &mut Connection| {
+            let transaction = connection.transaction()?;
+            change(&transaction)?;
+            transaction.commit()
+        };
+        run(&mut self.connection).map_err(|error| database_error(&self.path, error))
+    }
+
+    /// Returns the source table, quoted.
+    fn table(&self) -> String {
+        quoted(self.source.table.as_deref().unwrap_or_default())
+    }
+
+    /// Returns the column of ids, quoted.
+    fn id(&self) -> String {
+        quoted(&self.source.id)
+    }
+
+    fn check_source(&self) -> Result<()> {
         match (&self.source.table, &self.source.query, self.target) {
-            (None, None, _) => return self.refuse("name a table, or give a query".into()),
-            (None, _, Target::Column) => return self.refuse("a column needs the name of its table".into()),
+            (None, None, _) => return self.reject("no source: name a table, or give a query".into()),
+            (None, _, Target::Column) => {
+                return self.reject("no table: a column needs the name of its table".into());
+            }
             _ => {}
         }
-        let Some(table) = &self.source.table else { return self.rows_are_readable() };
+        if let Some(table) = &self.source.table {
+            self.check_columns(table)?;
+            self.check_ids_are_unique()?;
+        }
+        let sql = format!("{} SELECT id, text FROM source LIMIT 0", self.source_cte());
+        self.connection.prepare(&sql).map(|_| ()).map_err(|error| self.database_error(error))
+    }
+
+    fn check_columns(&self, table: &str) -> Result<()> {
         let columns = self.columns(table)?;
         if columns.is_empty() {
-            return self.refuse(format!("there is no table `{}`", table.escape_debug()));
+            return self.reject(format!("there is no table `{}`", table.escape_debug()));
         }
         let text = self.source.query.is_none().then_some(&self.source.text);
         for column in [Some(&self.source.id), text].into_iter().flatten() {
-            if !columns.iter().any(|(name, _)| name.eq_ignore_ascii_case(column)) {
-                let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
-                let (column, names) = (column.escape_debug(), names.join(", "));
-                return self.refuse(format!(
-                    "table `{}` has no column `{column}`: it has {names}",
-                    table.escape_debug()
-                ));
+            if !columns.iter().any(|name| name.eq_ignore_ascii_case(column)) {
+                let table = table.escape_debug();
+                let column = column.escape_debug();
+                let columns = columns.join(", ");
+                return self.reject(format!("table `{table}` has no column `{column}`; it has {columns}"));
             }
-        }
-        let (id, table) = (quoted(&self.source.id), quoted(table));
-        let twice =
-            format!("SELECT 1 FROM {table} WHERE {id} IS NOT NULL GROUP BY {id} HAVING count(*) > 1 LIMIT 1");
-        match self
-            .connection
-            .query_row(&twice, [], |_| Ok(()))
-            .optional()
-            .map_err(|error| self.wrong(error))?
-        {
-            Some(()) => {
-                self.refuse(format!("the ids in {id} repeat: choose a column in which each is there once"))
-            }
-            None => self.rows_are_readable(),
-        }
-    }
-
-    fn rows_are_readable(&self) -> Result<()> {
-        let sql = format!("{} SELECT id, text FROM source LIMIT 0", self.source_rows());
-        self.connection.prepare(&sql).map(|_| ()).map_err(|error| self.wrong(error))
-    }
-
-    /// Names and types of a table's columns.
-    fn columns(&self, table: &str) -> Result<Vec<(String, String)>> {
-        let read = || {
-            let mut statement = self.connection.prepare("SELECT name, type FROM pragma_table_info(?)")?;
-            let rows = statement.query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            rows.collect::<rusqlite::Result<Vec<(String, String)>>>()
-        };
-        read().map_err(|error| self.wrong(error))
-    }
-
-    /// Begins a statement that sees all rows as `source(id, text)`.
-    fn source_rows(&self) -> String {
-        match &self.source.query {
-            Some(query) => format!("WITH source(id, text) AS ({query})"),
-            None => {
-                let table = quoted(self.source.table.as_deref().unwrap_or_default());
-                let (id, text) = (quoted(&self.source.id), quoted(&self.source.text));
-                format!("WITH source(id, text) AS (SELECT {id}, {text} FROM {table})")
-            }
-        }
-    }
-
-    /// A condition that holds for rows without sketches.
-    fn to_do(&self) -> String {
-        let table = quoted(self.source.table.as_deref().unwrap_or_default());
-        let id = quoted(&self.source.id);
-        match self.target {
-            Target::Column => {
-                format!("EXISTS (SELECT 1 FROM {table} AS t WHERE t.{id} = source.id AND t.{COLUMN} IS NULL)")
-            }
-            Target::Table => format!("NOT EXISTS (SELECT 1 FROM {TABLE} WHERE content_id = source.id)"),
-        }
-    }
-
-    /// Makes what is missing and fills it. `progress` is told how many rows were looked at, and says whether to go on.
-    pub fn run(&mut self, analyzer: &Analyzer, progress: &mut dyn FnMut(u64) -> bool) -> Result<Backfilled> {
-        if self.target == Target::Column && analyzer.config().minhash.is_none() {
-            return self.refuse("the settings make no signatures: choose others, or the table".into());
-        }
-        if self.target == Target::Table && analyzer.config().simhash.is_none() {
-            return self.refuse("the settings make no fingerprints: choose `articles`, or the column".into());
-        }
-        let mut done = Backfilled { added: self.prepare(analyzer)?, ..Backfilled::default() };
-        let source = self.source_rows();
-        let rows = self.count(&format!("{source} SELECT count(*) FROM source"))?;
-        let mut last: Option<Value> = None;
-        let mut looked_at = 0;
-        while let Some(batch) = self.next_batch(last.as_ref())? {
-            looked_at += batch.len() as u64;
-            last = batch.last().map(|(id, _)| id.clone());
-            self.store(analyzer, batch, &mut done)?;
-            if !progress(looked_at) {
-                return Ok(done);
-            }
-        }
-        done.skipped += self.count(&format!("{source} SELECT count(*) FROM source WHERE id IS NULL"))?;
-        done.before = rows.saturating_sub(done.computed + done.skipped);
-        Ok(done)
-    }
-
-    fn count(&self, sql: &str) -> Result<u64> {
-        let count: rusqlite::Result<i64> = self.connection.query_row(sql, [], |row| row.get(0));
-        count.map(|count| count as u64).map_err(|error| self.wrong(error))
-    }
-
-    /// The next rows that have no sketches, by id; nothing at the end.
-    fn next_batch(&self, last: Option<&Value>) -> Result<Option<Vec<Row>>> {
-        let after = if last.is_some() { "source.id > ?" } else { "? IS NULL AND source.id IS NOT NULL" };
-        let (source, to_do) = (self.source_rows(), self.to_do());
-        let sql = match (self.target, &self.source.query) {
-            // By the index on ids, from the last one on.
-            (Target::Column, None) => {
-                let table = quoted(self.source.table.as_deref().unwrap_or_default());
-                let (id, text) = (quoted(&self.source.id), quoted(&self.source.text));
-                let after = after.replace("source.id", &id);
-                format!(
-                    "SELECT {id}, {text} FROM {table} WHERE {after} AND {COLUMN} IS NULL ORDER BY {id} LIMIT {BATCH}"
-                )
-            }
-            _ => format!(
-                "{source} SELECT id, text FROM source WHERE {after} AND {to_do} ORDER BY id LIMIT {BATCH}"
-            ),
-        };
-        let read = || {
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            let text = |value: ValueRef<'_>| match value {
-                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-                    Some(sameish::decode(bytes).text.into_owned())
-                }
-                ValueRef::Integer(number) => Some(number.to_string()),
-                ValueRef::Real(number) => Some(number.to_string()),
-                ValueRef::Null => None,
-            };
-            let rows =
-                statement.query_map([last], |row| Ok((row.get::<_, Value>(0)?, text(row.get_ref(1)?))))?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let batch = read().map_err(|error| self.wrong(error))?;
-        Ok(Some(batch).filter(|batch| !batch.is_empty()))
-    }
-
-    fn store(&mut self, analyzer: &Analyzer, batch: Vec<Row>, done: &mut Backfilled) -> Result<()> {
-        let sketch = |scratch: &mut Scratch, (id, text): Row| {
-            let content = Content::Text(text.filter(|text| !text.trim().is_empty())?);
-            Some((id, analyzer.sketch(&content, scratch)))
-        };
-        let rows = batch.len() as u64;
-        let sketched: Vec<(Value, Sketches)> =
-            batch.into_par_iter().map_init(Scratch::default, sketch).flatten().collect();
-        done.skipped += rows - sketched.len() as u64;
-        let sql = match self.target {
-            Target::Column => {
-                let table = quoted(self.source.table.as_deref().unwrap_or_default());
-                format!("UPDATE {table} SET {COLUMN} = ?2 WHERE {} = ?1", quoted(&self.source.id))
-            }
-            Target::Table => {
-                let present = match (&self.source.table, &self.source.query) {
-                    // A row that refers to nothing would break the rules of their database.
-                    (Some(table), Some(_)) => {
-                        let (table, id) = (quoted(table), quoted(&self.source.id));
-                        format!("EXISTS (SELECT 1 FROM {table} WHERE {id} = ?1)")
-                    }
-                    _ => "true".to_owned(),
-                };
-                format!(
-                    "INSERT OR REPLACE INTO {TABLE} \
-                     SELECT ?1, ?3, ?2, strftime('%Y-%m-%dT%H:%M:%SZ', 'now') WHERE {present}"
-                )
-            }
-        };
-        let target = self.target;
-        let mut written = vec![true; sketched.len()];
-        let mut write = |connection: &mut Connection| -> rusqlite::Result<()> {
-            let transaction = connection.transaction()?;
-            {
-                let mut statement = transaction.prepare_cached(&sql)?;
-                for ((id, sketches), written) in sketched.iter().zip(&mut written) {
-                    let minhash = sketches.minhash.as_ref().map(|signature| signature.to_bytes());
-                    let simhash = sketches.simhash.map(|print| print.to_bytes());
-                    let rows = match target {
-                        Target::Column => statement.execute(params![id, minhash])?,
-                        Target::Table => statement.execute(params![id, minhash, simhash])?,
-                    };
-                    *written = rows > 0;
-                }
-            }
-            transaction.commit()
-        };
-        write(&mut self.connection).map_err(|error| crate::sqlite::wrong(&self.path, error))?;
-        done.skipped += written.iter().filter(|written| !**written).count() as u64;
-        let written = sketched.iter().zip(&written).filter(|(_, written)| **written);
-        for ((_, sketches), _) in written {
-            let short = sketches.status == Status::TooShort;
-            done.too_short += u64::from(short);
-            // A short headline has no signature: its row stays as it is.
-            done.computed += u64::from(!short || target == Target::Table);
-            done.skipped += u64::from(short && target == Target::Column);
         }
         Ok(())
     }
 
-    /// Makes the column or the table if it is missing; tells whether it was. Sketches of other settings are refused.
-    fn prepare(&mut self, analyzer: &Analyzer) -> Result<bool> {
+    fn check_ids_are_unique(&self) -> Result<()> {
+        let table = self.table();
+        let id = self.id();
+        let sql =
+            format!("SELECT 1 FROM {table} WHERE {id} IS NOT NULL GROUP BY {id} HAVING count(*) > 1 LIMIT 1");
+        if self.has_rows(&sql)? {
+            return self.reject(format!("column {id} has duplicate ids; choose a column with unique values"));
+        }
+        Ok(())
+    }
+
+    fn has_rows(&self, sql: &str) -> Result<bool> {
+        let row = self.connection.query_row(sql, [], |_| Ok(())).optional();
+        Ok(row.map_err(|error| self.database_error(error))?.is_some())
+    }
+
+    fn count(&self, sql: &str) -> Result<u64> {
+        let count: rusqlite::Result<i64> = self.connection.query_row(sql, [], |row| row.get(0));
+        count.map(|count| count as u64).map_err(|error| self.database_error(error))
+    }
+
+    /// Returns the names of the columns of a table. They are empty if there is no such table.
+    fn columns(&self, table: &str) -> Result<Vec<String>> {
+        let read = || {
+            let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?)")?;
+            statement.query_map([table], |row| row.get(0))?.collect::<rusqlite::Result<_>>()
+        };
+        read().map_err(|error| self.database_error(error))
+    }
+
+    /// Returns a common table expression that defines the rows as `source(id, text)`.
+    fn source_cte(&self) -> String {
+        let select = match &self.source.query {
+            Some(query) => query.clone(),
+            None => format!("SELECT {}, {} FROM {}", self.id(), quoted(&self.source.text), self.table()),
+        };
+        format!("WITH source(id, text) AS ({select})")
+    }
+
+    /// Reads the next rows that have no sketches, ordered by id. Returns `None` at the end.
+    fn next_batch(&self, last: Option<&Value>) -> Result<Option<Vec<SourceRow>>> {
+        let sql = self.batch_sql(last.is_some());
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let rows = statement
+                .query_map([last], |row| Ok(SourceRow { id: row.get(0)?, text: text_of(row.get_ref(1)?) }))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let batch = read().map_err(|error| self.database_error(error))?;
+        Ok(Some(batch).filter(|batch| !batch.is_empty()))
+    }
+
+    /// Returns the query of [`next_batch`](Self::next_batch). Its parameter is the last id of the previous batch.
+    fn batch_sql(&self, continues: bool) -> String {
+        let table = self.table();
+        let id = self.id();
+        let after = |id: &str| {
+            if continues { format!("{id} > ?") } else { format!("? IS NULL AND {id} IS NOT NULL") }
+        };
+        if self.target == Target::Column && self.source.query.is_none() {
+            // Reading the table itself uses an index on the ids.
+            let text = quoted(&self.source.text);
+            let after = after(&id);
+            return format!(
+                "SELECT {id}, {text} FROM {table} WHERE {after} AND {COLUMN} IS NULL ORDER BY {id} LIMIT {BATCH}"
+            );
+        }
+        let has_no_sketch = match self.target {
+            Target::Column => {
+                format!("EXISTS (SELECT 1 FROM {table} AS t WHERE t.{id} = source.id AND t.{COLUMN} IS NULL)")
+            }
+            Target::Table => format!("NOT EXISTS (SELECT 1 FROM {TABLE} WHERE content_id = source.id)"),
+        };
+        let source = self.source_cte();
+        let after = after("source.id");
+        format!(
+            "{source} SELECT id, text FROM source WHERE {after} AND {has_no_sketch} ORDER BY id LIMIT {BATCH}"
+        )
+    }
+
+    /// Computes and writes the sketches of a batch, and adds to the counts of the result.
+    fn process(&mut self, analyzer: &Analyzer, batch: Vec<SourceRow>, result: &mut Backfilled) -> Result<()> {
+        let sketch = |scratch: &mut Scratch, row: SourceRow| {
+            let content = Content::Text(row.text.filter(|text| !text.trim().is_empty())?);
+            Some((row.id, analyzer.sketch(&content, scratch)))
+        };
+        let rows = batch.len() as u64;
+        let sketched: Vec<(Value, Sketches)> =
+            batch.into_par_iter().map_init(Scratch::default, sketch).flatten().collect();
+        result.skipped += rows - sketched.len() as u64;
+        let written = self.write(&sketched)?;
+        for ((_, sketches), is_written) in sketched.iter().zip(written) {
+            let is_short = sketches.status == Status::TooShort;
+            result.too_short += u64::from(is_written && is_short);
+            // A short text has no signature, so its column stays NULL.
+            let is_computed = is_written && !(is_short && self.target == Target::Column);
+            result.computed += u64::from(is_computed);
+            result.skipped += u64::from(!is_computed);
+        }
+        Ok(())
+    }
+
+    /// Writes sketches in one transaction. Returns for each whether its row was written.
+    fn write(&mut self, sketched: &[(Value, Sketches)]) -> Result<Vec<bool>> {
+        let sql = self.write_sql();
+        let target = self.target;
+        let mut written = Vec::with_capacity(sketched.len());
+        self.transaction(|transaction| {
+            let mut statement = transaction.prepare_cached(&sql)?;
+            for (id, sketches) in sketched {
+                let minhash = sketches.minhash.as_ref().map(|signature| signature.to_bytes());
+                let simhash = sketches.simhash.map(|fingerprint| fingerprint.to_bytes());
+                let rows = match target {
+                    Target::Column => statement.execute(params![id, minhash])?,
+                    Target::Table => statement.execute(params![id, minhash, simhash])?,
+                };
+                written.push(rows > 0);
+            }
+            Ok(())
+        })?;
+        Ok(written)
+    }
+
+    /// Returns the statement that writes one row. Its parameters are id, signature and, for the table, fingerprint.
+    fn write_sql(&self) -> String {
+        let table = self.table();
+        let id = self.id();
+        if self.target == Target::Column {
+            return format!("UPDATE {table} SET {COLUMN} = ?2 WHERE {id} = ?1");
+        }
+        // A query can return ids that the source table does not contain. Writing them would violate the foreign key.
+        let id_exists = if self.source.table.is_some() && self.source.query.is_some() {
+            format!("EXISTS (SELECT 1 FROM {table} WHERE {id} = ?1)")
+        } else {
+            "true".to_owned()
+        };
+        format!(
+            "INSERT OR REPLACE INTO {TABLE} \
+             SELECT ?1, ?3, ?2, strftime('%Y-%m-%dT%H:%M:%SZ', 'now') WHERE {id_exists}"
+        )
+    }
+
+    /// Adds the column or table if it is missing, and records it. Returns `true` if it was missing. Returns an error if the
+    /// target was filled with other settings.
+    fn prepare_target(&mut self, analyzer: &Analyzer) -> Result<bool> {
         let schemes = analyzer.schemes();
         let id = |scheme: Option<SchemeId>| scheme.map_or(0, SchemeId::as_u64);
         let scheme = format!("{:016x} {:016x}", id(schemes.simhash), id(schemes.minhash));
-        let name = self.name();
-        if let Some((noted, _)) = self.note(&name)?
-            && noted != scheme
-        {
-            let reason = format!("`{name}` was filled with other settings: use those, or undo it first");
-            return self.refuse(reason);
+        let name = self.target_name();
+        if self.record(&name)?.is_some_and(|record| record.scheme != scheme) {
+            let reason =
+                format!("`{name}` was filled with other settings; use the same settings, or undo first");
+            return self.reject(reason);
         }
-        let present = match self.target {
-            Target::Column => {
-                let table = self.source.table.as_deref().unwrap_or_default();
-                self.columns(table)?.iter().any(|(column, _)| column.eq_ignore_ascii_case(COLUMN))
-            }
-            Target::Table => !self.columns(TABLE)?.is_empty(),
-        };
-        let make = match (present, self.target) {
-            (true, _) => String::new(),
-            (false, Target::Column) => {
-                let table = quoted(self.source.table.as_deref().unwrap_or_default());
-                format!("ALTER TABLE {table} ADD COLUMN {COLUMN} BLOB;")
-            }
-            (false, Target::Table) => self.table()?,
-        };
-        let change = |connection: &mut Connection| -> rusqlite::Result<()> {
-            let transaction = connection.transaction()?;
-            transaction.execute_batch(&make)?;
+        let is_missing = !self.target_exists()?;
+        let create = if is_missing { self.create_sql()? } else { String::new() };
+        self.transaction(|transaction| {
+            transaction.execute_batch(&create)?;
             transaction.execute_batch(&format!(
-                "CREATE TABLE IF NOT EXISTS {NOTES} (target TEXT PRIMARY KEY, scheme TEXT NOT NULL, added INTEGER NOT NULL)"
+                "CREATE TABLE IF NOT EXISTS {RECORDS} (target TEXT PRIMARY KEY, scheme TEXT NOT NULL, added INTEGER NOT NULL)"
             ))?;
-            let sql = format!("INSERT OR IGNORE INTO {NOTES} VALUES (?, ?, ?)");
-            transaction.execute(&sql, params![name, scheme, !present])?;
-            transaction.commit()
-        };
-        change(&mut self.connection).map_err(|error| crate::sqlite::wrong(&self.path, error))?;
-        Ok(!present)
+            let sql = format!("INSERT OR IGNORE INTO {RECORDS} VALUES (?, ?, ?)");
+            transaction.execute(&sql, params![name, scheme, is_missing])?;
+            Ok(())
+        })?;
+        Ok(is_missing)
     }
 
-    /// As seed 001 lays it out. Ids that are no integers need a column that takes them.
-    fn table(&self) -> Result<String> {
-        let sql = format!(
-            "{} SELECT 1 FROM source WHERE id IS NOT NULL AND typeof(id) <> 'integer' LIMIT 1",
-            self.source_rows()
-        );
-        let other = self.connection.query_row(&sql, [], |_| Ok(())).optional();
-        let kind = match other.map_err(|error| self.wrong(error))? {
-            None => "INTEGER PRIMARY KEY",
-            Some(()) => "PRIMARY KEY NOT NULL",
-        };
-        let references = match &self.source.table {
-            // Only to what is a key: a reference to anything else makes every insert fail.
-            Some(table) if self.is_key(table)? => {
-                format!(" REFERENCES {} ({})", quoted(table), quoted(&self.source.id))
+    fn target_exists(&self) -> Result<bool> {
+        match self.target {
+            Target::Column => {
+                let columns = self.columns(self.source.table.as_deref().unwrap_or_default())?;
+                Ok(columns.iter().any(|column| column.eq_ignore_ascii_case(COLUMN)))
             }
+            Target::Table => Ok(!self.columns(TABLE)?.is_empty()),
+        }
+    }
+
+    /// Returns the statement that adds the column or table.
+    fn create_sql(&self) -> Result<String> {
+        if self.target == Target::Column {
+            return Ok(format!("ALTER TABLE {} ADD COLUMN {COLUMN} BLOB;", self.table()));
+        }
+        let source = self.source_cte();
+        let sql =
+            format!("{source} SELECT 1 FROM source WHERE id IS NOT NULL AND typeof(id) <> 'integer' LIMIT 1");
+        // Other ids than integers need a column without a type.
+        let kind = if self.has_rows(&sql)? { "PRIMARY KEY NOT NULL" } else { "INTEGER PRIMARY KEY" };
+        let references = match &self.source.table {
+            // With a reference to a column that is not a key, every insert would fail.
+            Some(table) if self.is_key(table)? => format!(" REFERENCES {} ({})", self.table(), self.id()),
             _ => String::new(),
         };
         Ok(format!(
@@ -361,70 +414,51 @@ impl Backfill {
         ))
     }
 
-    /// Whether the column of ids is the primary key of a table, or has a unique index of its own.
+    /// Returns `true` if the column of ids is the primary key of the table or has a unique index of its own.
     fn is_key(&self, table: &str) -> Result<bool> {
         let primary =
             "SELECT count(*) = 1 AND max(name) = ?2 COLLATE NOCASE FROM pragma_table_info(?1) WHERE pk > 0";
         let unique = "SELECT EXISTS (SELECT 1 FROM pragma_index_list(?1) AS i WHERE i.\"unique\" AND NOT i.partial AND \
             (SELECT count(*) = 1 AND max(name) = ?2 COLLATE NOCASE FROM pragma_index_info(i.name)))";
-        let ask = |sql: &str| {
-            let found: rusqlite::Result<Option<bool>> =
+        let holds = |sql: &str| {
+            let value: rusqlite::Result<Option<bool>> =
                 self.connection.query_row(sql, params![table, self.source.id], |row| row.get(0));
-            found.map(|found| found.unwrap_or(false)).map_err(|error| self.wrong(error))
+            value.map(|value| value.unwrap_or(false)).map_err(|error| self.database_error(error))
         };
-        Ok(ask(primary)? || ask(unique)?)
+        Ok(holds(primary)? || holds(unique)?)
     }
 
-    /// Takes away what runs before added, and tells whether there was anything.
-    pub fn undo(&mut self) -> Result<bool> {
-        let name = self.name();
-        let Some((_, added)) = self.note(&name)? else { return Ok(false) };
-        if !added {
-            let reason = format!("`{name}` was there before the first run: nothing was taken away");
-            return self.refuse(reason);
-        }
-        let drop = match self.target {
-            Target::Column => {
-                let table = quoted(self.source.table.as_deref().unwrap_or_default());
-                format!("ALTER TABLE {table} DROP COLUMN {COLUMN}")
-            }
-            Target::Table => format!("DROP TABLE {TABLE}"),
-        };
-        let change = |connection: &mut Connection| -> rusqlite::Result<()> {
-            let transaction = connection.transaction()?;
-            transaction.execute_batch(&drop)?;
-            transaction.execute(&format!("DELETE FROM {NOTES} WHERE target = ?"), [&name])?;
-            let left: i64 =
-                transaction.query_row(&format!("SELECT count(*) FROM {NOTES}"), [], |row| row.get(0))?;
-            if left == 0 {
-                transaction.execute_batch(&format!("DROP TABLE {NOTES}"))?;
-            }
-            transaction.commit()
-        };
-        change(&mut self.connection).map_err(|error| crate::sqlite::wrong(&self.path, error))?;
-        Ok(true)
-    }
-
-    /// What the notes call the place that is filled.
-    fn name(&self) -> String {
+    /// Returns the name of the target in the table of records.
+    fn target_name(&self) -> String {
         match self.target {
             Target::Column => format!("{}.{COLUMN}", self.source.table.as_deref().unwrap_or_default()),
             Target::Table => TABLE.to_owned(),
         }
     }
 
-    /// The scheme that a place was filled with, and whether we made it.
-    fn note(&self, name: &str) -> Result<Option<(String, bool)>> {
-        if self.columns(NOTES)?.is_empty() {
+    fn record(&self, name: &str) -> Result<Option<Record>> {
+        if self.columns(RECORDS)?.is_empty() {
             return Ok(None);
         }
-        let sql = format!("SELECT scheme, added FROM {NOTES} WHERE target = ?");
-        let found = self.connection.query_row(&sql, [name], |row| Ok((row.get(0)?, row.get(1)?)));
-        found.optional().map_err(|error| self.wrong(error))
+        let sql = format!("SELECT scheme, added FROM {RECORDS} WHERE target = ?");
+        let record = self
+            .connection
+            .query_row(&sql, [name], |row| Ok(Record { scheme: row.get(0)?, added: row.get(1)? }));
+        record.optional().map_err(|error| self.database_error(error))
     }
 }
 
-/// A name as SQL writes it.
+/// Converts a value to a text. Invalid UTF-8 sequences are replaced.
+fn text_of(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(sameish::decode(bytes).text.into_owned()),
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Real(number) => Some(number.to_string()),
+        ValueRef::Null => None,
+    }
+}
+
+/// Quotes an identifier for SQL.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -1,18 +1,20 @@
-//! What must every store do?
+//! Test suite for implementations of [`Store`].
 //!
-//! One suite for all of them: a new store passes it, and catalogs work over it. It panics where a promise is broken.
+//! Every store must pass [`check_store`]. The suite panics if a store breaks a rule of the trait.
 
-use crate::rows::{CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, scheme_of};
+use crate::rows::{
+    ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, scheme_of,
+};
 use crate::store::{Read, Store};
 use sameish::{Analyzer, ClusterId, Content, DocId, Document, Preset, Scratch};
 
-/// Runs the suite. `open` gives the store of one and the same place, which is empty at first, again and again.
+/// Runs the suite. Each call of `open` opens the same store, which must be empty at the first call.
 pub fn check_store(open: &mut dyn FnMut() -> Box<dyn Store>) {
-    rows_are_read_as_they_were_written(open);
-    what_is_not_committed_is_not_there(open);
-    one_id_is_one_document(open);
-    clusters_are_read_in_order(open);
-    a_collection_goes_whole(open);
+    reads_rows_as_written(open);
+    isolates_and_undoes_uncommitted_changes(open);
+    rejects_a_second_document_with_an_id(open);
+    reads_clusters_in_order(open);
+    drops_a_collection_with_all_its_rows(open);
 }
 
 fn collection(number: u32) -> CollectionRow {
@@ -33,7 +35,7 @@ fn document(number: u64, collection: u32, id: DocId) -> DocumentRow {
         title: Some("A \u{1F980} title".into()),
         published_at: Some("2024-01-31".into()),
         id,
-        ..Document::new(0, format!("text {number} \0 with \u{202E} anything in it"))
+        ..Document::new(0, format!("text {number} \0 with \u{202E} special characters"))
     };
     DocumentRow { number, collection, document, arrived_at: 1_700_000_000_000 + number as i64 }
 }
@@ -41,15 +43,7 @@ fn document(number: u64, collection: u32, id: DocId) -> DocumentRow {
 fn sketch(row: &DocumentRow) -> SketchRow {
     let analyzer = Analyzer::new(Preset::Articles.config()).unwrap_or_else(|error| panic!("{error}"));
     let prepared = analyzer.prepare(&row.document.content, &mut Scratch::default());
-    SketchRow {
-        number: row.number,
-        collection: row.collection,
-        sketches: prepared.sketches,
-        key: prepared.key,
-        moment: row.moment(),
-        scheme: scheme_of(analyzer.schemes()),
-        computed_at: 7,
-    }
+    SketchRow::new(row, prepared.sketches, prepared.key, scheme_of(analyzer.schemes()), 7)
 }
 
 fn must<T>(result: crate::Result<T>) -> T {
@@ -57,22 +51,26 @@ fn must<T>(result: crate::Result<T>) -> T {
 }
 
 fn ids(read: &dyn Read, collection: u32) -> Vec<(u64, DocId)> {
-    let mut found = Vec::new();
+    let mut ids = Vec::new();
     must(read.each_id(collection, &mut |number, id| {
-        found.push((number, id));
+        ids.push((number, id));
         Ok(())
     }));
-    found.sort();
-    found
+    ids.sort();
+    ids
 }
 
-fn numbers_of_documents(read: &dyn Read, collection: u32) -> Vec<u64> {
-    let found = must(read.documents(collection, 0, 1000));
-    found.into_iter().map(|(number, row)| must(row).number.min(number)).collect()
+fn document_numbers(read: &dyn Read, collection: u32) -> Vec<u64> {
+    let page = must(read.documents(collection, 0, 1000));
+    let number = |(number, row)| {
+        let row: DocumentRow = must(row);
+        assert_eq!(row.number, number);
+        number
+    };
+    page.into_iter().map(number).collect()
 }
 
-fn rows_are_read_as_they_were_written(open: &mut dyn FnMut() -> Box<dyn Store>) {
-    let tokens = Content::Tokens(vec!["a".into(), String::new(), "b \"c\"".into()]);
+fn reads_rows_as_written(open: &mut dyn FnMut() -> Box<dyn Store>) {
     let mut rows = vec![
         document(1, 1, DocId::Number(u64::MAX)),
         document(2, 1, DocId::Negative(-7)),
@@ -80,7 +78,7 @@ fn rows_are_read_as_they_were_written(open: &mut dyn FnMut() -> Box<dyn Store>) 
         document(4, 1, DocId::Number(7)),
         document(5, 2, DocId::Number(7)),
     ];
-    rows[1].document.content = tokens;
+    rows[1].document.content = Content::Tokens(vec!["a".into(), String::new(), "b \"c\"".into()]);
     rows[2].document = Document::new("7", "");
     let counters = Counters { collections: 2, documents: 5, clusters: 9 };
     {
@@ -103,10 +101,16 @@ fn rows_are_read_as_they_were_written(open: &mut dyn FnMut() -> Box<dyn Store>) 
         assert_eq!(must(read.sketch(row.number)), Some(sketch(row)));
     }
     assert_eq!(must(read.document(6)), None);
+    lists_rows_of_one_collection(&*read, &rows);
+    assert_eq!(must(read.check()), []);
+}
+
+/// `rows` has four documents of collection 1 and one of collection 2.
+fn lists_rows_of_one_collection(read: &dyn Read, rows: &[DocumentRow]) {
     let expected: Vec<(u64, DocId)> =
         rows[..4].iter().map(|row| (row.number, row.document.id.clone())).collect();
-    assert_eq!(ids(&*read, 1), expected);
-    assert_eq!(numbers_of_documents(&*read, 2), [5]);
+    assert_eq!(ids(read, 1), expected);
+    assert_eq!(document_numbers(read, 2), [5]);
     let page: Vec<u64> = must(read.documents(1, 1, 2)).into_iter().map(|(number, _)| number).collect();
     assert_eq!(page, [2, 3]);
     let mut sketches = Vec::new();
@@ -116,10 +120,9 @@ fn rows_are_read_as_they_were_written(open: &mut dyn FnMut() -> Box<dyn Store>) 
         Ok(())
     }));
     assert_eq!(sketches, rows[..4].iter().map(sketch).collect::<Vec<_>>());
-    assert_eq!(must(read.check()), []);
 }
 
-fn what_is_not_committed_is_not_there(open: &mut dyn FnMut() -> Box<dyn Store>) {
+fn isolates_and_undoes_uncommitted_changes(open: &mut dyn FnMut() -> Box<dyn Store>) {
     let mut store = open();
     let read = must(store.reader());
     let row = document(6, 2, DocId::Text("six".into()));
@@ -127,36 +130,37 @@ fn what_is_not_committed_is_not_there(open: &mut dyn FnMut() -> Box<dyn Store>) 
         let mut change = must(store.begin());
         must(change.put_document(&row));
         must(change.remove_document(5));
-        assert_eq!(must(change.read().document(6)).as_ref(), Some(&row), "a change sees itself");
+        assert_eq!(must(change.read().document(6)).as_ref(), Some(&row), "a transaction sees its changes");
         assert_eq!(must(change.read().document(5)), None);
-        assert_eq!(must(read.document(6)), None, "others do not");
+        assert_eq!(must(read.document(6)), None, "other readers do not see them");
         assert!(must(read.document(5)).is_some());
     }
-    assert_eq!(numbers_of_documents(&*read, 2), [5], "dropped is undone");
+    assert_eq!(document_numbers(&*read, 2), [5], "dropping a transaction undoes its changes");
     let mut change = must(store.begin());
     must(change.put_document(&row));
     must(change.commit());
-    assert_eq!(must(read.document(6)), Some(row), "committed is seen by all");
+    assert_eq!(must(read.document(6)), Some(row), "every reader sees committed changes");
 }
 
-fn one_id_is_one_document(open: &mut dyn FnMut() -> Box<dyn Store>) {
+fn rejects_a_second_document_with_an_id(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    let id = DocId::Text("six".into());
     let mut store = open();
     let mut change = must(store.begin());
-    let again = change.put_document(&document(7, 2, DocId::Text("six".into())));
-    assert!(matches!(again, Err(crate::Error::Conflict { .. })));
-    assert_eq!(must(change.read().number_of(2, &DocId::Text("six".into()))), Some(6));
-    assert_eq!(must(change.read().number_of(1, &DocId::Text("six".into()))), None);
+    let second = change.put_document(&document(7, 2, id.clone()));
+    assert!(matches!(second, Err(crate::Error::Conflict { .. })));
+    assert_eq!(must(change.read().number_of(2, &id)), Some(6));
+    assert_eq!(must(change.read().number_of(1, &id)), None);
     drop(change);
     let mut change = must(store.begin());
     must(change.remove_document(6));
     must(change.remove_document(6));
-    must(change.put_document(&document(7, 2, DocId::Text("six".into()))));
+    must(change.put_document(&document(7, 2, id)));
     must(change.commit());
     let read = must(store.reader());
-    assert_eq!(numbers_of_documents(&*read, 2), [5, 7]);
+    assert_eq!(document_numbers(&*read, 2), [5, 7]);
 }
 
-fn clusters_are_read_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
+fn reads_clusters_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
     let mut store = open();
     let member = |document, cluster, joined| MemberRow {
         document,
@@ -164,6 +168,7 @@ fn clusters_are_read_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
         cluster: ClusterId(cluster),
         joined,
     };
+    let cluster = |number, size| ClusterRow { cluster: ClusterId(number), size };
     let rows = [member(1, 3, None), member(2, 3, Some(1)), member(3, 3, Some(1)), member(4, 5, None)];
     let mut change = must(store.begin());
     rows.iter().rev().for_each(|row| must(change.put_member(row)));
@@ -175,12 +180,13 @@ fn clusters_are_read_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
     let read = must(store.reader());
     assert_eq!(must(read.members(ClusterId(3), 2)), rows[..2]);
     assert_eq!(must(read.joined(1)), rows[1..3]);
-    assert_eq!((must(read.member(4)), must(read.member(5))), (Some(rows[3]), None));
-    assert_eq!(must(read.clusters(1, None, 10)), [(ClusterId(4), 8), (ClusterId(3), 3)]);
-    assert_eq!(must(read.clusters(1, Some(ClusterId(4)), 10)), [(ClusterId(3), 3)]);
+    assert_eq!(must(read.member(4)), Some(rows[3]));
+    assert_eq!(must(read.member(5)), None);
+    assert_eq!(must(read.clusters(1, None, 10)), [cluster(4, 8), cluster(3, 3)]);
+    assert_eq!(must(read.clusters(1, Some(ClusterId(4)), 10)), [cluster(3, 3)]);
     assert_eq!(must(read.cluster_size(ClusterId(3))), Some(3));
-    assert_eq!(must(read.cluster_size(ClusterId(5))), None, "one alone is no cluster to list");
-    assert_eq!(must(read.cluster_figures(1)), [2, 11, 8]);
+    assert_eq!(must(read.cluster_size(ClusterId(5))), None, "clusters of one document are not listed");
+    assert_eq!(must(read.cluster_totals(1)), ClusterTotals { clusters: 2, documents: 11, largest: 8 });
     let mut change = must(store.begin());
     must(change.remove_document(2));
     must(change.put_member(&member(3, 5, None)));
@@ -188,17 +194,21 @@ fn clusters_are_read_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
     must(change.commit());
     assert_eq!(must(read.members(ClusterId(3), 9)), rows[..1]);
     assert_eq!(must(read.members(ClusterId(5), 9)), [member(3, 5, None), rows[3]]);
-    assert_eq!((must(read.sketch(2)), must(read.member(2))), (None, None));
+    assert_eq!(must(read.cluster_size(ClusterId(3))), None);
+    assert_eq!(must(read.sketch(2)), None);
+    assert_eq!(must(read.member(2)), None);
 }
 
-fn a_collection_goes_whole(open: &mut dyn FnMut() -> Box<dyn Store>) {
+fn drops_a_collection_with_all_its_rows(open: &mut dyn FnMut() -> Box<dyn Store>) {
     let mut store = open();
     let mut change = must(store.begin());
     must(change.drop_collection(1));
     must(change.commit());
     let read = must(store.reader());
     assert_eq!(must(read.collections()), [collection(2)]);
-    assert_eq!((ids(&*read, 1), must(read.sketch(1))), (Vec::new(), None));
+    assert_eq!(ids(&*read, 1), []);
+    assert_eq!(must(read.sketch(1)), None);
+    assert_eq!(must(read.member(1)), None);
     assert_eq!(must(read.clusters(1, None, 10)), []);
-    assert_eq!(numbers_of_documents(&*read, 2), [5, 7]);
+    assert_eq!(document_numbers(&*read, 2), [5, 7]);
 }

@@ -1,165 +1,177 @@
-//! What can go wrong with stored documents?
+//! Errors of the store.
 //!
-//! Messages name the file or the document, say what is wrong and what to do. No message holds text of a document.
+//! A message names the file, collection or document, says what is wrong, and says what to do. It never contains the text of
+//! a document.
 
 use sameish::DocId;
 use std::path::{Path, PathBuf};
 
-/// A specialized result of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Everything that this crate refuses.
+/// An error of the store.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file can not be read or written.
+    /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which file.
+        /// File or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The engine refuses: a setting, a date, a sketch.
+    /// The engine rejects a setting, a date or a sketch.
     #[error("{0}")]
     Engine(#[from] sameish::Error),
-    /// What lies there is not ours.
-    #[error("{}: not a store made by sameish: {reason}. Nothing was changed; choose another folder", path.display())]
+    /// The file or directory was not created by sameish.
+    #[error("{}: not a store made by sameish: {reason}; nothing was changed, choose another directory", path.display())]
     NotOurs {
-        /// Which file.
+        /// File or directory.
         path: PathBuf,
-        /// What was met.
+        /// What was found instead of a store.
         reason: String,
     },
     /// The store was written by a newer version.
-    #[error("{}: format {found}, this build reads up to {supported}: update sameish. Nothing was changed", path.display())]
+    #[error(
+        "{}: the store has format {found}, but this version reads formats up to {supported}; nothing was changed, update sameish",
+        path.display()
+    )]
     Newer {
-        /// Which file.
+        /// Database file.
         path: PathBuf,
-        /// The format that was met.
+        /// Format of the file.
         found: i64,
-        /// The newest format this build knows.
+        /// Newest format that this version reads.
         supported: i64,
     },
-    /// Another process has the folder.
-    #[error("{}: in use by process {pid}: stop it, or open the folder read-only", path.display())]
+    /// Another process has the directory open for writing.
+    #[error("{}: in use by process {pid}; stop that process, or open the directory read-only", path.display())]
     InUse {
-        /// Which folder.
+        /// Directory.
         path: PathBuf,
-        /// The process, as far as it said.
+        /// Process id, as written in the lock file.
         pid: String,
     },
-    /// The folder was opened for reading, or the file system does not let us write.
-    #[error("{}: can only be read: nothing can be stored. `serve --read-only` serves what is there", path.display())]
+    /// The directory is open read-only, or the file system does not permit writing.
+    #[error("{}: read-only, so nothing can be stored; use `sameish serve --read-only` to serve its documents", path.display())]
     ReadOnly {
-        /// Which folder or file.
+        /// Directory or file.
         path: PathBuf,
     },
-    /// No collection has that name.
-    #[error("no collection is named `{}`: create it first", name.escape_debug())]
+    /// No collection has this name.
+    #[error("no collection is named `{}`; create it first", name.escape_debug())]
     NoCollection {
-        /// The name that was asked for.
+        /// Requested name.
         name: String,
     },
-    /// A collection of that name exists with other settings.
-    #[error("collection `{name}` exists with other settings ({differs}): drop it first, or use another name")]
+    /// A collection with this name exists and has different settings.
+    #[error(
+        "collection `{name}` exists with different settings ({differs}); drop it first, or use another name"
+    )]
     Exists {
-        /// The name.
+        /// Name of the collection.
         name: String,
-        /// Which settings differ.
+        /// Settings that differ.
         differs: String,
     },
-    /// Not a name for a collection.
-    #[error("`{}` is no name for a collection: must be 1 to 64 of a-z, 0-9, - and _, and not {reserved}", name.escape_debug())]
+    /// The name of a collection is invalid.
+    #[error(
+        "`{}` is not a valid collection name; expected 1 to 64 characters from a-z, 0-9, - and _, and not {reserved}",
+        name.escape_debug()
+    )]
     BadName {
-        /// The name that was given.
+        /// Invalid name.
         name: String,
-        /// Names that mean something else.
+        /// Names that cannot be used.
         reserved: &'static str,
     },
-    /// Not an id for a stored document.
-    #[error("the id is not usable: {reason}")]
+    /// The id of a document is invalid.
+    #[error("invalid document id: {reason}")]
     BadId {
-        /// What would be right.
+        /// Which rule the id breaks.
         reason: &'static str,
     },
-    /// No document has that id.
+    /// No document has this id.
     #[error("no document has the id `{}`", id.to_string().escape_debug())]
     NoDocument {
-        /// The id that was asked for.
+        /// Requested id.
         id: DocId,
     },
-    /// A document has that id and another text.
-    #[error("id `{}` is taken by another text: replace it, or use another id", id.to_string().escape_debug())]
+    /// A document with this id exists and has a different text.
+    #[error("id `{}` already exists with a different text; replace that document, or use another id", id.to_string().escape_debug())]
     Conflict {
         /// The id.
         id: DocId,
     },
-    /// Too much waits to be written.
-    #[error("too many writes are waiting: try again in a second")]
+    /// The write queue is full.
+    #[error("too many writes are queued; retry in a second")]
     Busy,
-    /// There is no room on the disk.
-    #[error("the disk is full: nothing of this was stored; free some room and try again")]
+    /// The disk is full.
+    #[error("the disk is full; nothing was stored: free some space and retry")]
     Full,
-    /// A write or sync failed and nobody knows what the disk has: nothing is written until the folder is opened again.
-    #[error("writing failed ({reason}): reads go on, writes stop until a restart")]
+    /// A write or sync failed, so the state of the disk is unknown. Writes are rejected until the directory is reopened.
+    #[error("a write failed ({reason}); reads continue, but writes are rejected until a restart")]
     Failed {
-        /// What the system says.
+        /// Error of the operating system or of SQLite.
         reason: String,
     },
-    /// The write-ahead log of a store is gone.
+    /// The write-ahead log is missing after an unclean shutdown.
     #[error(
-        "{} is gone, though whoever wrote last did not end in order: acknowledged documents may be lost; put it back or restore a snapshot, or delete {} to go on without them",
+        "{} is missing, and the last process did not shut down cleanly: acknowledged documents may be lost; \
+         put the file back or restore a snapshot, or delete {} to continue without them",
         log.display(), mark.display()
     )]
     LogLost {
-        /// The log.
+        /// Write-ahead log.
         log: PathBuf,
-        /// What tells that there must be one.
+        /// Marker file that shows that the log must exist.
         mark: PathBuf,
     },
-    /// A store is gone, and something of it is left.
+    /// The database file is missing, but another file of the store exists.
     #[error(
-        "{} is gone and {} is left of it: put it back or restore a snapshot; or delete what is left to start anew",
-        store.display(), left.display()
+        "{} is missing, but {} exists: put the database file back or restore a snapshot, or delete {} to start with an empty store",
+        store.display(), left.display(), left.display()
     )]
     StoreLost {
-        /// The store.
+        /// Database file.
         store: PathBuf,
-        /// What is left.
+        /// File that was found.
         left: PathBuf,
     },
-    /// A stored document does not have the checksum it was written with.
-    #[error("{what} is damaged: {reason}; restore it from a snapshot, or delete it and insert it again")]
+    /// Stored data does not agree with its checksum, or a database file is corrupt.
+    #[error(
+        "{what} is damaged: {reason}; restore it from a snapshot or backup (a damaged document can also be deleted and inserted again)"
+    )]
     Damaged {
-        /// Which document, by number.
+        /// Row by kind and number, or a file.
         what: String,
         /// What is wrong.
         reason: String,
     },
-    /// Stored sketches were made under other settings.
-    #[error("collection `{collection}` has sketches of another scheme: run `sameish index rebuild`")]
+    /// Stored sketches were computed with a different scheme.
+    #[error("collection `{collection}` has sketches of a different scheme; run `sameish index rebuild`")]
     Scheme {
-        /// Which collection.
+        /// Name of the collection.
         collection: String,
     },
-    /// A snapshot is not whole, or not one.
-    #[error("{}: not a usable snapshot: {reason}. Nothing was replaced", path.display())]
+    /// A snapshot cannot be written or restored.
+    #[error("{}: {reason}; nothing was replaced", path.display())]
     Snapshot {
-        /// Where.
+        /// Directory of the snapshot, or target of the restore.
         path: PathBuf,
         /// What is wrong.
         reason: String,
     },
-    /// The database refuses for another reason.
+    /// The database reports another error.
     #[error("{}: {reason}", path.display())]
     Database {
-        /// Which file.
+        /// Database file.
         path: PathBuf,
-        /// What it says.
+        /// What is wrong.
         reason: String,
     },
-    /// The catalog is being closed.
+    /// The catalog is closing.
     #[error("the store is closing")]
     Closed,
 }
@@ -172,8 +184,8 @@ impl Error {
         }
     }
 
-    /// The same once more, for another who waits for the same write.
-    pub(crate) fn again(&self) -> Error {
+    /// Copies the error of a transaction, for each caller whose write was part of it.
+    pub(crate) fn duplicate(&self) -> Error {
         match self {
             Error::Full => Error::Full,
             Error::Closed => Error::Closed,
@@ -189,7 +201,7 @@ impl Error {
                 path: path.clone(),
                 source: std::io::Error::new(source.kind(), source.to_string()),
             },
-            // The others are no answers to a write.
+            // No transaction returns the other variants.
             other => Error::Failed { reason: other.to_string() },
         }
     }

@@ -1,15 +1,16 @@
-//! Where do documents, sketches and indexes live?
+//! Durable collections of documents: storage on disk, an index in memory and live clusters.
 //!
-//! The engine holds sketches and finds what is near; this crate knows files. A [`Catalog`] is a folder of collections, each
-//! a store of documents with an index over it and live clusters, behind one door that the command line and the service
-//! share:
+//! The engine in the crate `sameish` sketches and compares texts and does no I/O. This crate stores documents and their
+//! sketches in a directory, builds the indexes from them, and keeps both consistent. A [`Catalog`] is a directory of
+//! collections. Each [`Collection`] stores documents, finds matches among them, and assigns them to clusters. The command
+//! line and the HTTP service use the same functions.
 //!
 //! ```
 //! use sameish::{Document, Preset};
 //! use sameish_store::{Catalog, CollectionConfig, OpenOptions, SimilarOptions};
 //!
-//! let folder = tempfile::tempdir()?;
-//! let catalog = Catalog::open(folder.path(), OpenOptions::default())?;
+//! let dir = tempfile::tempdir()?;
+//! let catalog = Catalog::open(dir.path(), OpenOptions::default())?;
 //! let headlines = catalog.create("headlines", CollectionConfig::new(Preset::Headlines))?;
 //! let first = headlines.insert(Document::new(1, "SpaceX acquires xAI for $2 billion in cash and stock"))?;
 //! let again = headlines.insert(Document::new(2, "SpaceX acquires xAI for $2 billion in cash and stocks"))?;
@@ -20,11 +21,13 @@
 //! ```
 //!
 //! ```text
-//! catalog/   collections behind one door: writer, searches, clusters
-//! store.rs   what a store is; sqlite/ is one
-//! rows.rs    what is stored, with checksums
-//! backfill.rs  sketches in a database that is somebody else's
-//! mapped.rs  a stored Hamming index mapped into memory
+//! catalog/     collections: writer thread, searches, clusters, verification
+//! store.rs     the `Store` trait; sqlite/ implements it
+//! contract.rs  test suite for every implementation of `Store`
+//! rows.rs      stored rows and their checksums
+//! snapshot.rs  snapshots and restore
+//! backfill.rs  sketches in the user's own SQLite database
+//! mapped.rs    a stored Hamming index, mapped into memory
 //! ```
 
 #![deny(unsafe_code)]
@@ -49,6 +52,6 @@ pub use model::{
     ClusterDetail, ClusterMember, ClusterSummary, Clusters, ClustersPage, CollectionConfig, Finding, Health,
     Inserted, MEMBERS_SHOWN, OpenOptions, Outcome, Similar, SimilarDocuments, SimilarOptions, Stats, Stored,
 };
-pub use rows::{CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
+pub use rows::{ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
 pub use sqlite::SqliteStore;
 pub use store::{Read, Store, Transaction};

@@ -1,37 +1,36 @@
-//! Who has the folder?
+//! The lock file: at most one process writes to a directory.
 //!
-//! One process writes a folder. It holds a lock on a file that the system takes back when the process ends, however it
-//! ends: the lock of a dead one is free. The file holds the number of the process, for the message to the next one.
+//! The writing process holds an operating-system lock on the file `sameish.lock`. The system releases it when the process
+//! ends for any reason, so a killed process does not block the next one. The file contains the process id, for the error
+//! message.
 
 use crate::error::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
-/// Held as long as it lives.
+/// An exclusive lock on a directory. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    pub(crate) fn take(folder: &Path) -> Result<Lock> {
-        let path = folder.join("sameish.lock");
+    pub(crate) fn acquire(dir: &Path) -> Result<Lock> {
+        let path = dir.join("sameish.lock");
         let io = |source: std::io::Error| match source.kind() {
-            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-                Error::ReadOnly { path: folder.to_owned() }
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                Error::ReadOnly { path: dir.to_owned() }
             }
             _ => Error::io(&path, source),
         };
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        let mut options = OpenOptions::new();
+        let mut file = options.read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let mut pid = String::new();
-                _ = (&mut file).take(20).read_to_string(&mut pid);
-                let pid = pid.trim().escape_debug().to_string();
-                return Err(Error::InUse { path: folder.to_owned(), pid });
+                let pid = read_pid(&mut file);
+                return Err(Error::InUse { path: dir.to_owned(), pid });
             }
             Err(TryLockError::Error(source)) => return Err(io(source)),
         }
@@ -40,4 +39,11 @@ impl Lock {
         writeln!(file, "{}", std::process::id()).map_err(io)?;
         Ok(Lock { _file: file })
     }
+}
+
+fn read_pid(file: &mut File) -> String {
+    let mut pid = String::new();
+    // The process id is informational; an unreadable one is shown as far as it was read.
+    _ = file.take(20).read_to_string(&mut pid);
+    pid.trim().escape_debug().to_string()
 }

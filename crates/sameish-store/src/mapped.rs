@@ -1,4 +1,4 @@
-//! How is a stored index opened without reading it?
+//! A stored Hamming index, mapped into memory.
 
 use crate::error::Error;
 use memmap2::Mmap;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// A file with a stored Hamming index, mapped into memory.
 ///
-/// The file must not be changed in place while it is mapped: write a new one and rename it.
+/// The file must not be modified in place while it is mapped. To update it, write a new file and rename it.
 ///
 /// ```
 /// use sameish::{DocNumber, Fingerprint, HammingIndex};
@@ -16,8 +16,8 @@ use std::path::Path;
 ///
 /// let mut index = HammingIndex::new(3)?;
 /// index.insert(Fingerprint::from_u64(0xABCD), DocNumber(1));
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("index");
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("index");
 /// index.write_into(&mut std::fs::File::create(&path)?)?;
 /// let mapped = MappedIndex::open(&path)?;
 /// let hit = mapped.view()?.find_first(Fingerprint::from_u64(0xABCF));
@@ -30,18 +30,18 @@ pub struct MappedIndex {
 }
 
 impl MappedIndex {
-    /// Maps a file and checks its heads. [`HammingView::verify`] checks all of it.
+    /// Maps a file and checks its headers. [`HammingView::verify`] checks the whole file.
     pub fn open(path: impl AsRef<Path>) -> Result<MappedIndex, Error> {
         let file = File::open(&path).map_err(|source| Error::io(path.as_ref(), source))?;
-        // SAFETY: the map is read-only and the file is ours; that nobody changes it in place is asked for above. The
-        // engine takes the bytes as they come and never relies on them for memory safety.
+        // SAFETY: the map is read-only, and the documentation forbids modifying the file while it is mapped. The engine
+        // treats the bytes as untrusted and does not rely on them for memory safety.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path.as_ref(), source))?;
         HammingView::from_bytes(&map)?;
         Ok(MappedIndex { map })
     }
 
-    /// The index. Reads the heads, so make it once for many queries.
+    /// Returns the index. This parses the headers, so call it once for many queries.
     pub fn view(&self) -> Result<HammingView<'_>, Error> {
         Ok(HammingView::from_bytes(&self.map)?)
     }
@@ -54,12 +54,12 @@ mod tests {
     use sameish::{DocNumber, Fingerprint, HammingIndex};
 
     #[test]
-    fn a_mapped_file_answers_as_the_index_did() {
+    fn returns_the_same_hits_as_the_index_in_memory() {
         let mut index = HammingIndex::new(3).unwrap();
         let code = |i: u32| Fingerprint::from_u64(u64::from(i).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         (0..5000).for_each(|i| _ = index.insert(code(i), DocNumber(i)));
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
         std::fs::write(&path, index.to_bytes()).unwrap();
         let mapped = MappedIndex::open(&path).unwrap();
         let view = mapped.view().unwrap();
@@ -69,9 +69,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_index_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index");
+    fn rejects_missing_and_invalid_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
         assert!(matches!(MappedIndex::open(&path), Err(Error::Io { .. })));
         std::fs::write(&path, b"hello").unwrap();
         assert!(matches!(MappedIndex::open(&path), Err(Error::Engine(_))));

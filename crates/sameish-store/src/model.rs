@@ -1,4 +1,4 @@
-//! What goes into a catalog, and what comes out?
+//! Settings, inputs and results of a catalog.
 
 use crate::error::{Error, Result};
 use sameish::{ClusterId, Config, DocId, Document, Evidence, Match, Preset, Status, Timestamp};
@@ -6,43 +6,44 @@ use sameish::{ClusterId, Config, DocId, Document, Evidence, Match, Preset, Statu
 /// The settings of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectionConfig {
-    /// What the settings start from.
+    /// The preset.
     pub preset: Preset,
-    /// What is laid over the preset, as a config file writes it: `[matching]\nthreshold = 0.7`.
+    /// Settings that override the preset, in the TOML of a configuration file: `[matching]\nthreshold = 0.7`.
     pub overrides: String,
-    /// Documents older than so many days leave, by `published_at` or else by their arrival.
+    /// Retention in days. Documents with an older `published_at`, or else an older time of insertion, are removed by
+    /// [`Collection::expire`](crate::Collection::expire).
     pub retention_days: Option<u32>,
-    /// Only documents whose dates are at most so many days apart match.
+    /// Maximum difference between the dates of matching documents, in days.
     pub window_days: Option<u32>,
 }
 
 impl CollectionConfig {
-    /// A preset as it is.
+    /// Creates the settings of a preset without overrides, retention or window.
     pub fn new(preset: Preset) -> CollectionConfig {
         CollectionConfig { preset, overrides: String::new(), retention_days: None, window_days: None }
     }
 
-    /// The settings of its engine.
+    /// Returns the settings of the engine: the preset with the overrides applied.
     pub fn resolve(&self) -> Result<Config> {
         Ok(self.preset.config().overridden_by(&self.overrides)?)
     }
 }
 
-/// How a folder is opened.
+/// Options for opening a catalog.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Whether a folder without a store becomes one.
+    /// Creates the directory and the store if they do not exist.
     pub create: bool,
-    /// Serve what is there and write nothing: no lock is taken.
+    /// Opens the store without the write lock. All writes are rejected.
     pub read_only: bool,
-    /// Everything as it is at the moment of opening, whatever others write meanwhile: for [`Catalog::verify`](crate::Catalog::verify)
-    /// beside a writer. For one thread, and with `read_only`.
+    /// Reads the state at the time of opening, whatever other processes commit later. This is for
+    /// [`Catalog::verify`](crate::Catalog::verify) while another process writes; use it with `read_only` and from one thread.
     pub at_one_moment: bool,
-    /// Make all sketches again from the texts, for stores whose sketches are of another scheme.
+    /// Recomputes all sketches from the texts, for stores whose sketches have a different scheme.
     pub rebuild: bool,
-    /// Most writes that wait; beyond them [`Error::Busy`].
+    /// Maximum number of queued writes. Further ones are rejected with [`Error::Busy`].
     pub queue: usize,
-    /// Bytes of features of recent documents that are kept, so that they are not made again.
+    /// Size of the cache for features of recent documents, in bytes.
     pub cache_bytes: usize,
 }
 
@@ -59,19 +60,19 @@ impl Default for OpenOptions {
     }
 }
 
-/// What an insert or replace did.
+/// The effect of an insert or replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is new.
+    /// The document is new.
     Created,
-    /// It was there, with the same text.
+    /// The document was stored before with the same text.
     Unchanged,
-    /// It took the place of another text.
+    /// The document replaced a different one with the same id.
     Replaced,
 }
 
 impl Outcome {
-    /// The word for it, as outputs write it.
+    /// Returns the name used in outputs.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Created => "created",
@@ -81,85 +82,85 @@ impl Outcome {
     }
 }
 
-/// The answer to a document that was stored: durable when it is given.
+/// The result of an insert or replace. The document is durable when it is returned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inserted {
-    /// Its id.
+    /// Id of the document.
     pub id: DocId,
-    /// What was done.
+    /// Effect of the write.
     pub outcome: Outcome,
-    /// Whether the text is long enough for the collection's preset.
+    /// Whether the text is long enough for the preset of the collection.
     pub status: Status,
-    /// Stored documents that match, the most similar first; as many as the settings' `limit`.
+    /// Stored documents that match, most similar first, at most as many as the setting `limit`.
     pub duplicates: Vec<Match>,
-    /// The cluster it joined or founded; none for a text that is too short.
+    /// The cluster of the document. `None` if the text is too short.
     pub cluster: Option<ClusterId>,
-    /// How many limits were hit: where it is not 0, duplicates may be missing.
+    /// Number of limits that were reached. If it is not 0, duplicates may be missing.
     pub capped: usize,
 }
 
-/// A stored document.
+/// A stored document with its cluster and what its text gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// As it came.
+    /// The document as it was inserted.
     pub document: Document,
-    /// When it came.
+    /// Time of insertion.
     pub arrived_at: Timestamp,
-    /// Whether the text is long enough.
+    /// Whether the text is long enough for the preset of the collection.
     pub status: Status,
-    /// How many words it has, without stop words.
+    /// Number of words, without stop words.
     pub words: u64,
-    /// The fingerprint, where the preset makes one.
+    /// The fingerprint, if the preset computes one.
     pub simhash: Option<sameish::Fingerprint>,
-    /// Where it belongs.
+    /// The cluster of the document. `None` if the text is too short.
     pub cluster: Option<ClusterId>,
 }
 
-/// What a search may differ in.
+/// Options of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SimilarOptions {
-    /// Most matches; the settings' `limit` when absent.
+    /// Maximum number of matches. `None` uses the setting `limit`.
     pub limit: Option<usize>,
-    /// Least similarity; the settings' threshold when absent.
+    /// Minimum similarity of a match. `None` uses the threshold of the settings.
     pub min_similarity: Option<f64>,
-    /// Whether shared passages are told, of at least so many words.
+    /// Returns shared passages of at least this many words.
     pub evidence: Option<usize>,
 }
 
-/// A stored document that matches.
+/// A stored document that matches a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Similar {
-    /// Which document, and what it is to the one in question.
+    /// The match: the id of the document and how it compares to the query.
     pub found: Match,
-    /// Its headline.
+    /// Title.
     pub title: Option<String>,
-    /// Where it came from.
+    /// Origin, often a host name.
     pub source: Option<String>,
-    /// Its address.
+    /// Web address.
     pub url: Option<String>,
-    /// When it came out, as it was written.
+    /// Publication date as given by the caller.
     pub published_at: Option<String>,
-    /// Shared passages, where they were asked for: `a` is the document in question, `b` this one.
+    /// Shared passages, if requested. `a` is the query and `b` is this document.
     pub evidence: Option<Evidence>,
 }
 
-/// The answer to a search.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimilarDocuments {
-    /// The most similar first; equals in the order of arrival.
+    /// Matches, most similar first. Equally similar documents are in order of insertion.
     pub similar: Vec<Similar>,
-    /// How many candidates were looked at.
+    /// Number of candidates that were examined.
     pub candidates: usize,
-    /// How many limits were hit: where it is not 0, matches may be missing.
+    /// Number of limits that were reached. If it is not 0, matches may be missing.
     pub capped: usize,
 }
 
-/// Which clusters a page shows, the newest first.
+/// Selects a page of clusters, newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClustersPage {
-    /// Only clusters founded before this one: the `next` of the page before.
+    /// Selects clusters older than this one, which is [`Clusters::next`] of the previous page.
     pub before: Option<ClusterId>,
-    /// Most clusters.
+    /// Maximum number of clusters.
     pub limit: usize,
 }
 
@@ -169,84 +170,84 @@ impl Default for ClustersPage {
     }
 }
 
-/// A page of clusters of two and more documents.
+/// A page of clusters with at least two documents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clusters {
-    /// The newest first.
+    /// Clusters, newest first.
     pub clusters: Vec<ClusterSummary>,
-    /// For the next page, if there may be one.
+    /// [`ClustersPage::before`] of the next page. `None` on the last page.
     pub next: Option<ClusterId>,
 }
 
 /// A cluster in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterSummary {
-    /// Its name, never given again.
+    /// Id, never reused.
     pub id: ClusterId,
-    /// How many documents it has.
+    /// Number of documents.
     pub size: u64,
-    /// The one that stands for it: the first that came.
+    /// The representative: the document that was inserted first.
     pub center: ClusterMember,
 }
 
 /// A document of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterMember {
-    /// Its id.
+    /// Id of the document.
     pub id: DocId,
-    /// Its headline.
+    /// Title.
     pub title: Option<String>,
-    /// Where it came from.
+    /// Origin, often a host name.
     pub source: Option<String>,
-    /// Its address.
+    /// Web address.
     pub url: Option<String>,
-    /// When it came out, as it was written.
+    /// Publication date as given by the caller.
     pub published_at: Option<String>,
-    /// When it came.
+    /// Time of insertion.
     pub arrived_at: Timestamp,
-    /// The document that it joined for.
+    /// The document whose match made this one join the cluster, or `None` for the document that started the cluster.
     pub joined: Option<DocId>,
 }
 
 /// A cluster with its documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterDetail {
-    /// Its name.
+    /// Id, never reused.
     pub id: ClusterId,
-    /// How many documents it has, of which `members` may show the first.
+    /// Number of documents. `members` has at most [`MEMBERS_SHOWN`] of them.
     pub size: u64,
-    /// In the order of their arrival, the center first.
+    /// Documents in order of insertion. The first one is the center.
     pub members: Vec<ClusterMember>,
 }
 
-/// Most members of a cluster that are shown.
+/// Maximum number of members in a [`ClusterDetail`].
 pub const MEMBERS_SHOWN: usize = 1_000;
 
-/// Figures of a collection.
+/// Statistics of a collection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
-    /// How many documents there are.
+    /// Number of documents.
     pub documents: u64,
-    /// How many of them are too short for the preset.
+    /// Number of documents that are too short for the preset.
     pub too_short: u64,
-    /// Clusters of two and more documents.
+    /// Number of clusters with at least two documents.
     pub clusters: u64,
-    /// The documents in those.
+    /// Number of documents in these clusters.
     pub clustered: u64,
-    /// How large the largest is.
+    /// Number of documents in the largest cluster.
     pub largest_cluster: u64,
-    /// When the last document came.
+    /// Time of the latest insertion.
     pub last_arrival: Option<Timestamp>,
-    /// How likely a pair right at the threshold is found.
+    /// Probability that a pair with a similarity of exactly the threshold is found.
     pub expected_recall: Option<f64>,
 }
 
-/// Something that is wrong in a store.
+/// A defect that verification found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about: `document 7 of articles`.
+    /// The defective object: `document 7 of articles`.
     pub object: String,
-    /// What is wrong.
+    /// What is wrong with it.
     pub problem: String,
     /// What to do.
     pub remedy: &'static str,
@@ -258,43 +259,75 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Whether a catalog takes writes.
+/// Whether a catalog accepts writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It does.
+    /// Writes are accepted.
     Ready,
-    /// The last write found no room. The next one is tried all the same.
+    /// The last write failed because the disk is full. The next one is attempted.
     Full,
-    /// It was opened for reading.
+    /// The catalog is open read-only.
     ReadOnly,
-    /// A sync failed: only a restart helps.
+    /// A write or sync failed. Writes are rejected until the catalog is reopened.
     Failed(String),
 }
 
-/// Names that routes have taken.
-const RESERVED: &str = "bulk, query, clusters, compare, snapshot or stats";
+/// Collection names that are used as route names.
+const RESERVED: [&str; 6] = ["bulk", "query", "clusters", "compare", "snapshot", "stats"];
+/// [`RESERVED`] for error messages.
+const RESERVED_LIST: &str = "bulk, query, clusters, compare, snapshot or stats";
 
-/// Whether a collection may be called that.
+/// Rejects invalid names of collections.
 pub(crate) fn check_name(name: &str) -> Result<()> {
-    let letters = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
-    let taken = ["bulk", "query", "clusters", "compare", "snapshot", "stats"].contains(&name);
-    match (1..=64).contains(&name.len()) && name.bytes().all(letters) && !taken {
-        true => Ok(()),
-        false => Err(Error::BadName { name: name.chars().take(80).collect(), reserved: RESERVED }),
+    let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    let is_valid =
+        (1..=64).contains(&name.len()) && name.bytes().all(is_allowed) && !RESERVED.contains(&name);
+    if is_valid {
+        return Ok(());
     }
+    Err(Error::BadName { name: name.chars().take(80).collect(), reserved: RESERVED_LIST })
 }
 
-/// Whether a document may have that id.
+/// Maximum length of a text id in bytes.
+const MAX_ID_BYTES: usize = 512;
+
+/// Rejects invalid document ids.
 pub(crate) fn check_id(id: &DocId) -> Result<()> {
     let DocId::Text(id) = id else { return Ok(()) };
-    let reason = match id {
-        id if id.is_empty() => "it is empty",
-        id if id.len() > MAX_ID => "it has more than 512 bytes",
-        id if id.chars().any(char::is_control) => "it has control characters",
-        _ => return Ok(()),
+    let reason = if id.is_empty() {
+        "it is empty"
+    } else if id.len() > MAX_ID_BYTES {
+        "it is longer than 512 bytes"
+    } else if id.chars().any(char::is_control) {
+        "it contains control characters"
+    } else {
+        return Ok(());
     };
     Err(Error::BadId { reason })
 }
 
-/// Longest id, in bytes.
-const MAX_ID: usize = 512;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_message_lists_every_reserved_name() {
+        assert_eq!(RESERVED_LIST.replace(" or ", ", "), RESERVED.join(", "));
+    }
+
+    #[test]
+    fn accepts_valid_ids_and_names_the_broken_rule_of_others() {
+        let reason = |id: &str| match check_id(&id.into()) {
+            Err(Error::BadId { reason }) => reason,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(reason(""), "it is empty");
+        assert_eq!(reason(&"x".repeat(513)), "it is longer than 512 bytes");
+        assert_eq!(reason("a\nb"), "it contains control characters");
+        for id in
+            [DocId::Number(u64::MAX), DocId::Negative(-1), "x".repeat(512).as_str().into(), "ü b".into()]
+        {
+            assert!(check_id(&id).is_ok(), "{id}");
+        }
+    }
+}

@@ -1,105 +1,124 @@
-//! What is stored, and how is damage seen?
+//! Stored rows and their checksums.
 //!
-//! A row's checksum is XXH3 of 64 bits over all its fields, each with its length, so that no bit can move unseen from one
-//! to the next.
+//! The checksum of a row is XXH3 (64 bits) over all its fields. Each field is preceded by its length, so moving bytes from
+//! one field to the next changes the checksum.
 
-use sameish::{ClusterId, Content, DocId, Document, SchemeId, Schemes, Sketches, TextKey};
+use sameish::{ClusterId, Content, Document, SchemeId, Schemes, Sketches, TextKey, Timestamp};
 use xxhash_rust::xxh3::Xxh3;
 
-/// A collection as it is stored.
+/// A stored collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectionRow {
-    /// Its number, never given again.
+    /// Number of the collection, never reused.
     pub number: u32,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The name of its preset.
+    /// Name of the preset.
     pub preset: String,
-    /// What is laid over the preset.
+    /// Settings that override the preset, in TOML.
     pub overrides: String,
-    /// All settings of its engine, as a config file: they stay, whatever becomes of the preset.
+    /// Complete settings of the engine, in TOML. Later changes to the preset do not affect them.
     pub config: String,
-    /// Days that documents stay.
+    /// Retention of documents in days.
     pub retention_days: Option<u32>,
-    /// Days between documents that match.
+    /// Maximum difference between the dates of matching documents, in days.
     pub window_days: Option<u32>,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     pub created_at: i64,
 }
 
-/// A document as it is stored.
+/// A stored document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentRow {
-    /// Its number, never given again: later documents have greater ones.
+    /// Number of the document, never reused. Later documents have greater numbers.
     pub number: u64,
-    /// Which collection.
+    /// Number of the collection.
     pub collection: u32,
-    /// As it came.
+    /// The document as it was inserted.
     pub document: Document,
-    /// When it came, in milliseconds since 1970.
+    /// Time of insertion, in milliseconds since 1970.
     pub arrived_at: i64,
 }
 
-/// What was made of a document.
+/// The stored sketches of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SketchRow {
-    /// The document.
+    /// Number of the document.
     pub number: u64,
-    /// Which collection.
+    /// Number of the collection.
     pub collection: u32,
     /// The sketches.
     pub sketches: Sketches,
-    /// Stands for the text.
+    /// Key of the normalized text.
     pub key: Option<TextKey>,
-    /// When the document came out or else arrived, in milliseconds since 1970.
+    /// Publication date or, without one, time of insertion, in milliseconds since 1970.
     pub moment: i64,
-    /// What determined the sketches.
+    /// Scheme of the sketches.
     pub scheme: SchemeId,
-    /// When they were made, in milliseconds since 1970.
+    /// Time of computation, in milliseconds since 1970.
     pub computed_at: i64,
 }
 
-/// Where a document belongs.
+/// The cluster membership of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberRow {
-    /// The document.
+    /// Number of the document.
     pub document: u64,
-    /// Which collection.
+    /// Number of the collection.
     pub collection: u32,
-    /// Which cluster.
+    /// The cluster.
     pub cluster: ClusterId,
-    /// The document that it joined for; none for the founder.
+    /// The document whose match made this one join the cluster, or `None` for the document that started the cluster.
     pub joined: Option<u64>,
 }
 
-/// The greatest numbers that were given.
+/// A stored cluster of at least two documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterRow {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// Number of documents.
+    pub size: u64,
+}
+
+/// Totals over the clusters of a collection that have at least two documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterTotals {
+    /// Number of clusters.
+    pub clusters: u64,
+    /// Number of documents in them.
+    pub documents: u64,
+    /// Number of documents in the largest one.
+    pub largest: u64,
+}
+
+/// The greatest numbers that were assigned. Numbers are never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// To collections.
+    /// Greatest number of a collection.
     pub collections: u32,
-    /// To documents.
+    /// Greatest number of a document.
     pub documents: u64,
-    /// To clusters.
+    /// Greatest number of a cluster.
     pub clusters: u64,
 }
 
-/// One id for all lanes of an engine.
+impl Counters {
+    /// Assigns the number of a new cluster.
+    pub(crate) fn next_cluster(&mut self) -> ClusterId {
+        self.clusters += 1;
+        ClusterId(self.clusters)
+    }
+}
+
+/// Combines the schemes of all sketches of an engine into one id.
 pub(crate) fn scheme_of(schemes: Schemes) -> SchemeId {
     let id = |scheme: Option<SchemeId>| scheme.map_or(0, SchemeId::as_u64);
     let Schemes { simhash, minhash, sdr } = schemes;
     SchemeId::of(&format!("{:016x} {:016x} {:016x}", id(simhash), id(minhash), id(sdr)))
 }
 
-/// An id in the form it is stored in, which keeps its type.
-pub(crate) fn id_to_json(id: &DocId) -> String {
-    serde_json::to_string(id).unwrap_or_else(|error| unreachable!("an id always has a JSON form: {error}"))
-}
-
-pub(crate) fn id_from_json(id: &str) -> Option<DocId> {
-    serde_json::from_str(id).ok()
-}
-
-/// Sums up the fields of a row.
+/// The checksum of a row, computed field by field.
 #[derive(Default)]
 pub(crate) struct Checksum(Xxh3);
 
@@ -158,11 +177,33 @@ impl DocumentRow {
         sum.finish()
     }
 
-    /// When it came out or else arrived, in milliseconds since 1970. Dates were read when it came in.
+    /// Returns the publication date or, without one, the time of insertion, in milliseconds since 1970. Insertion rejects
+    /// documents with invalid dates.
     pub(crate) fn moment(&self) -> i64 {
-        let published = self.document.published_at.as_deref();
-        let published = published.and_then(|date| sameish::Timestamp::parse(date).ok());
-        published.map_or(self.arrived_at, sameish::Timestamp::as_milliseconds)
+        let published = self.document.published_at.as_deref().and_then(|date| Timestamp::parse(date).ok());
+        published.map_or(self.arrived_at, Timestamp::as_milliseconds)
+    }
+}
+
+impl SketchRow {
+    /// Creates the row for the sketches of a document. `computed_at` is in milliseconds since 1970.
+    pub(crate) fn new(
+        row: &DocumentRow,
+        sketches: Sketches,
+        key: Option<TextKey>,
+        scheme: SchemeId,
+        computed_at: i64,
+    ) -> SketchRow {
+        let moment = row.moment();
+        SketchRow {
+            number: row.number,
+            collection: row.collection,
+            sketches,
+            key,
+            moment,
+            scheme,
+            computed_at,
+        }
     }
 }
 

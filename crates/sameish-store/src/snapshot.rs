@@ -1,146 +1,167 @@
-//! How is a folder copied while it is written to, and put back?
+//! Snapshots: a consistent copy of a store, taken while it is in use, and its restore.
 //!
-//! A snapshot is a folder with a copy of the store and a note of its length and checksum. The note is written last: a
-//! snapshot without it is not one.
+//! A snapshot is a directory with a copy of the database and a manifest with its size and checksum. The manifest is written
+//! last, so a directory without it is not a valid snapshot.
 
 use crate::error::{Error, Result};
 use crate::lock::Lock;
-use crate::sqlite::log::mark_of;
-use crate::sqlite::{FILE, SqliteStore, sync_file, sync_folder};
+use crate::sqlite::wal::marker_path;
+use crate::sqlite::{FILE, SqliteStore, sync_dir, sync_file};
 use crate::store::Read;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Read as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-const NOTE: &str = "snapshot.json";
-/// What a store may have beside it.
+const MANIFEST: &str = "snapshot.json";
+const FORMAT: u32 = 1;
+/// Suffixes of the files that SQLite keeps for one database.
 const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Note {
+struct Manifest {
     format: u32,
     bytes: u64,
     xxh3: String,
 }
 
-pub(crate) fn take(read: &dyn Read, to: &Path) -> Result<()> {
+/// Writes a snapshot into a new or empty directory.
+pub(crate) fn create(read: &dyn Read, to: &Path) -> Result<()> {
     let io = |source| Error::io(to, source);
     if to.exists() && std::fs::read_dir(to).map_err(io)?.next().is_some() {
-        return Err(Error::Snapshot {
-            path: to.to_owned(),
-            reason: "the folder is not empty: choose a new one".into(),
-        });
+        let reason = "the directory is not empty, choose a new one".into();
+        return Err(Error::Snapshot { path: to.to_owned(), reason });
     }
     std::fs::create_dir_all(to).map_err(io)?;
-    let written = write_into(read, to);
+    let written = write_files(read, to);
     if written.is_err() {
-        // Half a snapshot is none, and would be in the way of the next.
-        [NOTE, FILE].iter().for_each(|name| _ = std::fs::remove_file(to.join(name)));
+        // An incomplete snapshot would prevent the next one from using this directory.
+        for name in [MANIFEST, FILE] {
+            _ = std::fs::remove_file(to.join(name));
+        }
         _ = std::fs::remove_dir(to);
     }
     written
 }
 
-fn write_into(read: &dyn Read, to: &Path) -> Result<()> {
-    let file = to.join(FILE);
-    read.copy_to(&file)?;
-    let (bytes, xxh3) = sum(&file)?;
-    let note = Note { format: 1, bytes, xxh3 };
-    let note =
-        serde_json::to_vec(&note).unwrap_or_else(|error| unreachable!("a note has a JSON form: {error}"));
-    let path = to.join(NOTE);
+fn write_files(read: &dyn Read, to: &Path) -> Result<()> {
+    let database = to.join(FILE);
+    read.copy_to(&database)?;
+    let manifest = serde_json::to_vec(&describe(&database)?)
+        .unwrap_or_else(|error| unreachable!("every manifest can be encoded as JSON: {error}"));
+    let path = to.join(MANIFEST);
     let write = || {
         let mut file = File::create_new(&path)?;
-        file.write_all(&note)?;
+        file.write_all(&manifest)?;
         file.sync_all()
     };
     write().map_err(|source| Error::io(&path, source))?;
-    sync_folder(to)
+    sync_dir(to)
 }
 
-/// Everything is checked before anything is replaced.
+/// Restores a snapshot into a directory. The snapshot is copied and checked before the existing store is replaced.
 pub(crate) fn restore(from: &Path, to: &Path, replace: bool) -> Result<()> {
-    let bad = |reason: String| Error::Snapshot { path: from.to_owned(), reason };
+    let manifest = read_manifest(from)?;
     let io = |source| Error::io(to, source);
-    let note = std::fs::read(from.join(NOTE)).map_err(|source| bad(format!("{NOTE}: {source}")))?;
-    let note: Note = serde_json::from_slice(&note).map_err(|error| bad(format!("{NOTE}: {error}")))?;
-    if note.format != 1 {
-        return Err(bad(format!("format {}, this build reads 1: update sameish", note.format)));
-    }
-    let source = from.join(FILE);
-    let kind = std::fs::symlink_metadata(&source).map_err(|error| bad(format!("{FILE}: {error}")))?;
-    if !kind.is_file() {
-        return Err(bad(format!("{FILE} is not a plain file")));
-    }
     std::fs::create_dir_all(to).map_err(io)?;
-    let _lock = Lock::take(to)?;
+    let _lock = Lock::acquire(to)?;
     let target = to.join(FILE);
     if target.exists() && !replace {
-        let reason = format!("{} has documents already: replace them explicitly", to.display());
-        return Err(bad(reason));
+        let reason = "the directory already contains documents, pass `--replace` to replace them".into();
+        return Err(Error::Snapshot { path: to.to_owned(), reason });
     }
-    let coming = to.join("sameish.db.restoring");
-    std::fs::copy(&source, &coming).map_err(|source| Error::io(&coming, source))?;
-    let whole = sum(&coming).and_then(|(bytes, xxh3)| match (bytes, &xxh3) == (note.bytes, &note.xxh3) {
-        true => Ok(()),
-        false => Err(bad("its checksum does not fit".into())),
-    });
-    let usable = whole.and_then(|()| SqliteStore::check_file(&coming)).and_then(|()| sync_file(&coming));
-    if let Err(error) = usable {
-        _ = std::fs::remove_file(&coming);
-        return Err(error);
-    }
-    set_aside(to)?;
-    std::fs::rename(&coming, &target).map_err(io)?;
-    sync_folder(to)
+    let staged = stage(from, to, &manifest)?;
+    move_aside(to)?;
+    std::fs::rename(&staged, &target).map_err(io)?;
+    sync_dir(to)
 }
 
-/// Keeps what is there under other names.
-fn set_aside(folder: &Path) -> Result<()> {
-    // It would tell of a log that is not there any more.
-    let mark = mark_of(&folder.join(FILE));
-    if mark.exists() {
-        std::fs::remove_file(&mark).map_err(|source| Error::io(&mark, source))?;
+fn invalid(snapshot: &Path, reason: impl std::fmt::Display) -> Error {
+    Error::Snapshot { path: snapshot.to_owned(), reason: format!("not a valid snapshot: {reason}") }
+}
+
+fn read_manifest(snapshot: &Path) -> Result<Manifest> {
+    let unreadable = |error: &dyn std::fmt::Display| invalid(snapshot, format_args!("`{MANIFEST}`: {error}"));
+    let bytes = std::fs::read(snapshot.join(MANIFEST)).map_err(|error| unreadable(&error))?;
+    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
+    if manifest.format != FORMAT {
+        let found = manifest.format;
+        let reason = format!("it has format {found}, but this version reads format {FORMAT}; update sameish");
+        return Err(invalid(snapshot, reason));
     }
-    let kept = free_name(folder);
-    // The log first: a store that is set aside without it would be one of an earlier moment.
+    let kind = std::fs::symlink_metadata(snapshot.join(FILE));
+    let kind = kind.map_err(|error| invalid(snapshot, format_args!("`{FILE}`: {error}")))?;
+    if !kind.is_file() {
+        return Err(invalid(snapshot, format_args!("`{FILE}` is not a regular file")));
+    }
+    Ok(manifest)
+}
+
+/// Copies the database of a snapshot next to its target and checks the copy.
+fn stage(from: &Path, to: &Path, manifest: &Manifest) -> Result<PathBuf> {
+    let staged = to.join("sameish.db.restoring");
+    std::fs::copy(from.join(FILE), &staged).map_err(|source| Error::io(&staged, source))?;
+    let check = || {
+        if describe(&staged)? != *manifest {
+            return Err(invalid(from, format_args!("the checksum of `{FILE}` does not match")));
+        }
+        SqliteStore::check_file(&staged)?;
+        sync_file(&staged)
+    };
+    match check() {
+        Ok(()) => Ok(staged),
+        Err(error) => {
+            _ = std::fs::remove_file(&staged);
+            Err(error)
+        }
+    }
+}
+
+/// Renames the files of the existing store, so that they are kept.
+fn move_aside(dir: &Path) -> Result<()> {
+    // The marker would require a write-ahead log that no longer exists under this name.
+    let marker = marker_path(&dir.join(FILE));
+    if marker.exists() {
+        std::fs::remove_file(&marker).map_err(|source| Error::io(&marker, source))?;
+    }
+    let kept = unused_name(dir);
+    // The log is renamed first: without it the database would silently be an older state.
     for suffix in SUFFIXES.into_iter().rev() {
-        let old = folder.join(format!("{FILE}{suffix}"));
+        let old = dir.join(format!("{FILE}{suffix}"));
         if old.exists() {
-            let kept = folder.join(format!("{kept}{suffix}"));
+            let kept = dir.join(format!("{kept}{suffix}"));
             std::fs::rename(&old, &kept).map_err(|source| Error::io(&old, source))?;
         }
     }
     Ok(())
 }
 
-/// A name that no file of a store has there.
-fn free_name(folder: &Path) -> String {
-    let name = |i: u32| match i {
+/// Returns a name that no database in the directory uses.
+fn unused_name(dir: &Path) -> String {
+    let name = |attempt: u32| match attempt {
         0 => format!("{FILE}.before-restore"),
-        _ => format!("{FILE}.before-restore.{i}"),
+        _ => format!("{FILE}.before-restore.{attempt}"),
     };
-    let is_free =
-        |name: &String| SUFFIXES.iter().all(|suffix| !folder.join(format!("{name}{suffix}")).exists());
-    (0..).map(name).find(is_free).unwrap_or_else(|| unreachable!("there are more names than files"))
+    let is_unused =
+        |name: &String| SUFFIXES.iter().all(|suffix| !dir.join(format!("{name}{suffix}")).exists());
+    (0..).map(name).find(is_unused).unwrap_or_else(|| unreachable!("a directory cannot use all names"))
 }
 
-fn sum(path: &Path) -> Result<(u64, String)> {
+/// Computes the manifest of a database file.
+fn describe(path: &Path) -> Result<Manifest> {
     let io = |source| Error::io(path, source);
     let mut file = File::open(path).map_err(io)?;
     let mut hasher = Xxh3::new();
     let mut buffer = vec![0; 1 << 20];
     let mut bytes = 0;
     loop {
-        match file.read(&mut buffer).map_err(io)? {
-            0 => return Ok((bytes, format!("{:016x}", hasher.digest()))),
-            n => {
-                bytes += n as u64;
-                hasher.update(&buffer[..n]);
-            }
+        let length = file.read(&mut buffer).map_err(io)?;
+        if length == 0 {
+            return Ok(Manifest { format: FORMAT, bytes, xxh3: format!("{:016x}", hasher.digest()) });
         }
+        bytes += length as u64;
+        hasher.update(&buffer[..length]);
     }
 }

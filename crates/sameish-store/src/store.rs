@@ -1,148 +1,144 @@
-//! Where do documents live?
+//! The `Store` trait: durable rows, transactions and consistent reads.
 //!
-//! A [`Store`] keeps rows and knows nothing of similarity. Whatever changes does so in a [`Transaction`]: all of it or
-//! nothing, and durable when [`commit`](Transaction::commit) returns. Every row carries a checksum of ours, made and
-//! checked in `rows.rs`, because databases notice few of the bits that a disk turns over.
+//! A [`Store`] stores rows and does not compare texts. Every change is part of a [`Transaction`], which is atomic, and
+//! durable when [`commit`](Transaction::commit) returns. Every row carries a checksum, which `rows.rs` computes and checks,
+//! because databases detect few of the bit errors of a disk.
 
 use crate::error::Result;
 use crate::model::Finding;
-use crate::rows::{CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
+use crate::rows::{ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
 use sameish::{ClusterId, DocId};
 use std::path::Path;
 
-/// A place for documents, their sketches and their clusters.
+/// Storage for documents, sketches and clusters.
 pub trait Store: Send {
-    /// Another way to read, for another thread. It sees what was committed.
+    /// Opens a reader for another thread. It sees committed data.
     fn reader(&self) -> Result<Box<dyn Read + Send>>;
 
-    /// Brings the files into the form in which they rest, when nothing more is to be written for now.
-    fn settle(&mut self) -> Result<()>;
+    /// Moves committed data from the write-ahead log to the database file. Called when no writes are expected for now.
+    fn checkpoint(&mut self) -> Result<()>;
 
-    /// Sets room aside for deletes on a full disk. New documents are stored only when that could be done.
-    fn keep_room(&mut self) -> Result<()> {
+    /// Reserves disk space for deletes on a full disk. Documents are inserted only after this succeeds.
+    fn reserve_space(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Gives up the room that was set aside; tells whether there was any.
-    fn give_room(&mut self) -> bool {
+    /// Releases the reserved disk space. Returns `true` if some was reserved.
+    fn release_space(&mut self) -> bool {
         false
     }
 
-    /// Begins a change, of which there is one at a time.
+    /// Begins a transaction. Only one can be open at a time.
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>>;
 }
 
-/// What can be asked. Every answer was checked against its checksum; what does not fit is
+/// Read access to a store. Every row is checked against its checksum; a row that does not agree is
 /// [`Error::Damaged`](crate::Error::Damaged).
 pub trait Read {
-    /// Another way to read, for another thread.
-    fn another(&self) -> Result<Box<dyn Read + Send>>;
+    /// Opens another reader, for another thread.
+    fn try_clone(&self) -> Result<Box<dyn Read + Send>>;
 
-    /// All collections, the oldest first.
+    /// Returns all collections, oldest first.
     fn collections(&self) -> Result<Vec<CollectionRow>>;
 
-    /// Numbers that were given.
+    /// Returns the greatest numbers that were assigned.
     fn counters(&self) -> Result<Counters>;
 
-    /// The number of the document that has an id, be it readable or not.
+    /// Returns the number of the document with an id, even if the document is damaged.
     fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>>;
 
-    /// A document by its number.
+    /// Returns a document by its number.
     fn document(&self, number: u64) -> Result<Option<DocumentRow>>;
 
-    /// What was made of a document.
+    /// Returns the sketches of a document by its number.
     fn sketch(&self, number: u64) -> Result<Option<SketchRow>>;
 
-    /// Numbers and ids of a collection's documents, in no particular order.
+    /// Passes the number and id of every document of a collection to `sink`, in no particular order.
     fn each_id(&self, collection: u32, sink: &mut dyn FnMut(u64, DocId) -> Result<()>) -> Result<()>;
 
-    /// The documents of a collection whose numbers are greater than `after`, by number, each with what reading it gave.
+    /// Returns up to `limit` documents of a collection with numbers greater than `after`, in order of their numbers. A
+    /// damaged document is an error next to its number.
     fn documents(&self, collection: u32, after: u64, limit: usize)
     -> Result<Vec<(u64, Result<DocumentRow>)>>;
 
-    /// The sketches of a collection by the number of the document, each with what reading it gave.
+    /// Passes the sketches of every document of a collection to `sink`, in order of the document numbers.
     fn each_sketch(
         &self,
         collection: u32,
         sink: &mut dyn FnMut(u64, Result<SketchRow>) -> Result<()>,
     ) -> Result<()>;
 
-    /// Where a document belongs.
+    /// Returns the cluster membership of a document.
     fn member(&self, document: u64) -> Result<Option<MemberRow>>;
 
-    /// The documents of a cluster by number, the first `limit` of them.
+    /// Returns the first `limit` members of a cluster, in order of their numbers. Damaged rows are left out.
     fn members(&self, cluster: ClusterId, limit: usize) -> Result<Vec<MemberRow>>;
 
-    /// All memberships of a collection by the number of the document, each with what reading it gave.
+    /// Passes every cluster membership of a collection to `sink`, in order of the document numbers.
     fn each_member(
         &self,
         collection: u32,
         sink: &mut dyn FnMut(u64, Result<MemberRow>) -> Result<()>,
     ) -> Result<()>;
 
-    /// How many documents a cluster of two and more has; nothing for one that is not there, or alone.
+    /// Returns the number of documents of a cluster, or `None` for clusters of fewer than two documents.
     fn cluster_size(&self, cluster: ClusterId) -> Result<Option<u64>>;
 
-    /// The documents that joined their cluster for this one.
+    /// Returns the members that joined their cluster because of a match with this document. Damaged rows are left out.
     fn joined(&self, document: u64) -> Result<Vec<MemberRow>>;
 
-    /// Clusters of two and more of a collection: how many, their documents, and how many the largest has.
-    fn cluster_figures(&self, collection: u32) -> Result<[u64; 3]>;
+    /// Returns totals over the clusters of a collection that have at least two documents.
+    fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals>;
 
-    /// Clusters of two and more, with their sizes, the newest first.
-    fn clusters(
-        &self,
-        collection: u32,
-        before: Option<ClusterId>,
-        limit: usize,
-    ) -> Result<Vec<(ClusterId, u64)>>;
+    /// Returns up to `limit` clusters of at least two documents, newest first, that are older than `before`.
+    fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<ClusterRow>>;
 
-    /// What the store itself finds wrong with its files, and how many bytes they take.
+    /// Checks the files of the store and returns what is wrong with them.
     fn check(&self) -> Result<Vec<Finding>>;
 
-    /// Bytes on disk.
+    /// Returns the size of the store on disk in bytes.
     fn bytes(&self) -> u64;
 
-    /// From now on this reader sees everything as it is at its next question, whatever others write.
-    fn hold(&self) -> Result<()>;
+    /// Begins a read transaction: the next read and all later ones see the same state, whatever is committed meanwhile.
+    fn begin_snapshot(&self) -> Result<()>;
 
-    /// Writes a whole and consistent copy to a new file, while others write.
+    /// Writes a consistent copy of the store to a new file. Writers can continue meanwhile.
     fn copy_to(&self, file: &Path) -> Result<()>;
 }
 
-/// A change that is being made. Dropped without [`commit`](Self::commit), nothing of it was done.
+/// A set of changes that is applied as a whole. Dropping it without [`commit`](Self::commit) undoes the changes.
 pub trait Transaction {
-    /// Reads what is there, changes of this transaction included.
+    /// Returns a reader that sees the changes of this transaction.
     fn read(&self) -> &dyn Read;
 
-    /// Adds a collection or changes one.
+    /// Inserts or replaces a collection.
     fn put_collection(&mut self, row: &CollectionRow) -> Result<()>;
 
-    /// Takes out a collection with all that is in it.
+    /// Deletes a collection with its documents, sketches and clusters.
     fn drop_collection(&mut self, collection: u32) -> Result<()>;
 
-    /// Adds a document, of which the number and the id are new in its collection; a known id is
+    /// Inserts a document. Its number and, within its collection, its id must be new; an existing id is
     /// [`Error::Conflict`](crate::Error::Conflict).
     fn put_document(&mut self, row: &DocumentRow) -> Result<()>;
 
-    /// Writes a document in place of the one that has its number; what belongs to it stays.
+    /// Replaces the document with the same number. Its sketches and its cluster membership do not change.
     fn update_document(&mut self, row: &DocumentRow) -> Result<()>;
 
-    /// Notes what was made of a document, in place of what was noted before.
+    /// Inserts or replaces the sketches of a document.
     fn put_sketch(&mut self, row: &SketchRow) -> Result<()>;
 
-    /// Takes out a document, what was made of it and its membership.
+    /// Deletes a document with its sketches and its cluster membership.
     fn remove_document(&mut self, number: u64) -> Result<()>;
 
-    /// Notes where a document belongs, in place of what was noted before.
+    /// Inserts or replaces the cluster membership of a document.
     fn put_member(&mut self, row: &MemberRow) -> Result<()>;
 
-    /// Notes how many documents a cluster has; one of fewer than two is forgotten.
+    /// Sets the size of a cluster. A cluster of fewer than two documents is deleted.
     fn put_cluster(&mut self, collection: u32, cluster: ClusterId, size: u64) -> Result<()>;
 
-    /// Notes which numbers were given.
+    /// Sets the greatest numbers that were assigned.
     fn put_counters(&mut self, counters: Counters) -> Result<()>;
 
-    /// Makes it all durable.
+    /// Commits the changes. They are durable when this returns.
     fn commit(self: Box<Self>) -> Result<()>;
 }

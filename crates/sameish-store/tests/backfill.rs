@@ -1,22 +1,22 @@
-//! Sketches in somebody else's database.
+//! Sketches in the user's own database.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use rusqlite::Connection;
-use sameish::{Content, Engine, Fingerprint, Preset, Scratch, Signature};
+use sameish::{Analyzer, Content, Fingerprint, Preset, Scratch, Signature};
 use sameish_store::{Backfill, Backfilled, Error, Target, TextSource};
 use std::path::PathBuf;
 
 struct Database {
-    _folder: tempfile::TempDir,
+    _dir: tempfile::TempDir,
     path: PathBuf,
 }
 
 fn database(sql: &str) -> Database {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("theirs.db");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("user.db");
     Connection::open(&path).unwrap().execute_batch(sql).unwrap();
-    Database { _folder: folder, path }
+    Database { _dir: dir, path }
 }
 
 impl Database {
@@ -44,26 +44,25 @@ fn run(
     target: Target,
     preset: Preset,
 ) -> sameish_store::Result<Backfilled> {
-    let engine = Engine::new(preset.config()).unwrap();
-    Backfill::open(&database.path, source, target)?.run(&engine, &mut |_| true)
+    let analyzer = Analyzer::new(preset.config()).unwrap();
+    Backfill::open(&database.path, source, target)?.run(&analyzer, &mut |_| true)
 }
 
 const ITEMS: &str = "CREATE TABLE items (id INTEGER PRIMARY KEY, title TEXT);
     INSERT INTO items VALUES (1, 'SpaceX acquires xAI for $2 billion'), (2, NULL), (3, ''), (4, 'Breaking news'),
     (5, 'Parliament passes the long delayed water reform bill');";
 
-/// Seed 003's schema, scenario by scenario.
 #[test]
-fn a_missing_column_is_added_and_filled() {
+fn adds_and_fills_a_missing_column() {
     let database = database(ITEMS);
     let before = database.schema();
     let items = || source(Some("items"), "title", None);
     let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
     assert_eq!(done, Backfilled { computed: 2, too_short: 1, skipped: 3, before: 0, added: true });
     let signature: Vec<u8> = database.value("SELECT minhash_signature FROM items WHERE id = 1");
-    let engine = Engine::new(Preset::Headlines.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Headlines.config()).unwrap();
     let content = Content::Text("SpaceX acquires xAI for $2 billion".into());
-    let expected = engine.sketch(&content, &mut Scratch::default()).minhash.unwrap();
+    let expected = analyzer.sketch(&content, &mut Scratch::default()).minhash.unwrap();
     assert_eq!((signature.len(), Signature::from_bytes(&signature).unwrap()), (400, expected));
     assert_eq!(database.value::<i64>("SELECT count(*) FROM items WHERE minhash_signature IS NULL"), 3);
 
@@ -78,7 +77,7 @@ fn a_missing_column_is_added_and_filled() {
 }
 
 #[test]
-fn articles_get_a_table_and_the_text_may_be_in_another() {
+fn creates_a_table_for_articles_with_texts_from_a_query() {
     let words = (0..80).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
     let database = database(&format!(
         "CREATE TABLE content_storage (id INTEGER PRIMARY KEY, url TEXT);
@@ -95,10 +94,11 @@ fn articles_get_a_table_and_the_text_may_be_in_another() {
     assert!(
         database.schema().contains("content_id INTEGER PRIMARY KEY REFERENCES \"content_storage\" (\"id\")")
     );
-    let print: Vec<u8> = database.value("SELECT simhash FROM article_fingerprints WHERE content_id = 10");
-    let engine = Engine::new(Preset::Articles.config()).unwrap();
-    let sketches = engine.sketch(&Content::Text(words), &mut Scratch::default());
-    assert_eq!(Fingerprint::from_bytes(&print).unwrap(), sketches.simhash.unwrap());
+    let fingerprint: Vec<u8> =
+        database.value("SELECT simhash FROM article_fingerprints WHERE content_id = 10");
+    let analyzer = Analyzer::new(Preset::Articles.config()).unwrap();
+    let sketches = analyzer.sketch(&Content::Text(words), &mut Scratch::default());
+    assert_eq!(Fingerprint::from_bytes(&fingerprint).unwrap(), sketches.simhash.unwrap());
     let rows: Vec<u8> =
         database.value("SELECT minhash_signature FROM article_fingerprints WHERE content_id = 10");
     assert_eq!(rows.len(), 512);
@@ -117,16 +117,16 @@ fn articles_get_a_table_and_the_text_may_be_in_another() {
 }
 
 #[test]
-fn a_run_that_was_broken_off_goes_on() {
+fn continues_an_interrupted_run() {
     let database = database(
         "CREATE TABLE items (id TEXT, title TEXT);
          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1300)
          INSERT INTO items SELECT 'id' || i, 'a headline of enough different words numbered ' || i FROM n;",
     );
     let items = || source(Some("items"), "title", None);
-    let engine = Engine::new(Preset::Headlines.config()).unwrap();
+    let analyzer = Analyzer::new(Preset::Headlines.config()).unwrap();
     let mut first = Backfill::open(&database.path, items(), Target::Column).unwrap();
-    let done = first.run(&engine, &mut |_| false).unwrap();
+    let done = first.run(&analyzer, &mut |_| false).unwrap();
     assert_eq!(done.computed, 512);
     drop(first);
     let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
@@ -135,14 +135,15 @@ fn a_run_that_was_broken_off_goes_on() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_changes_nothing() {
-    let sql = format!("{ITEMS} CREATE TABLE twice (id, title); INSERT INTO twice VALUES (1, 'a'), (1, 'b');");
+fn rejects_invalid_sources_and_changes_nothing() {
+    let sql =
+        format!("{ITEMS} CREATE TABLE repeated (id, title); INSERT INTO repeated VALUES (1, 'a'), (1, 'b');");
     let database = database(&sql);
     let before = std::fs::read(&database.path).unwrap();
     for (source, target, reason) in [
         (source(Some("absent"), "title", None), Target::Column, "there is no table `absent`"),
-        (source(Some("items"), "body", None), Target::Column, "has no column `body`: it has id, title"),
-        (source(Some("twice"), "title", None), Target::Column, "repeat"),
+        (source(Some("items"), "body", None), Target::Column, "has no column `body`; it has id, title"),
+        (source(Some("repeated"), "title", None), Target::Column, "duplicate ids"),
         (source(None, "title", None), Target::Table, "name a table"),
         (source(None, "title", Some("SELECT 1, 2")), Target::Column, "a column needs the name of its table"),
         (source(None, "title", Some("DROP TABLE items")), Target::Table, "syntax error"),
@@ -158,7 +159,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_column_that_was_there_is_filled_and_never_dropped() {
+fn fills_an_existing_column_and_never_drops_it() {
     let database = database(&format!(
         "{ITEMS} ALTER TABLE items ADD COLUMN minhash_signature BLOB; UPDATE items SET minhash_signature = x'00' WHERE id = 5;"
     ));
@@ -166,31 +167,32 @@ fn a_column_that_was_there_is_filled_and_never_dropped() {
     let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
     assert_eq!((done.computed, done.before, done.added), (1, 1, false));
     assert_eq!(database.value::<Vec<u8>>("SELECT minhash_signature FROM items WHERE id = 5"), [0]);
-    assert!(Backfill::open(&database.path, items(), Target::Column).unwrap().undo().is_err());
+    let undone = Backfill::open(&database.path, items(), Target::Column).unwrap().undo();
+    assert!(undone.unwrap_err().to_string().contains("existed before the first run"));
     assert_eq!(database.value::<i64>("SELECT length(minhash_signature) FROM items WHERE id = 1"), 400);
 }
 
 #[test]
-fn rows_that_refer_to_nothing_are_skipped_and_keys_alone_are_referred_to() {
+fn skips_ids_without_a_source_row_and_references_only_keys() {
     let text = "Some words of an article that is long enough to have all of its sketches. ".repeat(8);
-    let theirs = database(&format!(
+    let keyed = database(&format!(
         "CREATE TABLE items (id INTEGER PRIMARY KEY); INSERT INTO items VALUES (1), (2);
          CREATE TABLE bodies (item INTEGER, body TEXT);
          INSERT INTO bodies VALUES (1, '{text}'), (2, '{text}'), (3, '{text}')"
     ));
     let query = "SELECT item, body FROM bodies";
     let done =
-        run(&theirs, source(Some("items"), "body", Some(query)), Target::Table, Preset::Articles).unwrap();
+        run(&keyed, source(Some("items"), "body", Some(query)), Target::Table, Preset::Articles).unwrap();
     assert_eq!((done.computed, done.skipped), (2, 1));
-    assert!(theirs.schema().contains("REFERENCES"));
-    assert_eq!(theirs.value::<i64>("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+    assert!(keyed.schema().contains("REFERENCES"));
+    assert_eq!(keyed.value::<i64>("SELECT count(*) FROM pragma_foreign_key_check"), 0);
 
-    let loose = database(&format!(
+    let unkeyed = database(&format!(
         "CREATE TABLE items (id INTEGER, body TEXT); INSERT INTO items VALUES (1, '{text}')"
     ));
-    let done = run(&loose, source(Some("items"), "body", None), Target::Table, Preset::Articles).unwrap();
+    let done = run(&unkeyed, source(Some("items"), "body", None), Target::Table, Preset::Articles).unwrap();
     assert_eq!(done.computed, 1);
-    assert!(!loose.schema().contains("REFERENCES"));
+    assert!(!unkeyed.schema().contains("REFERENCES"));
     let insert = "PRAGMA foreign_keys = ON; INSERT INTO article_fingerprints VALUES (9, x'00', NULL, NULL)";
-    Connection::open(&loose.path).unwrap().execute_batch(insert).unwrap();
+    Connection::open(&unkeyed.path).unwrap().execute_batch(insert).unwrap();
 }

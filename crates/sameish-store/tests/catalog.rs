@@ -1,4 +1,4 @@
-//! What a folder of collections promises, one by one.
+//! Behavior of catalogs and collections.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -6,23 +6,24 @@ use sameish::{DocId, Document, MatchKind, Preset, Status, Timestamp};
 use sameish_store::{
     Catalog, ClustersPage, Collection, CollectionConfig, Error, Health, OpenOptions, Outcome, SimilarOptions,
 };
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-fn open(folder: &tempfile::TempDir) -> Catalog {
-    Catalog::open(folder.path(), OpenOptions::default()).unwrap()
+fn open(dir: &tempfile::TempDir) -> Catalog {
+    Catalog::open(dir.path(), OpenOptions::default()).unwrap()
 }
 
-fn make(preset: Preset) -> (tempfile::TempDir, Catalog, Collection) {
-    let folder = tempfile::tempdir().unwrap();
-    let catalog = open(&folder);
+fn create(preset: Preset) -> (tempfile::TempDir, Catalog, Collection) {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
     let collection = catalog.create(preset.name(), CollectionConfig::new(preset)).unwrap();
-    (folder, catalog, collection)
+    (dir, catalog, collection)
 }
 
-/// An article of 100 words about a subject, of which some are changed.
+/// Returns an article of 100 words about a subject, with some words changed.
 fn article(subject: u64, changed: usize) -> String {
-    let word = |i: usize| match i < changed {
-        true => format!("changed{i}x{changed}"),
-        false => format!("word{}of{subject}", i % 97),
+    let word = |i: usize| {
+        if i < changed { format!("changed{i}x{changed}") } else { format!("word{}of{subject}", i % 97) }
     };
     (0..100).rev().map(word).collect::<Vec<_>>().join(" ")
 }
@@ -35,24 +36,24 @@ fn document(id: u64, text: String) -> Document {
     }
 }
 
-fn ids(found: &[sameish_store::Similar]) -> Vec<DocId> {
-    found.iter().map(|similar| similar.found.id.clone()).collect()
+fn ids(similar: &[sameish_store::Similar]) -> Vec<DocId> {
+    similar.iter().map(|similar| similar.found.id.clone()).collect()
 }
 
 #[test]
-fn an_inserted_document_is_found_and_survives_a_restart() {
-    let (folder, catalog, articles) = make(Preset::Articles);
+fn finds_inserted_documents_also_after_a_restart() {
+    let (dir, catalog, articles) = create(Preset::Articles);
     let first = articles.insert(document(1, article(1, 0))).unwrap();
     assert_eq!((first.outcome, first.status, first.duplicates.len()), (Outcome::Created, Status::Ok, 0));
     let second = articles.insert(document(2, article(1, 5))).unwrap();
     assert_eq!(second.duplicates[0].id, 1.into());
-    assert_eq!((second.cluster, second.duplicates[0].verified), (first.cluster, true));
+    assert_eq!((second.cluster, second.duplicates[0].verdict.verified), (first.cluster, true));
     articles.insert(document(3, article(9, 0))).unwrap();
     let digest = articles.digest().unwrap();
     drop(articles);
     catalog.close();
 
-    let catalog = open(&folder);
+    let catalog = open(&dir);
     let articles = catalog.collection("articles").unwrap();
     assert_eq!(articles.digest().unwrap(), digest);
     let found =
@@ -75,8 +76,8 @@ fn an_inserted_document_is_found_and_survives_a_restart() {
 }
 
 #[test]
-fn the_same_text_is_unchanged_and_another_a_conflict() {
-    let (_folder, _catalog, articles) = make(Preset::Articles);
+fn insert_of_an_existing_id_is_unchanged_or_a_conflict() {
+    let (_dir, _catalog, articles) = create(Preset::Articles);
     let first = articles.insert(document(1, article(1, 0))).unwrap();
     let again = articles.insert(document(1, article(1, 0))).unwrap();
     assert_eq!(
@@ -87,7 +88,7 @@ fn the_same_text_is_unchanged_and_another_a_conflict() {
     assert_eq!(articles.replace(document(1, article(1, 0))).unwrap().outcome, Outcome::Unchanged);
     let replaced = articles.replace(document(1, article(2, 0))).unwrap();
     assert_eq!(replaced.outcome, Outcome::Replaced);
-    assert!(replaced.cluster > first.cluster, "names are never given again");
+    assert!(replaced.cluster > first.cluster, "cluster ids are never reused");
     assert_eq!(articles.replace(document(5, article(5, 0))).unwrap().outcome, Outcome::Created);
     assert_eq!(articles.len(), 2);
     let query = articles.query(&Document::new(0, article(1, 0)), SimilarOptions::default()).unwrap();
@@ -95,21 +96,21 @@ fn the_same_text_is_unchanged_and_another_a_conflict() {
 }
 
 #[test]
-fn copies_in_one_batch_see_each_other_and_each_has_its_own_answer() {
-    let (_folder, catalog, articles) = make(Preset::Articles);
+fn documents_of_a_batch_match_each_other_and_have_separate_results() {
+    let (_dir, catalog, articles) = create(Preset::Articles);
     let mut batch: Vec<Document> = (0..40).map(|i| document(i, article(i % 10, i as usize / 10))).collect();
     batch.push(document(3, article(77, 0)));
     batch.push(Document::new("", article(78, 0)));
     batch.push(Document { published_at: Some("yesterday".into()), ..document(99, article(79, 0)) });
-    let answers = articles.insert_many(batch).unwrap();
-    for (i, answer) in answers.iter().enumerate().take(40) {
-        let answer = answer.as_ref().unwrap();
-        assert_eq!(answer.duplicates.len(), i / 10, "{i}");
-        assert_eq!(answer.cluster, answers[i % 10].as_ref().unwrap().cluster);
+    let results = articles.insert_many(batch).unwrap();
+    for (i, result) in results.iter().enumerate().take(40) {
+        let inserted = result.as_ref().unwrap();
+        assert_eq!(inserted.duplicates.len(), i / 10, "{i}");
+        assert_eq!(inserted.cluster, results[i % 10].as_ref().unwrap().cluster);
     }
-    assert!(matches!(answers[40], Err(Error::Conflict { .. })));
-    assert!(matches!(answers[41], Err(Error::BadId { .. })));
-    assert!(matches!(answers[42], Err(Error::Engine(_))));
+    assert!(matches!(results[40], Err(Error::Conflict { .. })));
+    assert!(matches!(results[41], Err(Error::BadId { .. })));
+    assert!(matches!(results[42], Err(Error::Engine(_))));
     assert_eq!(articles.len(), 40);
     let clusters = articles.clusters(ClustersPage { before: None, limit: 6 }).unwrap();
     assert_eq!((clusters.clusters.len(), clusters.clusters[0].size), (6, 4));
@@ -121,9 +122,9 @@ fn copies_in_one_batch_see_each_other_and_each_has_its_own_answer() {
 }
 
 #[test]
-fn what_hung_together_only_through_a_document_is_divided() {
-    let (_folder, catalog, articles) = make(Preset::Articles);
-    // 2 and 3 are like 1 and not like each other; 4 is like 3.
+fn deleting_a_linking_document_splits_its_cluster() {
+    let (_dir, catalog, articles) = create(Preset::Articles);
+    // 2 and 3 match 1 and do not match each other. 4 matches 3.
     let words = |from: usize| (from..from + 100).map(|i| format!("w{i}")).collect::<Vec<_>>().join(" ");
     for (id, from) in [(2, 0), (1, 25), (3, 50), (4, 52)] {
         articles.insert(document(id, words(from))).unwrap();
@@ -133,14 +134,14 @@ fn what_hung_together_only_through_a_document_is_divided() {
     assert_eq!([cluster(2), cluster(3), cluster(4)], [all; 3]);
     assert!(articles.delete(&1.into()).unwrap());
     assert!(!articles.delete(&1.into()).unwrap());
-    assert_eq!(cluster(2), all, "the part with the oldest document keeps the name");
+    assert_eq!(cluster(2), all, "the part with the oldest document keeps the cluster id");
     assert!(cluster(3) > all && cluster(3) == cluster(4));
     let detail = articles.cluster(cluster(3)).unwrap().unwrap();
     assert_eq!((detail.size, detail.members[0].id.clone()), (2, 3.into()));
     assert_eq!(detail.members[1].joined, Some(3.into()));
     assert_eq!(articles.clusters(ClustersPage::default()).unwrap().clusters.len(), 1);
     assert_eq!(catalog.verify().unwrap(), []);
-    // One that others can do without divides nothing.
+    // If the remaining documents match each other, the cluster stays whole.
     let before = cluster(3);
     articles.insert(document(5, words(51))).unwrap();
     articles.delete(&3.into()).unwrap();
@@ -149,23 +150,25 @@ fn what_hung_together_only_through_a_document_is_divided() {
 }
 
 #[test]
-fn short_texts_are_kept_and_matched_by_what_the_preset_makes() {
-    let (_folder, _catalog, articles) = make(Preset::Articles);
+fn stores_and_matches_short_texts() {
+    let (_dir, _catalog, articles) = create(Preset::Articles);
     let short = "Police close the bridge after a lorry fire near the station";
     let first = articles.insert(document(1, short.into())).unwrap();
     assert_eq!((first.status, first.cluster), (Status::TooShort, None));
     let again = articles.insert(document(2, short.to_uppercase())).unwrap();
-    assert_eq!((again.duplicates[0].kind, again.duplicates[0].id.clone()), (MatchKind::Exact, 1.into()));
+    assert_eq!(
+        (again.duplicates[0].verdict.kind, again.duplicates[0].id.clone()),
+        (MatchKind::Exact, 1.into())
+    );
     assert!(articles.get(&1.into()).unwrap().unwrap().simhash.is_some());
     assert_eq!(articles.stats().unwrap().too_short, 2);
     let empty = articles.insert(document(3, String::new())).unwrap();
     assert_eq!((empty.status, empty.duplicates.len()), (Status::TooShort, 0));
 }
 
-/// Seed 003, scenario by scenario.
 #[test]
-fn headlines_cluster_as_they_come() {
-    let (_folder, _catalog, headlines) = make(Preset::Headlines);
+fn clusters_headlines_online() {
+    let (_dir, _catalog, headlines) = create(Preset::Headlines);
     let insert = |id: u64, text: &str| headlines.insert(Document::new(id, text)).unwrap();
     let first = insert(1, "SpaceX acquires xAI for $2 billion");
     assert_eq!((first.status, first.duplicates.len()), (Status::Ok, 0));
@@ -179,11 +182,11 @@ fn headlines_cluster_as_they_come() {
 }
 
 #[test]
-fn old_documents_leave_index_clusters_and_store() {
-    let folder = tempfile::tempdir().unwrap();
-    let catalog = open(&folder);
+fn expired_documents_are_removed_from_store_index_and_clusters() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
     let config = CollectionConfig { retention_days: Some(30), ..CollectionConfig::new(Preset::Articles) };
-    let articles = catalog.create("kept", config).unwrap();
+    let articles = catalog.create("retained", config).unwrap();
     let dated = |id, date: &str| Document {
         published_at: Some(date.into()),
         ..document(id, article(1, id as usize))
@@ -202,9 +205,9 @@ fn old_documents_leave_index_clusters_and_store() {
 }
 
 #[test]
-fn only_documents_within_the_window_match() {
-    let folder = tempfile::tempdir().unwrap();
-    let catalog = open(&folder);
+fn matches_only_documents_within_the_window() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
     let config = CollectionConfig { window_days: Some(3), ..CollectionConfig::new(Preset::Articles) };
     let articles = catalog.create("windowed", config).unwrap();
     let dated = |id, date: &str| Document { published_at: Some(date.into()), ..document(id, article(1, 0)) };
@@ -219,15 +222,15 @@ fn only_documents_within_the_window_match() {
 }
 
 #[test]
-fn collections_are_made_once_and_dropped_whole() {
-    let (folder, catalog, articles) = make(Preset::Articles);
+fn creates_collections_once_and_drops_them_with_their_documents() {
+    let (dir, catalog, articles) = create(Preset::Articles);
     articles.insert(document(1, article(1, 0))).unwrap();
     catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
     let other = catalog.create("articles", CollectionConfig::new(Preset::Copies));
     assert!(matches!(other, Err(Error::Exists { .. })));
     for name in ["", "clusters", "Upper", "a/b", &"x".repeat(65)] {
-        let made = catalog.create(name, CollectionConfig::new(Preset::Copies));
-        assert!(matches!(made, Err(Error::BadName { .. })), "{name}");
+        let created = catalog.create(name, CollectionConfig::new(Preset::Copies));
+        assert!(matches!(created, Err(Error::BadName { .. })), "{name}");
     }
     assert!(matches!(catalog.collection("absent"), Err(Error::NoCollection { .. })));
     assert!(catalog.drop_collection("articles").unwrap());
@@ -235,37 +238,39 @@ fn collections_are_made_once_and_dropped_whole() {
     let again = catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
     assert!(again.is_empty());
     catalog.close();
-    assert!(open(&folder).collection("articles").unwrap().is_empty());
+    assert!(open(&dir).collection("articles").unwrap().is_empty());
 }
 
 #[test]
-fn a_second_process_is_refused_and_readers_are_not() {
-    let (folder, catalog, articles) = make(Preset::Articles);
+fn rejects_a_second_writer_and_accepts_readers() {
+    let (dir, catalog, articles) = create(Preset::Articles);
     articles.insert(document(1, article(1, 0))).unwrap();
-    let second = Catalog::open(folder.path(), OpenOptions::default());
+    let second = Catalog::open(dir.path(), OpenOptions::default());
     let message = second.unwrap_err().to_string();
     assert!(message.contains(&format!("in use by process {}", std::process::id())), "{message}");
-    let reading =
-        Catalog::open(folder.path(), OpenOptions { read_only: true, ..Default::default() }).unwrap();
-    assert_eq!(reading.health(), Health::ReadOnly);
-    let seen = reading.collection("articles").unwrap();
-    assert_eq!(seen.len(), 1);
-    assert!(matches!(seen.insert(document(2, article(2, 0))), Err(Error::ReadOnly { .. })));
-    drop((reading, seen));
+    let reader = Catalog::open(dir.path(), OpenOptions { read_only: true, ..Default::default() }).unwrap();
+    assert_eq!(reader.health(), Health::ReadOnly);
+    let read_only = reader.collection("articles").unwrap();
+    assert_eq!(read_only.len(), 1);
+    assert!(matches!(read_only.insert(document(2, article(2, 0))), Err(Error::ReadOnly { .. })));
+    drop((reader, read_only));
     catalog.close();
     drop(articles);
-    open(&folder).close();
+    open(&dir).close();
 }
 
 #[test]
-fn a_snapshot_is_whole_and_a_damaged_one_is_refused() {
-    let (folder, catalog, articles) = make(Preset::Articles);
+fn restores_snapshots_and_rejects_damaged_ones() {
+    let (dir, catalog, articles) = create(Preset::Articles);
     articles.insert_many((0..50).map(|i| document(i, article(i % 20, i as usize % 3))).collect()).unwrap();
     let digest = articles.digest().unwrap();
-    let to = folder.path().join("snapshot");
+    let to = dir.path().join("snapshot");
     catalog.snapshot(&to).unwrap();
     articles.delete(&1.into()).unwrap();
-    assert!(matches!(catalog.snapshot(&to), Err(Error::Snapshot { .. })), "never over another");
+    assert!(
+        matches!(catalog.snapshot(&to), Err(Error::Snapshot { .. })),
+        "a snapshot never overwrites another"
+    );
 
     let restored = tempfile::tempdir().unwrap();
     Catalog::restore(&to, restored.path(), false).unwrap();
@@ -292,27 +297,27 @@ fn a_snapshot_is_whole_and_a_damaged_one_is_refused() {
 }
 
 #[test]
-fn another_title_changes_neither_cluster_nor_arrival() {
-    let (_folder, catalog, articles) = make(Preset::Articles);
+fn replacing_only_the_title_keeps_cluster_and_arrival() {
+    let (_dir, catalog, articles) = create(Preset::Articles);
     for id in 0..3 {
         articles.insert(document(id, article(1, id as usize))).unwrap();
     }
     let before = articles.get(&0.into()).unwrap().unwrap();
     let mut titled = before.document.clone();
     titled.title = Some("Another title".into());
-    let answer = articles.replace(titled).unwrap();
-    assert_eq!((answer.outcome, answer.cluster), (Outcome::Replaced, before.cluster));
+    let replaced = articles.replace(titled).unwrap();
+    assert_eq!((replaced.outcome, replaced.cluster), (Outcome::Replaced, before.cluster));
     let after = articles.get(&0.into()).unwrap().unwrap();
     assert_eq!(after.document.title.as_deref(), Some("Another title"));
     assert_eq!((after.cluster, after.arrived_at), (before.cluster, before.arrived_at));
     let cluster = articles.cluster(before.cluster.unwrap()).unwrap().unwrap();
-    assert_eq!(cluster.members[0].id, 0.into(), "the founder stays the center");
+    assert_eq!(cluster.members[0].id, 0.into(), "the first document stays the center");
     assert_eq!(catalog.verify().unwrap(), []);
 }
 
 #[test]
-fn a_hub_with_thousands_of_copies_can_leave() {
-    let (_folder, catalog, articles) = make(Preset::Copies);
+fn deleting_the_center_of_a_large_cluster_keeps_the_cluster() {
+    let (_dir, catalog, articles) = create(Preset::Copies);
     let text = article(3, 0);
     let copies = (0..3_000).map(|id| document(id, text.clone())).collect();
     articles.insert_many(copies).unwrap();
@@ -322,11 +327,9 @@ fn a_hub_with_thousands_of_copies_can_leave() {
     assert_eq!(catalog.verify().unwrap(), []);
 }
 
-/// Words are weighed once there are 128 documents, and again by a rebuild: both times from the collection's own documents and
-/// from nobody else's.
 #[test]
-fn collections_weigh_their_own_words() {
-    let (_folder, catalog, articles) = make(Preset::Articles);
+fn rebuild_keeps_the_index_of_each_collection() {
+    let (_dir, catalog, articles) = create(Preset::Articles);
     let others = catalog.create("others", CollectionConfig::new(Preset::Articles)).unwrap();
     for i in 0..8 {
         for (collection, first) in [(&articles, 0), (&others, 10_000)] {
@@ -335,7 +338,7 @@ fn collections_weigh_their_own_words() {
                 .insert_many(batch.collect())
                 .unwrap()
                 .into_iter()
-                .for_each(|answer| _ = answer.unwrap());
+                .for_each(|result| _ = result.unwrap());
         }
     }
     for collection in [&articles, &others] {
@@ -346,20 +349,27 @@ fn collections_weigh_their_own_words() {
 }
 
 #[test]
-fn verify_beside_a_writer_sees_one_moment() {
-    let (folder, _catalog, articles) = make(Preset::Headlines);
+fn verify_during_writes_sees_one_consistent_state() {
+    const STATES: usize = 20;
+    let (dir, _catalog, headlines) = create(Preset::Headlines);
+    let is_done = AtomicBool::new(false);
+    let mut sizes = BTreeSet::new();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
-            for id in 0..600 {
+            // The upper limit ends the thread if a check fails.
+            for id in (0..20_000).take_while(|_| !is_done.load(Ordering::Relaxed)) {
                 let title =
                     format!("Council number {} votes on the road across old harbor {}", id % 7, id / 3);
-                articles.insert(document(id, title)).unwrap();
+                headlines.insert(document(id, title)).unwrap();
             }
         });
-        while !writer.is_finished() {
+        while sizes.len() < STATES && !writer.is_finished() {
             let options = OpenOptions { read_only: true, at_one_moment: true, ..OpenOptions::default() };
-            let beside = Catalog::open(folder.path(), options).unwrap();
-            assert_eq!(beside.verify().unwrap(), []);
+            let reader = Catalog::open(dir.path(), options).unwrap();
+            assert_eq!(reader.verify().unwrap(), []);
+            sizes.insert(reader.collection("headlines").unwrap().len());
         }
+        is_done.store(true, Ordering::Relaxed);
     });
+    assert_eq!(sizes.len(), STATES);
 }

@@ -1,4 +1,4 @@
-//! What a store that fails in the middle does to a catalog.
+//! Catalogs over a store whose commits fail.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -10,52 +10,54 @@ use sameish_store::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-const WELL: u8 = 0;
+const NONE: u8 = 0;
 const FULL: u8 = 1;
 const FAILED: u8 = 2;
-/// Full, with room kept for deletes.
-const ROOM_KEPT: u8 = 3;
-/// Full, and that room was given up.
-const ROOM_GIVEN: u8 = 4;
+/// The disk is full, and space is reserved for deletes.
+const FULL_WITH_RESERVE: u8 = 3;
+/// The disk is full, and the reserved space was released.
+const RESERVE_RELEASED: u8 = 4;
 
-/// A store whose commits fail when they are told to.
-struct Faulty {
+/// A store whose commits fail on request.
+struct FaultyStore {
     inner: SqliteStore,
     fault: Arc<AtomicU8>,
 }
 
-struct Change<'a> {
+struct FaultyTransaction<'a> {
     inner: Box<dyn Transaction + 'a>,
     fault: u8,
 }
 
-impl Store for Faulty {
+impl Store for FaultyStore {
     fn reader(&self) -> Result<Box<dyn Read + Send>> {
         self.inner.reader()
     }
 
-    fn settle(&mut self) -> Result<()> {
-        self.inner.settle()
+    fn checkpoint(&mut self) -> Result<()> {
+        self.inner.checkpoint()
     }
 
-    fn keep_room(&mut self) -> Result<()> {
+    fn reserve_space(&mut self) -> Result<()> {
         match self.fault.load(Ordering::SeqCst) {
-            ROOM_GIVEN => Err(Error::Full),
+            RESERVE_RELEASED => Err(Error::Full),
             _ => Ok(()),
         }
     }
 
-    fn give_room(&mut self) -> bool {
-        self.fault.compare_exchange(ROOM_KEPT, ROOM_GIVEN, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    fn release_space(&mut self) -> bool {
+        self.fault
+            .compare_exchange(FULL_WITH_RESERVE, RESERVE_RELEASED, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>> {
         let fault = self.fault.load(Ordering::SeqCst);
-        Ok(Box::new(Change { inner: self.inner.begin()?, fault }))
+        Ok(Box::new(FaultyTransaction { inner: self.inner.begin()?, fault }))
     }
 }
 
-impl Transaction for Change<'_> {
+impl Transaction for FaultyTransaction<'_> {
     fn read(&self) -> &dyn Read {
         self.inner.read()
     }
@@ -92,18 +94,14 @@ impl Transaction for Change<'_> {
         self.inner.put_cluster(collection, cluster, size)
     }
 
-    fn put_words(&mut self, collection: u32, words: &[u8]) -> Result<()> {
-        self.inner.put_words(collection, words)
-    }
-
     fn put_counters(&mut self, counters: Counters) -> Result<()> {
         self.inner.put_counters(counters)
     }
 
     fn commit(self: Box<Self>) -> Result<()> {
         match self.fault {
-            WELL | ROOM_GIVEN => self.inner.commit(),
-            FULL | ROOM_KEPT => Err(Error::Full),
+            NONE | RESERVE_RELEASED => self.inner.commit(),
+            FULL | FULL_WITH_RESERVE => Err(Error::Full),
             _ => Err(Error::Failed { reason: "sync".into() }),
         }
     }
@@ -113,27 +111,28 @@ fn text(i: u64) -> String {
     (0..80).map(|at| format!("word{}of{}", at + i / 10, i % 10)).collect::<Vec<_>>().join(" ")
 }
 
-struct Setting {
-    folder: tempfile::TempDir,
+struct Fixture {
+    dir: tempfile::TempDir,
     fault: Arc<AtomicU8>,
     catalog: Catalog,
 }
 
-fn setting() -> Setting {
-    let folder = tempfile::tempdir().unwrap();
-    let fault = Arc::new(AtomicU8::new(WELL));
-    let inner = SqliteStore::open(folder.path(), true, false).unwrap();
-    let store = Box::new(Faulty { inner, fault: Arc::clone(&fault) });
-    let catalog = Catalog::over(store, folder.path(), OpenOptions::default()).unwrap();
+/// Returns a catalog with 20 documents in 10 clusters.
+fn fixture() -> Fixture {
+    let dir = tempfile::tempdir().unwrap();
+    let fault = Arc::new(AtomicU8::new(NONE));
+    let inner = SqliteStore::open(dir.path(), true, false).unwrap();
+    let store = Box::new(FaultyStore { inner, fault: Arc::clone(&fault) });
+    let catalog = Catalog::over(store, dir.path(), OpenOptions::default()).unwrap();
     let articles = catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
     let documents = (0..20).map(|i| Document::new(i, text(i))).collect();
-    articles.insert_many(documents).unwrap().into_iter().for_each(|answer| _ = answer.unwrap());
-    Setting { folder, fault, catalog }
+    articles.insert_many(documents).unwrap().into_iter().for_each(|result| _ = result.unwrap());
+    Fixture { dir, fault, catalog }
 }
 
 #[test]
-fn a_write_that_found_no_room_leaves_no_trace_and_the_next_works() {
-    let Setting { folder, fault, catalog } = setting();
+fn write_on_a_full_disk_changes_nothing_and_the_next_one_succeeds() {
+    let Fixture { dir, fault, catalog } = fixture();
     let articles = catalog.collection("articles").unwrap();
     let digest = articles.digest().unwrap();
     fault.store(FULL, Ordering::SeqCst);
@@ -149,41 +148,41 @@ fn a_write_that_found_no_room_leaves_no_trace_and_the_next_works() {
     assert_eq!(similar.similar.len(), 1);
     assert_eq!(catalog.verify().unwrap(), []);
 
-    fault.store(WELL, Ordering::SeqCst);
+    fault.store(NONE, Ordering::SeqCst);
     assert_eq!(articles.insert(Document::new(100, text(100))).unwrap().outcome, Outcome::Created);
     assert_eq!(catalog.health(), Health::Ready);
     assert_eq!(catalog.verify().unwrap(), []);
     let digest = articles.digest().unwrap();
     drop(articles);
     catalog.close();
-    let catalog = Catalog::open(folder.path(), OpenOptions::default()).unwrap();
+    let catalog = Catalog::open(dir.path(), OpenOptions::default()).unwrap();
     assert_eq!(catalog.collection("articles").unwrap().digest().unwrap(), digest);
 }
 
 #[test]
-fn a_full_disk_has_room_for_deletes_and_for_nothing_else() {
-    let Setting { folder: _folder, fault, catalog } = setting();
+fn full_disk_accepts_only_deletes() {
+    let Fixture { dir: _dir, fault, catalog } = fixture();
     let articles = catalog.collection("articles").unwrap();
-    fault.store(ROOM_KEPT, Ordering::SeqCst);
+    fault.store(FULL_WITH_RESERVE, Ordering::SeqCst);
     assert!(matches!(articles.insert(Document::new(100, text(100))), Err(Error::Full)));
     assert!(articles.delete(&1.into()).unwrap());
-    assert_eq!(fault.load(Ordering::SeqCst), ROOM_GIVEN);
-    // What the room gave is not for these.
+    assert_eq!(fault.load(Ordering::SeqCst), RESERVE_RELEASED);
+    // Only deletes may use the released space.
     assert!(matches!(articles.insert(Document::new(100, text(100))), Err(Error::Full)));
     assert!(matches!(articles.replace(Document::new(2, text(100))), Err(Error::Full)));
     assert!(articles.delete(&2.into()).unwrap());
-    fault.store(WELL, Ordering::SeqCst);
+    fault.store(NONE, Ordering::SeqCst);
     assert_eq!(articles.insert(Document::new(100, text(100))).unwrap().outcome, Outcome::Created);
     assert_eq!((articles.len(), catalog.verify().unwrap()), (19, vec![]));
 }
 
 #[test]
-fn after_a_failed_sync_nothing_is_written_and_reads_go_on() {
-    let Setting { folder, fault, catalog } = setting();
+fn failed_sync_rejects_writes_until_reopened_and_keeps_reads() {
+    let Fixture { dir, fault, catalog } = fixture();
     let articles = catalog.collection("articles").unwrap();
     fault.store(FAILED, Ordering::SeqCst);
     assert!(matches!(articles.insert(Document::new(100, text(100))), Err(Error::Failed { .. })));
-    fault.store(WELL, Ordering::SeqCst);
+    fault.store(NONE, Ordering::SeqCst);
     assert!(matches!(articles.insert(Document::new(101, text(101))), Err(Error::Failed { .. })));
     assert!(matches!(articles.delete(&1.into()), Err(Error::Failed { .. })));
     assert!(matches!(catalog.health(), Health::Failed(_)));
@@ -191,14 +190,14 @@ fn after_a_failed_sync_nothing_is_written_and_reads_go_on() {
     assert_eq!(articles.similar(&1.into(), SimilarOptions::default()).unwrap().similar.len(), 1);
     drop(articles);
     catalog.close();
-    let catalog = Catalog::open(folder.path(), OpenOptions::default()).unwrap();
+    let catalog = Catalog::open(dir.path(), OpenOptions::default()).unwrap();
     catalog.collection("articles").unwrap().insert(Document::new(100, text(100))).unwrap();
     assert_eq!(catalog.verify().unwrap(), []);
 }
 
 #[test]
-fn many_writers_at_once_are_served_as_one_after_the_other() {
-    let Setting { folder: _folder, catalog, .. } = setting();
+fn concurrent_writers_create_each_id_once() {
+    let Fixture { dir: _dir, catalog, .. } = fixture();
     let articles = catalog.collection("articles").unwrap();
     let created: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
@@ -207,7 +206,7 @@ fn many_writers_at_once_are_served_as_one_after_the_other() {
                 scope.spawn(move || {
                     let mut created = 0;
                     for i in 0..40u64 {
-                        // All race for the same ids with texts of their own.
+                        // All threads insert the same ids with different texts.
                         match articles.insert(Document::new(1000 + i, format!("{} by{thread}", text(i)))) {
                             Ok(inserted) => created += usize::from(inserted.outcome == Outcome::Created),
                             Err(Error::Conflict { .. }) => {}

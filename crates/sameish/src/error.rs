@@ -146,7 +146,7 @@ pub enum Error {
     },
     /// Two documents of an input have the same id.
     #[error("duplicate id `{id}` at positions {first} and {second}: make ids unique")]
-    RepeatedId {
+    DuplicateId {
         /// The id.
         id: String,
         /// Zero-based position of the first document.

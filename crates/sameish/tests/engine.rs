@@ -353,7 +353,10 @@ fn matches_by_sketches_alone_are_not_verified() {
     let found = engine.search_sketches(&sketches, SearchOptions::default()).unwrap();
     assert_eq!((found.matches[0].verdict.similarity, found.matches[0].verdict.verified), (1.0, false));
     let other = Engine::new(Preset::Headlines.config()).unwrap();
-    assert!(other.search_sketches(&sketches, SearchOptions::default()).is_err(), "signatures of another size are an error");
+    assert!(
+        other.search_sketches(&sketches, SearchOptions::default()).is_err(),
+        "signatures of another size are an error"
+    );
 }
 
 #[test]

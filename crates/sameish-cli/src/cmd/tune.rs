@@ -22,7 +22,8 @@ mod render;
 mod report;
 mod sample;
 
-use crate::args::{EngineArgs, InputArgs, OnDupId};
+use crate::args::OnDupId;
+use crate::args::{EngineArgs, InputArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::escape::escaped_name;
 use crate::output::file::Output;

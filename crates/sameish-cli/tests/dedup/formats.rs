@@ -210,9 +210,7 @@ fn copies_parquet_columns_and_row_order() {
     dir.run(["dedup", "a.parquet", "b.parquet", "-o", "out/"]).ends_with(0);
     assert_eq!(rows(&dir, "out/a.parquet"), rows(&dir, "out.parquet"));
     assert_eq!(rows(&dir, "out/b.parquet"), &rows(&dir, "b.parquet")[1..]);
-    dir.run(["dedup", "a.parquet", "b.parquet", "-o", "one.parquet"])
-        .ends_with(2)
-        .says(&["pass `-o DIR/`"]);
+    dir.run(["dedup", "a.parquet", "b.parquet", "-o", "one.parquet"]).ends_with(2).says(&["pass `-o DIR/`"]);
     assert!(!dir.exists("one.parquet"));
     // An empty file, and a file of which nothing is kept.
     dir.write("none.parquet", table(&[]));

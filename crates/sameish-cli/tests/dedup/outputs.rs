@@ -107,7 +107,10 @@ fn settings_out_of_range_are_usage_errors() {
         (vec!["--max-memory", "1"], "must be 1K to 1024T"),
         (vec!["--compress", "zip"], "[possible values: none, gz, zst]"),
         (vec!["--templates", "drop"], "[possible values: keep, merge]"),
-        (vec!["--preset", "sdr"], "`dedup` needs a configuration that verifies matches or uses fingerprints alone"),
+        (
+            vec!["--preset", "sdr"],
+            "`dedup` needs a configuration that verifies matches or uses fingerprints alone",
+        ),
     ] {
         let run = dir.run(["dedup", "a.jsonl", "-o", "out"].into_iter().chain(flags.iter().copied()));
         run.ends_with(2).says(&[says]);

@@ -1,4 +1,8 @@
-"""Finds texts that are nearly the same, says how sure it is, and shows why.
+"""Near-duplicate detection for texts, with verified matches and evidence.
+
+`Engine` holds documents and searches them. `dedup`, `pairs` and `cluster` process a whole corpus;
+`compare` compares two texts. `SimHasher`, `MinHasher` and `SdrEncoder` compute sketches; `Corpus`,
+`HammingIndex` and `BandIndex` search them.
 
 >>> import sameish
 >>> engine = sameish.Engine("wire")
@@ -6,9 +10,6 @@
 'ok'
 >>> [match.id for match in engine.search("STORM hits the coast!")]
 [1]
-
-`Engine` holds documents; `dedup`, `pairs` and `cluster` take a whole corpus; `compare` two texts. `SimHasher`, `MinHasher`
-and `SdrEncoder` make sketches; `Corpus`, `HammingIndex` and `BandIndex` find those that are near.
 """
 
 from ._errors import (

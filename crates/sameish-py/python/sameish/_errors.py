@@ -1,4 +1,4 @@
-"""What can go wrong: one tree under `Error`, each also the built-in that Python users expect."""
+"""Exceptions. All derive from `Error`, and each also from the matching built-in exception."""
 
 __all__ = [
     "CorruptFile",
@@ -15,43 +15,44 @@ __all__ = [
 
 
 class Error(Exception):
-    """Everything that sameish refuses."""
+    """Base class of all exceptions of sameish."""
 
 
 class SettingError(Error, ValueError):
-    """A setting or an argument is outside what makes sense."""
+    """A setting or an argument is out of range, or inconsistent with others."""
 
 
 class SchemeMismatch(Error, ValueError):
-    """Two sketches that do not measure the same thing were brought together."""
+    """Two sketches have different schemes or sizes and are not comparable."""
 
 
 class NumberError(Error, OverflowError):
-    """A number does not fit: fingerprints have 64 bits, documents of an index 32."""
+    """A number is out of range: fingerprints have 64 bits, document numbers of an index 32 bits."""
 
 
 class WrongType(Error, TypeError):
-    """Something of another type was meant. The message says what, and where it stood."""
+    """An argument, or an item of a list, has the wrong type. The message names its position."""
 
 
 class TextError(Error, UnicodeError):
-    """A text is not Unicode: it has half of a surrogate pair, or bytes that are not UTF-8."""
+    """A text is not valid Unicode: it contains an unpaired surrogate, or bytes that are not UTF-8."""
 
 
 class UnknownId(Error, KeyError):
-    """No document has that id."""
+    """No document has the id."""
 
     def __str__(self) -> str:
+        # KeyError would show the message in quotes.
         return str(self.args[0]) if self.args else ""
 
 
 class CorruptFile(Error, ValueError):
-    """Stored bytes are not ours, or were damaged or cut off."""
+    """A stored engine, index or sketch is damaged, truncated or in another format."""
 
 
 class VersionError(CorruptFile):
-    """Stored bytes come from a newer version of sameish."""
+    """Another version of sameish stored the engine or sketch."""
 
 
 class ParquetError(Error, OSError):
-    """A Parquet file can not be read."""
+    """A Parquet file cannot be read."""

@@ -37,27 +37,79 @@ class _ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
 
 _Arrow = Union[_ArrowStream, _ArrowArray]
-# Bytes where the settings are lossy, as those of `web` are.
+# Bytes are accepted if the settings are `lossy`, as those of the preset `web` are.
 _Text = Union[str, bytes, Iterable[str]]
 _Texts = Union[Iterable[str], Iterable[bytes], _Arrow]
 _Ids = Union[Iterable[Id], _Arrow]
 _Date = Union[str, _Day, np.datetime64]
 _Dates = Union[Iterable[Optional[_Date]], _Arrow]
 _Data = Union[Iterable[str], Iterable[bytes], _Arrow, "PathLike[str]"]
-_Stored = Union[bytes, bytearray, memoryview]
-_Print = Union[SupportsIndex, str]
-_Prints = Union[NDArray[np.uint64], Iterable[SupportsIndex]]
-_Docs = Union[NDArray[np.uint32], Iterable[SupportsIndex]]
-_Rows = Union["Signature", NDArray[np.uint32], Iterable[SupportsIndex]]
+_Bytes = Union[bytes, bytearray, memoryview]
+_Fingerprint = Union[SupportsIndex, str]
+_Fingerprints = Union[NDArray[np.uint64], Iterable[SupportsIndex]]
+_Integers32 = Union[NDArray[np.uint32], Iterable[SupportsIndex]]
+_SignatureLike = Union["Signature", NDArray[np.uint32], Iterable[SupportsIndex]]
 _Progress = Callable[[int, int], object]
 _Config = Union[str, Mapping[str, Any]]
 _Preset = Literal["wire", "articles", "sdr", "headlines", "web", "copies"]
 _Linkage = Literal["greedy", "components", "cohesive", "online"]
-_Section = Optional[Mapping[str, Any]]
+_Settings = Optional[Mapping[str, Any]]
 _T = TypeVar("_T")
 
 @final
 class Engine:
+    """A collection of documents that can be searched for near-duplicates.
+
+    The settings are those of a preset, changed by `config` and then by keywords. A setting that is
+    not given has the value of the preset; None removes an optional setting. Threads can share an
+    engine: reads run in parallel, and writes wait for earlier calls.
+
+    Args:
+        preset: Name of the preset; default `"copies"`.
+            `copies`: verified near-duplicates in any corpus (MinHash, Jaccard similarity >= 0.8).
+            `articles`: full articles (SimHash and MinHash, Jaccard similarity >= 0.5, verified).
+            `headlines`: headlines in online clusters (MinHash, Jaccard similarity >= 0.75).
+            `wire`: news agency articles by 64-bit FNV-1a SimHash, at most 3 differing bits.
+            `web`: web pages by SimHash of rolling windows, at most 3 differing bits.
+            `sdr`: sparse codes, overlap >= 0.5.
+        config: Config file in TOML, or a mapping with its contents; default None. Its key
+            `preset` replaces the argument `preset`.
+        threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1.
+        recall: Minimum probability that the index finds a pair at the threshold; greater than 0
+            and less than 1. It determines the bands unless they are set in `minhash`.
+        limit: Maximum number of matches that a search returns, at least 1; 10 in all presets.
+        verify: Whether candidates are verified by comparing the features of the documents.
+        linkage: How matches are clustered: `"cohesive"`, `"greedy"`, `"components"` or `"online"`.
+        templates: Whether documents with the same wording but different names or numbers are
+            kept in separate clusters (`"keep"`, the default) or clustered like other matches
+            (`"merge"`).
+        tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`.
+        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`.
+        min_words: Minimum number of words, without stop words. A document with fewer words has
+            the status `too_short`.
+        lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
+        text: Other settings of the section `text` of a config file, as a mapping.
+        simhash: Settings of SimHash fingerprints, as a mapping; None computes no fingerprints.
+        minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None
+            computes no signatures.
+        sdr: Settings of sparse codes, as a mapping; None computes no codes.
+        matching: Other settings of the section `matching` of a config file, as a mapping.
+
+    Raises:
+        SettingError: A setting is out of range or inconsistent with others.
+        WrongType: A setting is unknown or has the wrong type.
+
+    Examples:
+        >>> from sameish import Engine
+        >>> engine = Engine("copies", threshold=0.6)
+        >>> text = "The council voted on Monday to close the old bridge over the river for repairs until next spring."
+        >>> engine.add("bridge", text)
+        Inserted(status='ok', replaced=False, cluster=None)
+        >>> [(m.id, m.match_type, m.verified) for m in engine.search(text.replace("Monday", "Tuesday"))]
+        [('bridge', 'similar', True)]
+        >>> len(engine), "bridge" in engine, engine.remove("bridge")
+        (1, True, True)
+    """
     def __new__(
         cls,
         preset: Optional[_Preset] = None,
@@ -73,17 +125,33 @@ class Engine:
         stop_words: Optional[str] = ...,
         min_words: int = ...,
         lossy: bool = ...,
-        text: _Section = ...,
-        simhash: _Section = ...,
-        minhash: _Section = ...,
-        sdr: _Section = ...,
-        matching: _Section = ...,
+        text: _Settings = ...,
+        simhash: _Settings = ...,
+        minhash: _Settings = ...,
+        sdr: _Settings = ...,
+        matching: _Settings = ...,
     ) -> Engine: ...
     @property
-    def config(self) -> str: ...
+    def config(self) -> str:
+        """All settings, as a config file in TOML."""
     @property
-    def expected_recall(self) -> Optional[float]: ...
-    def add(self, id: Id, text: _Text, *, published_at: Optional[_Date] = None) -> Inserted: ...
+    def expected_recall(self) -> Optional[float]:
+        """Probability that a pair exactly at the threshold is found, 0 to 1.
+
+        None if only fingerprints are compared; their index misses no match.
+        """
+    def add(self, id: Id, text: _Text, *, published_at: Optional[_Date] = None) -> Inserted:
+        """Adds a document, or replaces the document with the same id.
+
+        Args:
+            id: Integer from -2**63 to 2**64 - 1, or a str. `7` and `"7"` are different ids.
+            text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
+            published_at: Publication date: ISO 8601 str, `datetime`, `date`, NumPy or pandas
+                timestamp; default None. Only the linkage `greedy` uses it.
+
+        Returns:
+            An `Inserted`.
+        """
     def add_many(
         self,
         ids: _Ids,
@@ -92,29 +160,173 @@ class Engine:
         published_at: Optional[_Dates] = None,
         threads: Optional[int] = None,
         progress: Optional[_Progress] = None,
-    ) -> int: ...
-    def remove(self, id: Id) -> bool: ...
+    ) -> int:
+        """Adds many documents. Documents with the same ids are replaced.
+
+        All documents are read and prepared before the first is added, so an invalid document
+        raises an exception and none is added. If the call is interrupted, the documents added so
+        far remain.
+
+        Args:
+            ids: Distinct ids, as a list or an Arrow column of integers or strings.
+            texts: As many texts, as a list or an Arrow column. A null counts as an empty text.
+            published_at: As many publication dates, as a list or an Arrow column; default None.
+            threads: Number of threads, 1 to 1024; default: one per processor.
+            progress: Called as `progress(done, total)` about 20 times per second, in documents;
+                default None. An exception that it raises ends the call.
+
+        Returns:
+            Number of documents that are too short for the settings.
+        """
+    def remove(self, id: Id) -> bool:
+        """Removes a document.
+
+        Args:
+            id: Id of the document.
+
+        Returns:
+            True if the engine contained the document.
+        """
     def search(
         self, text: _Text, *, limit: Optional[int] = None, min_similarity: Optional[float] = None
-    ) -> Found[Match]: ...
+    ) -> Found[Match]:
+        """Finds the documents that match a text.
+
+        Args:
+            text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
+            limit: Maximum number of matches, at least 1; default: the setting `limit`.
+            min_similarity: Minimum similarity, 0 to 1; default: the setting `threshold`. Far below
+                the threshold, the index finds few documents.
+
+        Returns:
+            A list (`Found`) of `Match`, the most similar first.
+        """
     def search_id(
         self, id: Id, *, limit: Optional[int] = None, min_similarity: Optional[float] = None
-    ) -> Found[Match]: ...
-    def pairs(self, *, limit: Optional[int] = None, progress: Optional[_Progress] = None) -> Found[Pair]: ...
-    def clusters(self, *, progress: Optional[_Progress] = None) -> Found[Cluster]: ...
-    def sketch(self, text: _Text) -> Sketches: ...
-    def compare(self, a: _Text, b: _Text, *, min_tokens: int = 5) -> Comparison: ...
-    def save(self, path: Union[str, PathLike[str]]) -> None: ...
+    ) -> Found[Match]:
+        """Finds the other documents that match a document of the engine.
+
+        Args:
+            id: Id of the document.
+            limit: Maximum number of matches, at least 1; default: the setting `limit`.
+            min_similarity: Minimum similarity, 0 to 1; default: the setting `threshold`.
+
+        Returns:
+            A list (`Found`) of `Match`, the most similar first.
+
+        Raises:
+            UnknownId: No document has the id.
+        """
+    def pairs(self, *, limit: Optional[int] = None, progress: Optional[_Progress] = None) -> Found[Pair]:
+        """Finds all matching pairs.
+
+        Args:
+            limit: Maximum number of pairs, at least 0; default None, no limit.
+            progress: Called as `progress(done, total)` about 20 times per second, in documents;
+                default None. An exception that it raises ends the call.
+
+        Returns:
+            A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one.
+        """
+    def clusters(self, *, progress: Optional[_Progress] = None) -> Found[Cluster]:
+        """Clusters all documents with the linkage of the settings.
+
+        Args:
+            progress: Called as `progress(done, total)` about 20 times per second, in documents;
+                default None. An exception that it raises ends the call.
+
+        Returns:
+            A list (`Found`) of `Cluster`, including clusters of one document.
+        """
+    def sketch(self, text: _Text) -> Sketches:
+        """Computes the sketches of a text. Every interface of sameish computes the same bytes.
+
+        Args:
+            text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
+
+        Returns:
+            A `Sketches`.
+        """
+    def compare(self, a: _Text, b: _Text, *, min_tokens: int = 5) -> Comparison:
+        """Compares two texts with the settings of the engine.
+
+        Args:
+            a: First text: a str, or a list of tokens. Also bytes if the settings are `lossy`.
+            b: Second text, of the same types as `a`.
+            min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
+
+        Returns:
+            A `Comparison`.
+        """
+    def save(self, path: Union[str, PathLike[str]]) -> None:
+        """Writes the engine to a file atomically: if the call fails, an existing file is unchanged.
+
+        The file contains settings, sketches and features, but no texts.
+
+        Args:
+            path: Path of the file.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
     @staticmethod
-    def load(path: Union[str, PathLike[str]]) -> Engine: ...
-    def to_bytes(self) -> bytes: ...
+    def load(path: Union[str, PathLike[str]]) -> Engine:
+        """Reads an engine from a file that `save` wrote.
+
+        Args:
+            path: Path of the file.
+
+        Returns:
+            The engine.
+
+        Raises:
+            CorruptFile: The file is damaged or truncated.
+            VersionError: Another version of sameish wrote the file.
+            OSError: The file cannot be read.
+        """
+    def to_bytes(self) -> bytes:
+        """Returns the bytes that `save` writes."""
     @staticmethod
-    def from_bytes(bytes: _Stored) -> Engine: ...
+    def from_bytes(bytes: _Bytes) -> Engine:
+        """Restores an engine from bytes that `to_bytes` returned.
+
+        Args:
+            bytes: The stored engine: bytes, bytearray or memoryview. A checksum is verified.
+
+        Returns:
+            The engine.
+
+        Raises:
+            CorruptFile: The bytes are damaged or truncated.
+            VersionError: Another version of sameish stored the engine.
+        """
     def __len__(self) -> int: ...
     def __contains__(self, id: Id, /) -> bool: ...
 
 @final
 class SimHasher:
+    """Computes 64-bit SimHash fingerprints of texts.
+
+    Args:
+        shingle: Features of a text: `"words:N"`, `"chars:N"` or `"windows:N"` with N from 1 to 64, or
+            `"letters"`; default `"words:1"`.
+        tokenizer: `"unicode"` (the default), `"ascii-words"` or `"whitespace"`.
+        hash: Hash function of tokens: `"xxh3"` (the default) or `"fnv1a"`, which requires the shingle
+            `"words:1"`.
+        weighting: Weight of a feature: its number of occurrences (`"frequency"`, the default) or 1
+            (`"uniform"`).
+        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; default
+            None.
+
+    Examples:
+        >>> from sameish import SimHasher
+        >>> hasher = SimHasher()
+        >>> a, b = hasher.sketch("storm hits the coast"), hasher.sketch("STORM hits the coast")
+        >>> a == b
+        True
+        >>> hasher.sketch_many(["storm hits the coast", ""]).tolist() == [a, 0]
+        True
+    """
     def __new__(
         cls,
         *,
@@ -124,17 +336,73 @@ class SimHasher:
         weighting: Literal["uniform", "frequency"] = "frequency",
         stop_words: Optional[str] = None,
     ) -> SimHasher: ...
-    def sketch(self, text: _Text) -> int: ...
+    def sketch(self, text: _Text) -> int:
+        """Computes the fingerprint of a text.
+
+        Args:
+            text: A str, or a list of tokens.
+
+        Returns:
+            The fingerprint, 0 to 2**64 - 1; 0 if the text has no words.
+        """
     def sketch_many(
         self, texts: _Texts, *, threads: Optional[int] = None, progress: Optional[_Progress] = None
-    ) -> NDArray[np.uint64]: ...
+    ) -> NDArray[np.uint64]:
+        """Computes the fingerprints of many texts in parallel.
+
+        Args:
+            texts: A list of str, or an Arrow column of strings.
+            threads: Number of threads, 1 to 1024; default: one per processor. It does not affect the
+                result.
+            progress: Called as `progress(done, total)` about 20 times per second, in texts; default
+                None. An exception that it raises ends the call.
+
+        Returns:
+            An array of uint64 with one fingerprint per text; 0 for a null or a text without words.
+        """
     @staticmethod
     def sketch_features(
-        features: _Prints, weights: Optional[Union[Sequence[float], NDArray[np.float64]]] = None
-    ) -> int: ...
+        features: _Fingerprints, weights: Optional[Union[Sequence[float], NDArray[np.float64]]] = None
+    ) -> int:
+        """Computes the fingerprint of features that the caller has hashed.
+
+        Args:
+            features: 64-bit hashes: a list of integers, or an array of uint64.
+            weights: As many weights, 0 to 1,000,000; default None: every feature has weight 1.
+
+        Returns:
+            The fingerprint, 0 to 2**64 - 1; 0 if there are no features.
+        """
 
 @final
 class MinHasher:
+    """Computes MinHash signatures of texts.
+
+    The fraction of equal rows of two signatures estimates the Jaccard similarity of the texts'
+    shingles.
+
+    Args:
+        rows: Number of rows of a signature, 1 to 1024; default 128. A row takes 4 bytes.
+        shingle: Features of a text: `"words:N"`, `"chars:N"` or `"windows:N"` with N from 1 to 64, or
+            `"letters"`; default `"words:3"`.
+        tokenizer: `"unicode"` (the default), `"ascii-words"` or `"whitespace"`.
+        counting: Whether a repeated feature counts once (`"set"`, the default) or as often as it occurs
+            (`"multiset"`).
+        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; default
+            None.
+        min_words: Minimum number of words, without stop words; default 1. A text with fewer words has
+            no signature.
+
+    Examples:
+        >>> from sameish import MinHasher
+        >>> hasher = MinHasher(rows=256)
+        >>> a = hasher.sketch("the quick brown fox jumps over the lazy dog near the bank of the river")
+        >>> b = hasher.sketch("the quick brown fox jumps over the lazy dog near the bank of the canal")
+        >>> round(a.estimate(b), 1)
+        0.9
+        >>> hasher.sketch_many(["one two three four", ""]).shape
+        (2, 256)
+    """
     def __new__(
         cls,
         rows: int = 128,
@@ -146,27 +414,118 @@ class MinHasher:
         min_words: int = 1,
     ) -> MinHasher: ...
     @property
-    def rows(self) -> int: ...
-    def sketch(self, text: _Text) -> Optional[Signature]: ...
+    def rows(self) -> int:
+        """Number of rows of a signature."""
+    def sketch(self, text: _Text) -> Optional[Signature]:
+        """Computes the signature of a text.
+
+        Args:
+            text: A str, or a list of tokens.
+
+        Returns:
+            A `Signature`, or None if the text has too few words.
+        """
     def sketch_many(
         self, texts: _Texts, *, threads: Optional[int] = None, progress: Optional[_Progress] = None
-    ) -> NDArray[np.uint32]: ...
-    def signature(self, stored: Union[bytes, NDArray[np.uint32], Iterable[SupportsIndex]]) -> Signature: ...
-    def sketch_features(self, features: _Prints) -> Optional[Signature]: ...
+    ) -> NDArray[np.uint32]:
+        """Computes the signatures of many texts in parallel.
+
+        Args:
+            texts: A list of str, or an Arrow column of strings.
+            threads: Number of threads, 1 to 1024; default: one per processor. It does not affect the
+                result.
+            progress: Called as `progress(done, total)` about 20 times per second, in texts; default
+                None. An exception that it raises ends the call.
+
+        Returns:
+            An array of uint32 with one signature per row. For a null or a text with too few words, all
+            values of the row are 2**32 - 1. That is not a signature: `BandIndex.insert_bulk` skips such
+            rows, and other functions raise `SettingError`.
+        """
+    def signature(self, stored: Union[bytes, NDArray[np.uint32], Iterable[SupportsIndex]]) -> Signature:
+        """Restores a stored signature of this hasher, or of one with equal parameters.
+
+        Args:
+            stored: A row of `sketch_many`, or bytes that `Signature.to_bytes` returned.
+
+        Returns:
+            The `Signature`.
+
+        Raises:
+            SchemeMismatch: The signature has another number of rows.
+        """
+    def sketch_features(self, features: _Fingerprints) -> Optional[Signature]:
+        """Computes the signature of features that the caller has hashed.
+
+        Its scheme differs from that of `sketch`, because it does not know how the features were hashed.
+
+        Args:
+            features: 64-bit hashes with well-mixed bits: a list of integers, or an array of uint64.
+
+        Returns:
+            A `Signature`, or None if there are no features.
+        """
 
 @final
 class Signature:
+    """A MinHash signature with the scheme under which it was computed."""
     @property
-    def rows(self) -> NDArray[np.uint32]: ...
+    def rows(self) -> NDArray[np.uint32]:
+        """The rows, as an array of uint32."""
     @property
-    def scheme(self) -> str: ...
-    def estimate(self, other: Signature) -> float: ...
-    def to_bytes(self) -> bytes: ...
-    def to_hex(self) -> str: ...
+    def scheme(self) -> str:
+        """Identifier of the settings that determine the signature, as 16 hex digits."""
+    def estimate(self, other: Signature) -> float:
+        """Estimates the Jaccard similarity of two texts by the fraction of equal rows.
+
+        Args:
+            other: A signature with the same scheme.
+
+        Returns:
+            The estimate, 0 to 1.
+
+        Raises:
+            SchemeMismatch: The signatures have different schemes.
+        """
+    def to_bytes(self) -> bytes:
+        """Returns the rows as bytes: 4 bytes per row, little endian."""
+    def to_hex(self) -> str:
+        """Returns the bytes of `to_bytes` as hex digits."""
     def __len__(self) -> int: ...
 
 @final
 class SdrEncoder:
+    """Encodes texts as sparse binary codes (SDRs) with SHAKE256.
+
+    Texts with common tokens have overlapping codes. The parameters are those of the sparse document
+    encoder that the preset `sdr` implements. Exactly one of `active_bits` and `sparsity` must be
+    given.
+
+    Args:
+        size: Number of bits of a code, 2 to 2**24; default 2048.
+        active_bits: Number of set bits, at least 1 and less than `size`; default None.
+        sparsity: Fraction of the bits that are set, 0 to 1; default None.
+        case_sensitivity: Whether upper and lower case ASCII letters differ; default False.
+        token_similarity: Whether the bytes of each token are encoded, too, so that tokens with common
+            letters have overlapping codes; default False.
+        vocabulary: Tokens and their weights, 0 to 2**32 - 1. Other tokens are ignored unless
+            `encode_orphans` is set. Default None: every token has weight 1.
+        encode_orphans: Whether tokens that are not in the vocabulary are encoded with weight 1; default
+            False. Requires `vocabulary`.
+        excludes: Tokens that are ignored; default None.
+        frequency_floor: Number of initial occurrences of each token that are ignored, 0 to 2**32 - 1;
+            default 0.
+        frequency_ceiling: Occurrences of a token from this number on, counted from 1, are ignored;
+            greater than `frequency_floor`. Default 0: no limit.
+
+    Examples:
+        >>> from sameish import SdrEncoder
+        >>> encoder = SdrEncoder(400, active_bits=21)
+        >>> sky = encoder.encode("The sky is beautiful today")
+        >>> sun = encoder.encode(["the", "sun", "is", "beautiful", "today"])
+        >>> len(sky.sparse), sky.dense.shape, sky.overlap(sun) > 5
+        (21, (400,), True)
+    """
     def __new__(
         cls,
         size: int = 2048,
@@ -182,39 +541,163 @@ class SdrEncoder:
         frequency_ceiling: int = 0,
     ) -> SdrEncoder: ...
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Number of bits of a code."""
     @property
-    def active_bits(self) -> int: ...
-    def encode(self, text: _Text) -> Sdr: ...
+    def active_bits(self) -> int:
+        """Number of set bits of a code."""
+    def encode(self, text: _Text) -> Sdr:
+        """Encodes a text.
+
+        Args:
+            text: A str, which is split at whitespace, or a list of tokens.
+
+        Returns:
+            An `Sdr`.
+        """
 
 @final
 class Sdr:
-    def __new__(cls, size: int, active: _Docs) -> Sdr: ...
+    """A sparse binary code: a few set bits out of many.
+
+    Args:
+        size: Number of bits, 1 to 2**24.
+        active: Positions of the set bits, in ascending order: a list of integers, or an array of uint32.
+    """
+    def __new__(cls, size: int, active: _Integers32) -> Sdr: ...
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Number of bits."""
     @property
-    def sparse(self) -> NDArray[np.uint32]: ...
+    def sparse(self) -> NDArray[np.uint32]:
+        """Positions of the set bits in ascending order, as an array of uint32."""
     @property
-    def dense(self) -> NDArray[np.bool_]: ...
-    def overlap(self, other: Sdr) -> int: ...
+    def dense(self) -> NDArray[np.bool_]:
+        """All bits, as an array of bool."""
+    def overlap(self, other: Sdr) -> int:
+        """Returns the number of bits that are set in both codes.
+
+        Args:
+            other: A code of the same size.
+
+        Returns:
+            Number of common set bits.
+
+        Raises:
+            SchemeMismatch: The codes have different sizes.
+        """
 
 @final
 class Corpus:
+    """A set of 64-bit fingerprints that can be searched by Hamming distance.
+
+    The parameters are those of the block-permuted index of Manku, Jain and Das Sarma (2007). The
+    search is exact: it returns every fingerprint within `diff_bits` bits of a query, once.
+    `num_blocks` does not affect the results; the tables are chosen by the number of fingerprints.
+
+    Fingerprints are integers from 0 to 2**64 - 1 or strings of 16 hex digits. The `_bulk` methods
+    take lists of integers or NumPy arrays of uint64.
+
+    Args:
+        num_blocks: Number of blocks into which the 64 bits are divided: greater than `diff_bits`,
+            at most 64.
+        diff_bits: Maximum number of differing bits of a match, inclusive; 0 to 63.
+
+    Examples:
+        >>> from sameish import Corpus
+        >>> corpus = Corpus(6, 3)
+        >>> corpus.insert_bulk([0xABCD, 0xABCE, 0xFFFF0000])
+        3
+        >>> corpus.find_all(0xABCF)
+        [43981, 43982]
+        >>> corpus.find_first_bulk([0xABCD ^ (3 << 40), 0x1234_5678_9ABC])
+        [43981, None]
+        >>> corpus.remove(0xABCD), len(corpus), 0xABCE in corpus
+        (True, 2, True)
+    """
     def __new__(cls, num_blocks: int, diff_bits: int) -> Corpus: ...
     @property
-    def num_blocks(self) -> int: ...
+    def num_blocks(self) -> int:
+        """Number of blocks into which the 64 bits are divided."""
     @property
-    def diff_bits(self) -> int: ...
-    def insert(self, hash: _Print) -> bool: ...
-    def remove(self, hash: _Print) -> bool: ...
-    def find_first(self, query: _Print) -> Optional[int]: ...
-    def find_all(self, query: _Print) -> list[int]: ...
-    def insert_bulk(self, hashes: _Prints, *, progress: Optional[_Progress] = None) -> int: ...
-    def remove_bulk(self, hashes: _Prints, *, progress: Optional[_Progress] = None) -> int: ...
+    def diff_bits(self) -> int:
+        """Maximum number of differing bits of a match, inclusive."""
+    def insert(self, hash: _Fingerprint) -> bool:
+        """Adds a fingerprint.
+
+        Args:
+            hash: The fingerprint.
+
+        Returns:
+            True if the fingerprint is new.
+        """
+    def remove(self, hash: _Fingerprint) -> bool:
+        """Removes a fingerprint.
+
+        Args:
+            hash: The fingerprint.
+
+        Returns:
+            True if the set contained the fingerprint.
+        """
+    def find_first(self, query: _Fingerprint) -> Optional[int]:
+        """Finds any one fingerprint within `diff_bits` bits of a query.
+
+        Args:
+            query: The fingerprint to compare with.
+
+        Returns:
+            A fingerprint, or None if there is no match.
+        """
+    def find_all(self, query: _Fingerprint) -> list[int]:
+        """Finds all fingerprints within `diff_bits` bits of a query.
+
+        Args:
+            query: The fingerprint to compare with.
+
+        Returns:
+            A list of fingerprints by ascending distance, then by value.
+        """
+    def insert_bulk(self, hashes: _Fingerprints, *, progress: Optional[_Progress] = None) -> int:
+        """Adds many fingerprints.
+
+        If the call is interrupted, the fingerprints added so far remain. Insertion into an empty
+        set adds all fingerprints or none.
+
+        Args:
+            hashes: A list of integers, or an array of uint64.
+            progress: Called as `progress(done, total)` about 20 times per second, in fingerprints;
+                default None. An exception that it raises ends the call.
+
+        Returns:
+            Number of new fingerprints.
+        """
+    def remove_bulk(self, hashes: _Fingerprints, *, progress: Optional[_Progress] = None) -> int:
+        """Removes many fingerprints.
+
+        Args:
+            hashes: A list of integers, or an array of uint64.
+            progress: Called as `progress(done, total)` about 20 times per second, in fingerprints;
+                default None. An exception that it raises ends the call.
+
+        Returns:
+            Number of fingerprints removed.
+        """
     @overload
     def find_first_bulk(  # type: ignore[overload-overlap]
         self, queries: NDArray[np.uint64], *, progress: Optional[_Progress] = None
-    ) -> np.ma.MaskedArray[tuple[int], np.dtype[np.uint64]]: ...
+    ) -> np.ma.MaskedArray[tuple[int], np.dtype[np.uint64]]:
+        """Finds any one fingerprint within `diff_bits` bits of each query.
+
+        Args:
+            queries: A list of integers, or an array of uint64.
+            progress: Called as `progress(done, total)` about 20 times per second, in queries;
+                default None. An exception that it raises ends the call.
+
+        Returns:
+            For a list, a list of fingerprints with None where there is no match. For an array, a
+            masked array of uint64, masked where there is no match.
+        """
     @overload
     def find_first_bulk(
         self, queries: Iterable[SupportsIndex], *, progress: Optional[_Progress] = None
@@ -222,46 +705,184 @@ class Corpus:
     @overload
     def find_all_bulk(  # type: ignore[overload-overlap]
         self, queries: NDArray[np.uint64], *, progress: Optional[_Progress] = None
-    ) -> Matches: ...
+    ) -> Matches:
+        """Finds all fingerprints within `diff_bits` bits of each query.
+
+        Args:
+            queries: A list of integers, or an array of uint64.
+            progress: Called as `progress(done, total)` about 20 times per second, in queries;
+                default None. An exception that it raises ends the call.
+
+        Returns:
+            For a list, a list of lists; for an array, a `Matches`. The matches of a query are
+            ordered by ascending distance, then by value.
+        """
     @overload
     def find_all_bulk(
         self, queries: Iterable[SupportsIndex], *, progress: Optional[_Progress] = None
     ) -> list[list[int]]: ...
-    def to_array(self) -> NDArray[np.uint64]: ...
+    def to_array(self) -> NDArray[np.uint64]:
+        """Returns all fingerprints in ascending order, as an array of uint64."""
     def __len__(self) -> int: ...
-    def __contains__(self, hash: _Print, /) -> bool: ...
+    def __contains__(self, hash: _Fingerprint, /) -> bool: ...
 
 @final
 class Matches:
+    """The matches of many queries: a sequence with one array of uint64 per query.
+
+    Returned by `Corpus.find_all_bulk`. `matches[i]` contains the matches of query `i`.
+    """
     @property
-    def values(self) -> NDArray[np.uint64]: ...
+    def values(self) -> NDArray[np.uint64]:
+        """The matches of all queries, concatenated, as an array of uint64."""
     @property
-    def offsets(self) -> NDArray[np.int64]: ...
+    def offsets(self) -> NDArray[np.int64]:
+        """Start of the matches of each query in `values`, then the length of `values`, as an array of int64."""
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> NDArray[np.uint64]: ...
     def __iter__(self) -> Iterator[NDArray[np.uint64]]: ...
 
 @final
 class HammingIndex:
+    """An index of numbered documents by 64-bit fingerprint, searched by Hamming distance.
+
+    The search is exact: it returns every document within `radius` bits of a query, once.
+    Fingerprints are integers from 0 to 2**64 - 1 or strings of 16 hex digits; documents are
+    integers from 0 to 2**32 - 1. A fingerprint can have many documents.
+
+    Args:
+        radius: Maximum number of differing bits, inclusive; 0 to 64, default 3.
+        blocks: Number of blocks into which the 64 bits are divided: greater than `radius`, at most
+            64. Default None: chosen by `capacity`. It affects speed and memory, not the results.
+        capacity: Expected number of documents, at least 0; default 1,000,000.
+
+    Examples:
+        >>> from sameish import HammingIndex
+        >>> index = HammingIndex(3)
+        >>> index.insert(0xABCD, 1), index.insert(0xABCE, 2)
+        (True, True)
+        >>> index.find_all(0xABCF)
+        [Hit(doc=1, distance=1), Hit(doc=2, distance=1)]
+    """
     def __new__(cls, radius: int = 3, *, blocks: Optional[int] = None, capacity: int = 1_000_000) -> HammingIndex: ...
     @property
-    def radius(self) -> int: ...
-    def insert(self, hash: _Print, doc: SupportsIndex) -> bool: ...
-    def remove(self, hash: _Print, doc: SupportsIndex) -> bool: ...
-    def insert_bulk(self, hashes: _Prints, docs: _Docs) -> int: ...
-    def remove_bulk(self, hashes: _Prints, docs: _Docs) -> int: ...
-    def find_first(self, query: _Print) -> Optional[Hit]: ...
-    def find_all(self, query: _Print, radius: Optional[int] = None) -> list[Hit]: ...
+    def radius(self) -> int:
+        """Maximum number of differing bits, inclusive."""
+    def insert(self, hash: _Fingerprint, doc: SupportsIndex) -> bool:
+        """Adds a document.
+
+        Args:
+            hash: Fingerprint of the document.
+            doc: Number of the document.
+
+        Returns:
+            True if the document is new under this fingerprint.
+        """
+    def remove(self, hash: _Fingerprint, doc: SupportsIndex) -> bool:
+        """Removes a document.
+
+        Args:
+            hash: Fingerprint under which the document was inserted.
+            doc: Number of the document.
+
+        Returns:
+            True if the index contained the document under this fingerprint.
+        """
+    def insert_bulk(self, hashes: _Fingerprints, docs: _Integers32) -> int:
+        """Adds many documents. If the call is interrupted, the documents added so far remain.
+
+        Args:
+            hashes: Fingerprints: a list of integers, or an array of uint64.
+            docs: As many document numbers: a list of integers, or an array of uint32.
+
+        Returns:
+            Number of new documents.
+        """
+    def remove_bulk(self, hashes: _Fingerprints, docs: _Integers32) -> int:
+        """Removes many documents. If the call is interrupted, some documents are already removed.
+
+        Args:
+            hashes: Fingerprints: a list of integers, or an array of uint64.
+            docs: As many document numbers: a list of integers, or an array of uint32.
+
+        Returns:
+            Number of documents removed.
+        """
+    def find_first(self, query: _Fingerprint) -> Optional[Hit]:
+        """Finds any one document within the radius.
+
+        Args:
+            query: The fingerprint to compare with.
+
+        Returns:
+            A `Hit`, or None if there is none.
+        """
+    def find_all(self, query: _Fingerprint, radius: Optional[int] = None) -> list[Hit]:
+        """Finds all documents within a radius.
+
+        Args:
+            query: The fingerprint to compare with.
+            radius: Maximum number of differing bits, 0 to the radius of the index; default: the radius
+                of the index.
+
+        Returns:
+            A list of `Hit` by ascending distance, then by document number.
+        """
     def find_all_bulk(
-        self, queries: _Prints
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]: ...
-    def to_bytes(self) -> bytes: ...
+        self, queries: _Fingerprints
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
+        """Finds all documents within the radius of each query.
+
+        Args:
+            queries: A list of integers, or an array of uint64.
+
+        Returns:
+            Three arrays: the documents of all queries (uint32), their distances in bits (uint32), and
+            the start of each query's hits followed by the total number of hits (int64). The hits of
+            query `i` are `docs[offsets[i]:offsets[i + 1]]`.
+        """
+    def to_bytes(self) -> bytes:
+        """Returns the index as bytes, with a checksum."""
     @staticmethod
-    def from_bytes(bytes: _Stored) -> HammingIndex: ...
+    def from_bytes(bytes: _Bytes) -> HammingIndex:
+        """Restores an index from bytes that `to_bytes` returned.
+
+        Args:
+            bytes: The stored index: bytes, bytearray or memoryview. A checksum is verified.
+
+        Returns:
+            The index.
+
+        Raises:
+            CorruptFile: The bytes are damaged or truncated.
+        """
     def __len__(self) -> int: ...
 
 @final
 class BandIndex:
+    """An index of numbered documents by MinHash signature, searched by shared bands.
+
+    A signature is divided into bands. Documents that share all rows of some band are candidates;
+    the search returns the candidates whose estimated Jaccard similarity reaches a threshold.
+
+    Documents should be numbered consecutively from 0, because memory is reserved up to the largest
+    number.
+
+    Args:
+        rows: Number of rows of a signature, at least 1; default 128.
+        bands: Number of bands and rows per band, as `(count, rows)`; their product is at most `rows`.
+            Default None: derived from `threshold` and `recall`.
+        threshold: Similarity at which `recall` must be reached, 0 to 1; default 0.8.
+        recall: Minimum probability that a pair at the threshold shares a band, 0 to 1; default 0.99.
+
+    Examples:
+        >>> from sameish import BandIndex, MinHasher
+        >>> hasher = MinHasher(rows=128)
+        >>> index = BandIndex(128, threshold=0.8, recall=0.99)
+        >>> index.insert(7, hasher.sketch("the council voted on monday to close the old bridge"))
+        >>> index.search(hasher.sketch("the council voted on monday to close the old bridge"), 0.8)
+        [Near(doc=7, estimate=1.0)]
+    """
     def __new__(
         cls,
         rows: int = 128,
@@ -271,36 +892,140 @@ class BandIndex:
         recall: float = 0.99,
     ) -> BandIndex: ...
     @property
-    def bands(self) -> tuple[int, int]: ...
+    def bands(self) -> tuple[int, int]:
+        """Number of bands and rows per band, as a tuple."""
     @property
-    def rows(self) -> int: ...
-    def probability(self, similarity: float) -> float: ...
-    def insert(self, doc: SupportsIndex, signature: _Rows) -> None: ...
-    def insert_bulk(self, signatures: NDArray[np.uint32], first: int = 0) -> int: ...
-    def remove(self, doc: SupportsIndex) -> bool: ...
-    def search(self, signature: _Rows, threshold: float = 0.8) -> Found[Near]: ...
+    def rows(self) -> int:
+        """Number of rows of a signature."""
+    def probability(self, similarity: float) -> float:
+        """Returns the probability that two signatures share a band.
+
+        Args:
+            similarity: Jaccard similarity of the two documents, 0 to 1.
+
+        Returns:
+            A probability, 0 to 1.
+        """
+    def insert(self, doc: SupportsIndex, signature: _SignatureLike) -> None:
+        """Adds a document, or replaces the document with the same number.
+
+        Args:
+            doc: Number of the document, 0 to 2**32 - 1.
+            signature: A `Signature`, or its rows as a list or an array of uint32.
+
+        Raises:
+            SchemeMismatch: The signature has another scheme or number of rows than the index.
+            NumberError: The number is too large for the number of documents.
+        """
+    def insert_bulk(self, signatures: NDArray[np.uint32], first: int = 0) -> int:
+        """Adds one document per row of an array. Rows that are not signatures are skipped.
+
+        Args:
+            signatures: Array of uint32 with one signature per row, as `MinHasher.sketch_many` returns.
+            first: Document number of the first row, 0 to 2**32 - 1; default 0. The other rows are numbered
+                consecutively.
+
+        Returns:
+            Number of documents added.
+        """
+    def remove(self, doc: SupportsIndex) -> bool:
+        """Removes a document.
+
+        Args:
+            doc: Number of the document.
+
+        Returns:
+            True if the index contained the document.
+        """
+    def search(self, signature: _SignatureLike, threshold: float = 0.8) -> Found[Near]:
+        """Finds the documents that share a band with a signature.
+
+        Args:
+            signature: A `Signature`, or its rows as a list or an array of uint32.
+            threshold: Minimum estimated similarity, inclusive; 0 to 1, default 0.8.
+
+        Returns:
+            A list (`Found`) of `Near`, the most similar first.
+
+        Raises:
+            SchemeMismatch: The signature has another scheme or number of rows than the index.
+        """
     def __len__(self) -> int: ...
     def __contains__(self, doc: SupportsIndex, /) -> bool: ...
 
 @final
 class Dedup:
+    """The result of `dedup`: which rows are kept, and which kept row each removed row matches."""
     @property
-    def kept(self) -> NDArray[np.int64]: ...
+    def kept(self) -> NDArray[np.int64]:
+        """Kept rows in ascending order, as an array of int64."""
     @property
-    def removed(self) -> NDArray[np.int64]: ...
+    def removed(self) -> NDArray[np.int64]:
+        """Removed rows in ascending order, as an array of int64."""
     @property
-    def mask(self) -> NDArray[np.bool_]: ...
+    def mask(self) -> NDArray[np.bool_]:
+        """Whether each row is kept, as an array of bool."""
     @property
-    def centers(self) -> NDArray[np.int64]: ...
+    def centers(self) -> NDArray[np.int64]:
+        """The kept row of each row's cluster, as an array of int64: for a kept row, the row itself."""
     @property
-    def clusters(self) -> Found[Cluster]: ...
+    def clusters(self) -> Found[Cluster]:
+        """Clusters of at least two documents, as a list (`Found`) of `Cluster`. The center is the kept document."""
     @property
-    def summary(self) -> dict[str, Any]: ...
-    def take(self, data: _T) -> _T: ...
+    def summary(self) -> dict[str, Any]:
+        """Counts of the run, as a dict.
+
+        `documents`, `kept`, `removed`: numbers of documents. `clusters`: number of clusters of at least
+        two documents. `largest_cluster`: number of documents of the largest cluster. `too_short`: number
+        of documents that are too short for the settings. `candidates`: number of candidates judged.
+        `expected_recall`: probability that a pair exactly at the threshold is found, or None. `caps_hit`:
+        number of limits reached; if it is not 0, matches may be missing.
+        """
+    def take(self, data: _T) -> _T:
+        """Selects the kept rows of data.
+
+        Args:
+            data: The deduplicated data, or other data with the same rows: a list, tuple, NumPy array,
+                column or table. A path of Parquet files is read, and a Polars LazyFrame is collected.
+
+        Returns:
+            The kept rows, as the same type.
+
+        Raises:
+            SettingError: The data has another number of rows.
+        """
     def __len__(self) -> int: ...
 
-def simhash(text: _Text, preset: Literal["wire", "articles", "web"] = "wire") -> int: ...
-def hamming(a: _Print, b: _Print) -> int: ...
+def simhash(text: _Text, preset: Literal["wire", "articles", "web"] = "wire") -> int:
+    """Computes the 64-bit SimHash fingerprint of a text under a preset.
+
+    Args:
+        text: A str, or a list of tokens. Also bytes if `preset` is `"web"`.
+        preset: `"wire"` (the default), `"articles"` or `"web"`.
+
+    Returns:
+        The fingerprint, 0 to 2**64 - 1; 0 if the text has no words.
+
+    Examples:
+        >>> import sameish
+        >>> f"{sameish.simhash('Breaking news: Major earthquake hits city'):016x}"
+        'f10893b1083a30a2'
+    """
+def hamming(a: _Fingerprint, b: _Fingerprint) -> int:
+    """Returns the Hamming distance of two fingerprints: the number of bits in which they differ.
+
+    Args:
+        a: First fingerprint: an integer from 0 to 2**64 - 1, or a str of 16 hex digits.
+        b: Second fingerprint.
+
+    Returns:
+        The distance in bits, 0 to 64.
+
+    Examples:
+        >>> import sameish
+        >>> sameish.hamming("a1b2c3d4e5f6a7b8", 0xa1b2c3d4e5f6a7b9)
+        1
+    """
 def compare(
     a: _Text,
     b: _Text,
@@ -309,7 +1034,30 @@ def compare(
     min_tokens: int = 5,
     config: Optional[_Config] = None,
     **overrides: Any,
-) -> Comparison: ...
+) -> Comparison:
+    """Compares two texts with every measure and finds the passages they share.
+
+    Args:
+        a: First text: a str, or a list of tokens. Also bytes if the settings are `lossy`.
+        b: Second text, of the same types as `a`.
+        preset: Name of the preset; default `"copies"`. See `Engine`.
+        min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
+        config: Config file in TOML, or a mapping with its contents; default None.
+        **overrides: Settings as keywords; see `Engine`.
+
+    Returns:
+        A `Comparison`.
+
+    Examples:
+        >>> import sameish
+        >>> a = "The council voted on Monday to close the old bridge for repairs until spring."
+        >>> b = "The council voted on Tuesday to close the old bridge for repairs until spring."
+        >>> comparison = sameish.compare(a, b)
+        >>> comparison.match_type
+        'similar'
+        >>> [a[p.a_start:p.a_end] for p in comparison.passages]
+        ['to close the old bridge for repairs until spring']
+    """
 def dedup(
     data: _Data,
     *,
@@ -322,7 +1070,41 @@ def dedup(
     threads: Optional[int] = None,
     progress: Optional[_Progress] = None,
     **overrides: Any,
-) -> Dedup: ...
+) -> Dedup:
+    """Finds the documents to keep if one document per cluster of near-duplicates is kept.
+
+    Every removed document matches the kept document of its cluster. Nothing is written; see `Dedup`.
+
+    Args:
+        data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
+            table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
+            Polars). A null counts as an empty text.
+        text: Name of the text column of a table; default `"text"`.
+        id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
+            Default None: documents are identified by their row number.
+        date: Name of the date column of a table, or a list or column of dates; default None.
+        keep: Which document of a cluster is kept: the `"first"` (the default), the `"longest"` or the
+            `"newest"`, which requires `date`.
+        preset: Name of the preset; default `"copies"`. See `Engine`.
+        config: Config file in TOML, or a mapping with its contents; default None.
+        threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
+            affect the result.
+        progress: Called as `progress(done, total)` about 20 times per second, in documents; default
+            None. An exception that it raises ends the call.
+        **overrides: Settings as keywords; see `Engine`.
+
+    Returns:
+        A `Dedup`.
+
+    Examples:
+        >>> import sameish
+        >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
+        >>> result = sameish.dedup(texts)
+        >>> result.kept.tolist(), result.removed.tolist()
+        ([0, 1], [2])
+        >>> result.take(texts)
+        ['the old bridge over the river is closed', 'markets were calm']
+    """
 def pairs(
     data: _Data,
     *,
@@ -335,7 +1117,35 @@ def pairs(
     threads: Optional[int] = None,
     progress: Optional[_Progress] = None,
     **overrides: Any,
-) -> Found[Pair]: ...
+) -> Found[Pair]:
+    """Finds all matching pairs of a corpus.
+
+    Args:
+        data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
+            table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
+            Polars). A null counts as an empty text.
+        text: Name of the text column of a table; default `"text"`.
+        id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
+            Default None: documents are identified by their row number.
+        date: Name of the date column of a table, or a list or column of dates; default None.
+        preset: Name of the preset; default `"copies"`. See `Engine`.
+        config: Config file in TOML, or a mapping with its contents; default None.
+        limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
+        threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
+            affect the result.
+        progress: Called as `progress(done, total)` about 20 times per second, in documents; default
+            None. An exception that it raises ends the call.
+        **overrides: Settings as keywords; see `Engine`.
+
+    Returns:
+        A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one.
+
+    Examples:
+        >>> import sameish
+        >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
+        >>> [(p.a, p.b, p.match_type) for p in sameish.pairs(texts)]
+        [(0, 2, 'exact')]
+    """
 def cluster(
     data: _Data,
     *,
@@ -348,4 +1158,32 @@ def cluster(
     threads: Optional[int] = None,
     progress: Optional[_Progress] = None,
     **overrides: Any,
-) -> Found[Cluster]: ...
+) -> Found[Cluster]:
+    """Clusters a corpus with the linkage of the settings.
+
+    Args:
+        data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
+            table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
+            Polars). A null counts as an empty text.
+        text: Name of the text column of a table; default `"text"`.
+        id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
+            Default None: documents are identified by their row number.
+        date: Name of the date column of a table, or a list or column of dates; default None.
+        preset: Name of the preset; default `"copies"`. See `Engine`.
+        config: Config file in TOML, or a mapping with its contents; default None.
+        min_size: Minimum number of documents of a cluster, at least 0; default 1.
+        threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
+            affect the result.
+        progress: Called as `progress(done, total)` about 20 times per second, in documents; default
+            None. An exception that it raises ends the call.
+        **overrides: Settings as keywords; see `Engine`.
+
+    Returns:
+        A list (`Found`) of `Cluster`.
+
+    Examples:
+        >>> import sameish
+        >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
+        >>> sameish.cluster(texts, min_size=2)
+        [Cluster(center=0, members=[0, 2], mean_similarity=1.0, average_distance=None)]
+    """

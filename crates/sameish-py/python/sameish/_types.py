@@ -1,4 +1,4 @@
-"""What is given back. Named tuples: they compare, pickle and become rows of a frame."""
+"""Result types. Named tuples can be compared and pickled, and become rows of a data frame."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ _Item = TypeVar("_Item")
 
 
 class Found(List[_Item]):
-    """A list of what was found, and how far one looked for it."""
+    """A list of results that also reports how complete it is.
+
+    Attributes:
+        candidates: Number of candidates that were judged.
+        capped: Number of limits reached. If it is not 0, results may be missing.
+    """
 
     __slots__ = ("candidates", "capped")
 
-    #: How many candidates were judged.
     candidates: int
-    #: How many limits were hit: where it is not 0, something may be missing.
     capped: int
 
     def __init__(self, items: Iterable[_Item] = (), candidates: int = 0, capped: int = 0) -> None:
@@ -34,7 +37,14 @@ class Found(List[_Item]):
 
 
 class Inserted(NamedTuple):
-    """What became of a document that was added."""
+    """The result of adding a document.
+
+    Attributes:
+        status: `"ok"`, or `"too_short"` if the text has too few words for the settings.
+        replaced: Whether the document replaced one with the same id.
+        cluster: Number of the cluster that the document joined or started, with the linkage
+            `online`; otherwise None.
+    """
 
     status: Literal["ok", "too_short"]
     replaced: bool
@@ -42,7 +52,19 @@ class Inserted(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A document that matches."""
+    """A document that matches a query.
+
+    Attributes:
+        id: Id of the document.
+        similarity: 0 to 1: the exact Jaccard similarity of the shingles if `verified`, otherwise an
+            estimate from the sketches.
+        match_type: `"exact"` (equal normalized text), `"near"` (Jaccard similarity >= 0.8, or at
+            most 3 differing bits) or `"similar"`.
+        verified: Whether the features of the two documents were compared.
+        distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
+        facts: How far the names and numbers of the two texts agree, 0 to 1; None if not computed.
+        template: Whether the two texts have the same wording but different names or numbers.
+    """
 
     id: Id
     similarity: float
@@ -54,7 +76,20 @@ class Match(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two documents that match; `a` came first."""
+    """Two documents that match.
+
+    Attributes:
+        a: Id of the earlier document.
+        b: Id of the later document.
+        similarity: 0 to 1: the exact Jaccard similarity of the shingles if `verified`, otherwise an
+            estimate from the sketches.
+        match_type: `"exact"` (equal normalized text), `"near"` (Jaccard similarity >= 0.8, or at
+            most 3 differing bits) or `"similar"`.
+        verified: Whether the features of the two documents were compared.
+        distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
+        facts: How far the names and numbers of the two texts agree, 0 to 1; None if not computed.
+        template: Whether the two texts have the same wording but different names or numbers.
+    """
 
     a: Id
     b: Id
@@ -67,7 +102,16 @@ class Pair(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """Documents that belong together; `members` begins with the center."""
+    """A cluster of documents.
+
+    Attributes:
+        center: Id of the representative.
+        members: Ids of all documents, the center first.
+        mean_similarity: Mean similarity of the other members to the center, 0 to 1; 1 for a single
+            document; None if only fingerprints are compared.
+        average_distance: Mean Hamming distance of the other members to the center in bits; 0 for a
+            single document; None unless only fingerprints are compared.
+    """
 
     center: Id
     members: list[Id]
@@ -76,7 +120,18 @@ class Cluster(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """A passage that stands in both texts, as positions for slices: `a[p.a_start:p.a_end]`."""
+    """A passage that two texts share.
+
+    The positions are those of Python slices, `a[p.a_start:p.a_end]`: characters of a str, or items
+    of a list of tokens.
+
+    Attributes:
+        a_start: Start in the first text.
+        a_end: End in the first text, exclusive.
+        b_start: Start in the second text.
+        b_end: End in the second text, exclusive.
+        tokens: Length in words.
+    """
 
     a_start: int
     a_end: int
@@ -86,7 +141,24 @@ class Passage(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Everything that can be said of two texts side by side."""
+    """The result of comparing two texts with every measure.
+
+    Attributes:
+        similarity: Exact Jaccard similarity of the shingles, 0 to 1.
+        containment: The larger of `containment_a` and `containment_b`.
+        containment_a: Fraction of the shingles of the first text that the second contains, 0 to 1.
+        containment_b: Fraction of the shingles of the second text that the first contains, 0 to 1.
+        simhash_distance: Hamming distance of the SimHash fingerprints in bits, 0 to 64.
+        minhash_similarity: Similarity estimated from the signatures, 0 to 1; None if a text has no
+            signature.
+        match_type: `"exact"`, `"near"`, `"similar"` or `"different"`.
+        too_short: Whether a text has too few words for the settings.
+        words_a: Number of words of the first text.
+        words_b: Number of words of the second text.
+        passages: Shared passages, in the order of the first text.
+        coverage_a: Fraction of the words of the first text that are in a shared passage, 0 to 1.
+        coverage_b: Fraction of the words of the second text that are in a shared passage, 0 to 1.
+    """
 
     similarity: float
     containment: float
@@ -104,7 +176,16 @@ class Comparison(NamedTuple):
 
 
 class Sketches(NamedTuple):
-    """What a preset makes of a text."""
+    """The sketches of a text.
+
+    Attributes:
+        status: `"ok"`, or `"too_short"` if the text has too few words for the settings.
+        words: Number of words, without stop words.
+        simhash: 64-bit SimHash fingerprint, 0 for a text without features; None if the settings
+            compute none.
+        minhash: MinHash signature; None if the settings compute none or the text is too short.
+        sdr: Sparse code; None if the settings compute none.
+    """
 
     status: Literal["ok", "too_short"]
     words: int
@@ -114,14 +195,24 @@ class Sketches(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A document of a `HammingIndex` within the radius."""
+    """A document that a `HammingIndex` found.
+
+    Attributes:
+        doc: Number of the document.
+        distance: Hamming distance to the query in bits, 0 to 64.
+    """
 
     doc: int
     distance: int
 
 
 class Near(NamedTuple):
-    """A document of a `BandIndex` that shares a band."""
+    """A document that a `BandIndex` found.
+
+    Attributes:
+        doc: Number of the document.
+        estimate: Estimated Jaccard similarity to the query, 0 to 1.
+    """
 
     doc: int
     estimate: float

@@ -4,9 +4,11 @@
 //! listen.rs       accepts connections up to a limit, serves them, shuts down gracefully
 //! timeouts.rs     streams with timeouts for idle, slow and stalled clients
 //! smuggling.rs    checks of request heads before they are parsed
-//! middleware.rs   checks of each request, common headers of each response, log and metrics
+//! checks.rs       checks of the size, host and origin of each request
+//! middleware.rs   authentication and routing of each request, common headers of each response, log and metrics
 //! ```
 
+mod checks;
 mod listen;
 mod middleware;
 mod smuggling;

@@ -1,6 +1,7 @@
 //! A document as a client sends it.
 
-use super::fields::{DocumentText, Fault, Field, Input, Omittable, ShortText, request};
+use super::field_types::{DocumentText, Omittable, ShortText};
+use super::fields::{Fault, Field, Input, request};
 use super::id::NewId;
 use crate::settings::Limits;
 use sameish::{Content, DocId, Document, Timestamp};

@@ -2,16 +2,16 @@
 //!
 //! A request body or query string is a struct declared with [`request!`]. The type of each field implements
 //! [`Field`], which defines the accepted values twice, side by side and with the same constants: as a parser and as a JSON Schema.
-//! Presence is part of the type: a plain field is required, an [`Option`] may be absent or null, an [`Omittable`] may be absent
-//! but not null.
+//! Presence is part of the type: a plain field is required, an [`Option`] may be absent or null, an
+//! [`Omittable`](super::field_types::Omittable) may be absent but not null.
 //!
-//! A request with several faults reports all of them, each with a pointer. A test in `requests.rs` feeds the constraints of every
+//! A request with several faults reports all of them, each with a pointer. A test in `agreement.rs` feeds the constraints of every
 //! schema to its parser.
 
 use crate::problem::{FieldError, Problem, shown};
 use crate::settings::Limits;
 use sameish_io::json::Value;
-use serde_json::{Value as Schema, json};
+use serde_json::Value as Schema;
 use std::borrow::Cow;
 
 /// A request body or query string. Implemented by [`request!`].
@@ -257,7 +257,7 @@ macro_rules! request {
             }
 
             fn schema(limits: &$crate::settings::Limits) -> serde_json::Value {
-                let mut schema = $crate::wire::fields::ObjectSchema::new(&[$($about),+]);
+                let mut schema = $crate::wire::schema::ObjectSchema::new(&[$($about),+]);
                 $( schema.add::<$type>(stringify!($field), &[$($text),+], limits); )*
                 $( schema.require_any_of(&[$(stringify!($any)),+]); )?
                 schema.finish()
@@ -281,7 +281,7 @@ macro_rules! request {
             fn into_params(
                 _: impl Fn() -> Option<utoipa::openapi::path::ParameterIn>,
             ) -> Vec<utoipa::openapi::path::Parameter> {
-                $crate::wire::fields::query_parameters::<Self>()
+                $crate::wire::schema::query_parameters::<Self>()
             }
         }
     };
@@ -293,269 +293,11 @@ pub(crate) fn wire_name(name: &'static str) -> &'static str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-/// Builds the schema of a request.
-pub(crate) struct ObjectSchema {
-    description: String,
-    properties: serde_json::Map<String, Schema>,
-    required: Vec<&'static str>,
-    any_of: Vec<Schema>,
-}
-
-impl ObjectSchema {
-    pub(crate) fn new(about: &[&str]) -> ObjectSchema {
-        ObjectSchema {
-            description: joined(about),
-            properties: serde_json::Map::new(),
-            required: Vec::new(),
-            any_of: Vec::new(),
-        }
-    }
-
-    pub(crate) fn add<T: Field>(&mut self, name: &'static str, about: &[&str], limits: &Limits) {
-        let mut schema = T::schema(limits);
-        schema["description"] = joined(about).into();
-        if T::absent().is_none() {
-            self.required.push(wire_name(name));
-        }
-        self.properties.insert(wire_name(name).to_owned(), schema);
-    }
-
-    pub(crate) fn require_any_of(&mut self, names: &[&'static str]) {
-        self.any_of.extend(names.iter().map(|name| {
-            let types = non_null_type(&self.properties[*name]);
-            json!({"required": [name], "properties": {*name: {"type": types}}})
-        }));
-    }
-
-    pub(crate) fn finish(self) -> Schema {
-        let mut schema = json!({
-            "type": "object",
-            "description": self.description,
-            "properties": self.properties,
-            "additionalProperties": false,
-        });
-        if !self.required.is_empty() {
-            schema["required"] = self.required.into();
-        }
-        if !self.any_of.is_empty() {
-            schema["anyOf"] = self.any_of.into();
-        }
-        schema
-    }
-}
-
-/// Joins the lines of a doc comment.
-fn joined(lines: &[&str]) -> String {
-    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
-    lines.join(" ")
-}
-
-/// Returns the type of a schema without `null`.
-fn non_null_type(schema: &Schema) -> Schema {
-    match &schema["type"] {
-        Schema::Array(types) => types.iter().find(|name| *name != "null").cloned().unwrap_or_default(),
-        one => one.clone(),
-    }
-}
-
-/// Adds `null` to the types of a schema.
-fn nullable(mut schema: Schema) -> Schema {
-    match schema.get_mut("type") {
-        Some(Schema::String(name)) => schema["type"] = json!([name, "null"]),
-        _ => schema = json!({"oneOf": [schema, {"type": "null"}]}),
-    }
-    // Null is a value of its own in an enumeration.
-    if let Some(Schema::Array(names)) = schema.get_mut("enum") {
-        names.push(Schema::Null);
-    }
-    schema
-}
-
-/// Describes the fields of a request as parameters of a query string.
-pub(crate) fn query_parameters<T: Request>() -> Vec<utoipa::openapi::path::Parameter> {
-    let schema = T::schema(&Limits::default());
-    let properties = schema["properties"].as_object().into_iter().flatten();
-    let parameters = properties.map(|(name, property)| {
-        let mut property = property.clone();
-        property["type"] = non_null_type(&property);
-        if let Some(Schema::Array(names)) = property.get_mut("enum") {
-            names.retain(|name| !name.is_null());
-        }
-        let description = property.as_object_mut().and_then(|property| property.remove("description"));
-        json!({"name": name, "in": "query", "required": false, "description": description, "schema": property})
-    });
-    serde_json::from_value(parameters.collect()).expect("query parameters are valid OpenAPI")
-}
-
-impl<T: Field> Field for Option<T> {
-    fn absent() -> Option<Option<T>> {
-        Some(None)
-    }
-
-    fn read(input: Input<'_>, limits: &Limits) -> Result<Option<T>, Fault> {
-        match input {
-            Input::Json(Value::Null) => Ok(None),
-            input => T::read(input, limits).map(Some),
-        }
-    }
-
-    fn schema(limits: &Limits) -> Schema {
-        nullable(T::schema(limits))
-    }
-}
-
-/// A field that may be absent, but not null.
-#[derive(Debug)]
-pub(crate) struct Omittable<T>(pub(crate) Option<T>);
-
-impl<T: Field> Field for Omittable<T> {
-    fn absent() -> Option<Omittable<T>> {
-        Some(Omittable(None))
-    }
-
-    fn read(input: Input<'_>, limits: &Limits) -> Result<Omittable<T>, Fault> {
-        T::read(input, limits).map(|value| Omittable(Some(value)))
-    }
-
-    fn schema(limits: &Limits) -> Schema {
-        T::schema(limits)
-    }
-}
-
-impl Field for bool {
-    fn read(input: Input<'_>, _: &Limits) -> Result<bool, Fault> {
-        match &input {
-            Input::Json(Value::Bool(flag)) => Ok(*flag),
-            Input::Query(text) if text == "true" => Ok(true),
-            Input::Query(text) if text == "false" => Ok(false),
-            other => Err(other.expected("true or false")),
-        }
-    }
-
-    fn schema(_: &Limits) -> Schema {
-        json!({"type": "boolean"})
-    }
-}
-
-impl Field for String {
-    fn read(input: Input<'_>, _: &Limits) -> Result<String, Fault> {
-        input.into_string()
-    }
-
-    fn schema(_: &Limits) -> Schema {
-        json!({"type": "string"})
-    }
-}
-
-/// A string of at most `MAX` bytes.
-#[derive(Debug)]
-pub(crate) struct ShortText<const MAX: usize>(pub(crate) String);
-
-impl<const MAX: usize> Field for ShortText<MAX> {
-    fn read(input: Input<'_>, _: &Limits) -> Result<ShortText<MAX>, Fault> {
-        let text = input.into_string()?;
-        if text.len() > MAX {
-            return Err(Fault::new("too_long", format!("has {} bytes, maximum is {MAX}", text.len())));
-        }
-        Ok(ShortText(text))
-    }
-
-    /// JSON Schema counts characters; a string with more characters than the limit also has more bytes.
-    fn schema(_: &Limits) -> Schema {
-        json!({"type": "string", "maxLength": MAX})
-    }
-}
-
-/// The text of a document, limited by the setting `text_bytes`.
-#[derive(Debug)]
-pub(crate) struct DocumentText(pub(crate) String);
-
-impl Field for DocumentText {
-    fn read(input: Input<'_>, limits: &Limits) -> Result<DocumentText, Fault> {
-        let text = input.into_string()?;
-        let max = limits.text_bytes;
-        if text.len() > max {
-            return Err(Fault::new("too_large", format!("has {} bytes, maximum is {max}", text.len())));
-        }
-        Ok(DocumentText(text))
-    }
-
-    fn schema(limits: &Limits) -> Schema {
-        json!({"type": "string", "maxLength": limits.text_bytes})
-    }
-}
-
-/// An integer from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounded<const MIN: u64, const MAX: u64>(pub(crate) u64);
-
-impl<const MIN: u64, const MAX: u64> Field for Bounded<MIN, MAX> {
-    fn read(input: Input<'_>, _: &Limits) -> Result<Bounded<MIN, MAX>, Fault> {
-        let expected = || format!("an integer from {MIN} to {MAX}");
-        let Input::Json(Value::Integer(number)) = input else { return Err(input.expected(&expected())) };
-        match u64::try_from(number) {
-            Ok(number) if (MIN..=MAX).contains(&number) => Ok(Bounded(number)),
-            _ => Err(Fault::new("out_of_range", format!("expected {}, found {number}", expected()))),
-        }
-    }
-
-    fn schema(_: &Limits) -> Schema {
-        json!({"type": "integer", "minimum": MIN, "maximum": MAX})
-    }
-}
-
-/// The maximum number of results that a client asks for: at least 1. Values above the limit of the service are accepted, because
-/// the service lowers them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ResultLimit(pub(crate) usize);
-
-impl Field for ResultLimit {
-    fn read(input: Input<'_>, _: &Limits) -> Result<ResultLimit, Fault> {
-        const EXPECTED: &str = "an integer of at least 1";
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let number = match &input {
-            Input::Json(Value::Integer(number)) => usize::try_from(*number).unwrap_or(0),
-            Input::Query(text) if digits(text) => text.parse().unwrap_or(usize::MAX),
-            other => return Err(other.expected(EXPECTED)),
-        };
-        if number == 0 {
-            return Err(Fault::new("out_of_range", format!("expected {EXPECTED}")));
-        }
-        Ok(ResultLimit(number))
-    }
-
-    fn schema(_: &Limits) -> Schema {
-        json!({"type": "integer", "minimum": 1})
-    }
-}
-
-/// A number from 0 to 1.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fraction(pub(crate) f64);
-
-impl Field for Fraction {
-    fn read(input: Input<'_>, _: &Limits) -> Result<Fraction, Fault> {
-        const EXPECTED: &str = "a number from 0 to 1";
-        let number = match &input {
-            Input::Json(Value::Float(number)) => *number,
-            Input::Json(Value::Integer(number)) => *number as f64,
-            Input::Query(text) => text.parse().unwrap_or(f64::NAN),
-            other => return Err(other.expected(EXPECTED)),
-        };
-        if !(0.0..=1.0).contains(&number) {
-            return Err(Fault::new("out_of_range", format!("expected {EXPECTED}")));
-        }
-        Ok(Fraction(number))
-    }
-
-    fn schema(_: &Limits) -> Schema {
-        json!({"type": "number", "minimum": 0, "maximum": 1})
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::field_types::{Bounded, ShortText};
+    use serde_json::json;
 
     request! {
         /// A request

@@ -17,8 +17,6 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// Ids that are names of routes.
 const RESERVED_IDS: [&str; 3] = ["bulk", "query", "clusters"];
-/// Maximum length of a string id, in bytes.
-const MAX_ID: usize = 512;
 
 /// The id of a document.
 #[derive(Clone, Debug, Serialize)]
@@ -30,7 +28,7 @@ impl PartialSchema for Id {
         let text = ObjectBuilder::new()
             .schema_type(Type::String)
             .min_length(Some(1))
-            .max_length(Some(MAX_ID))
+            .max_length(Some(DocId::MAX_BYTES))
             .pattern(Some("^[^\\x00-\\x1f\\x7f-\\x9f]+$"));
         let number = ObjectBuilder::new()
             .schema_type(Type::Integer)
@@ -63,16 +61,9 @@ impl Field for Id {
             Input::Json(Value::Text(text)) => text.into_owned(),
             other => return Err(other.expected("a string or an integer")),
         };
-        if text.is_empty() {
-            return Err(Fault::new("invalid", "is empty; omit it to get a generated id"));
-        }
-        if text.len() > MAX_ID {
-            return Err(Fault::new("invalid", format!("has {} bytes, maximum is {MAX_ID}", text.len())));
-        }
-        if text.chars().any(char::is_control) {
-            return Err(Fault::new("invalid", "contains control characters"));
-        }
-        Ok(Id(DocId::Text(text)))
+        let invalid =
+            |reason| Fault::new("invalid", format!("{reason}; change it, or omit it to get a generated id"));
+        DocId::from_text(text).map(Id).map_err(invalid)
     }
 
     fn schema(_: &Limits) -> Json {
@@ -116,7 +107,7 @@ pub(crate) fn check_reserved(id: &DocId) -> Result<(), Problem> {
 /// Returns the ids that a path segment can mean, in order of precedence.
 pub(crate) fn ids_of_segment(segment: &str) -> Vec<DocId> {
     let mut ids = Vec::with_capacity(2);
-    if let Some(number) = integer(segment) {
+    if let Some(number) = DocId::from_integer(segment) {
         ids.push(number);
     }
     if segment.len() >= 2 && segment.starts_with('"') && segment.ends_with('"') {
@@ -137,7 +128,7 @@ impl IdType {
     /// Returns the id of this type that a path segment means, without interpreting quotes.
     pub(crate) fn id_of_segment(self, segment: &str) -> Option<DocId> {
         match self {
-            IdType::Number => integer(segment),
+            IdType::Number => DocId::from_integer(segment),
             IdType::Text => Some(DocId::Text(segment.to_owned())),
         }
     }
@@ -155,12 +146,6 @@ impl Field for IdType {
     fn schema(_: &Limits) -> Json {
         json!({"type": "string", "enum": ["number", "text"]})
     }
-}
-
-/// Parses an integer in canonical form.
-fn integer(text: &str) -> Option<DocId> {
-    let number = text.parse().map(DocId::Number).or_else(|_| text.parse().map(DocId::Negative)).ok()?;
-    (number.to_string() == text).then_some(number)
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@
 #[cfg(test)]
 mod agreement;
 mod document;
+mod field_types;
 pub(crate) mod fields;
 mod id;
 mod overview;
 mod requests;
 mod responses;
+mod schema;
 
 pub(crate) use document::{NewDocument, now};
 pub(crate) use fields::Request;

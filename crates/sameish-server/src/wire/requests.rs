@@ -1,9 +1,8 @@
 //! Request bodies and query strings, documents excepted.
 
 use super::document::{MAX_HOST, MAX_TITLE, MAX_URL, NewDocument, PublishedAt};
-use super::fields::{
-    Bounded, DocumentText, Fault, Field, Fraction, Input, Omittable, Request, ResultLimit, ShortText, request,
-};
+use super::field_types::{Bounded, DocumentText, Fraction, Omittable, ResultLimit, ShortText};
+use super::fields::{Fault, Field, Input, Request, request};
 use super::id::{Id, IdType, NewId};
 use crate::problem::Problem;
 use crate::settings::Limits;

@@ -1,56 +1,57 @@
-//! Is everything whole?
+//! Verification of a store and its indexes.
 
 use super::Shared;
-use super::live::{Live, sketched};
+use super::live::{LiveCollection, sketched};
 use crate::error::{Error, Result};
 use crate::model::Finding;
-use crate::rows::MemberRow;
+use crate::rows::{DocumentRow, MemberRow};
 use crate::store::Read;
 use sameish::{Digest, DocId, Scratch};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-const RESTORE: &str = "restore the folder from a snapshot, or delete it and insert it again";
+const RESTORE: &str = "restore the directory from a snapshot, or delete the document and insert it again";
 const REBUILD: &str = "run `sameish index rebuild`";
 
-/// Looks at every row of the store, at what hangs together and at the indexes.
+/// Checks the database file, every row, the links between rows, and the indexes in memory.
 pub(super) fn verify(shared: &Shared) -> Result<Vec<Finding>> {
     let read = shared.readers.get()?;
     let mut findings = read.check()?;
     for live in shared.collections().values() {
-        let mut check = Check { read: &*read, live, findings: Vec::new(), documents: HashSet::new() };
+        let mut check =
+            CollectionCheck { read: &*read, live, findings: Vec::new(), documents: HashSet::new() };
         if let Err(error) = check.run() {
-            check.find(format!("collection {}", live.row.name), error.to_string(), RESTORE);
+            check.report(format!("collection {}", live.row.name), error.to_string(), RESTORE);
         }
         findings.append(&mut check.findings);
     }
     Ok(findings)
 }
 
-struct Check<'a> {
+struct CollectionCheck<'a> {
     read: &'a dyn Read,
-    live: &'a Live,
+    live: &'a LiveCollection,
     findings: Vec<Finding>,
+    /// Numbers of the stored documents.
     documents: HashSet<u64>,
 }
 
-impl Check<'_> {
+impl CollectionCheck<'_> {
     fn run(&mut self) -> Result<()> {
-        self.documents_and_sketches()?;
-        self.members()?;
-        self.index()
+        self.check_documents()?;
+        self.check_members()?;
+        self.check_index()
     }
 
-    fn find(&mut self, object: String, problem: impl Into<String>, remedy: &'static str) {
+    fn report(&mut self, object: String, problem: impl Into<String>, remedy: &'static str) {
         self.findings.push(Finding { object, problem: problem.into(), remedy });
     }
 
-    fn name(&self, kind: &str, number: u64, id: Option<&DocId>) -> String {
-        let id = id.map_or(String::new(), |id| format!(" (id {})", id.to_string().escape_debug()));
-        format!("{kind} {number}{id} of {}", self.live.row.name)
+    fn name(&self, kind: &str, number: u64) -> String {
+        format!("{kind} {number} of {}", self.live.row.name)
     }
 
-    /// Every document against its checksum, and its sketches against what its text gives today.
-    fn documents_and_sketches(&mut self) -> Result<()> {
+    /// Checks every document against its checksum, and its stored sketches against those that its text gives.
+    fn check_documents(&mut self) -> Result<()> {
         let mut scratch = Scratch::default();
         let mut after = 0;
         loop {
@@ -60,30 +61,37 @@ impl Check<'_> {
             for (number, row) in rows {
                 self.documents.insert(number);
                 match row {
-                    Err(error) => self.find(self.name("document", number, None), reason(error), RESTORE),
-                    Ok(row) => {
-                        let fresh = self.live.sketch(&row, &mut scratch);
-                        let object = self.name("sketch of document", number, Some(&row.document.id));
-                        match self.read.sketch(number) {
-                            Ok(Some(stored)) if stored.scheme != fresh.scheme => {
-                                self.find(object, "it is of another scheme", REBUILD);
-                            }
-                            Ok(Some(stored))
-                                if stored.sketches == fresh.sketches
-                                    && stored.key == fresh.key
-                                    && stored.moment == fresh.moment => {}
-                            Ok(Some(_)) => self.find(object, "it is not that of the text", REBUILD),
-                            Ok(None) => self.find(object, "it is missing", REBUILD),
-                            Err(error) => self.find(object, reason(error), REBUILD),
-                        }
-                    }
+                    Ok(row) => self.check_sketch(&row, &mut scratch),
+                    Err(error) => self.report(self.name("document", number), reason(error), RESTORE),
                 }
             }
         }
     }
 
-    fn members(&mut self) -> Result<()> {
-        let mut members: HashMap<u64, MemberRow> = HashMap::new();
+    fn check_sketch(&mut self, row: &DocumentRow, scratch: &mut Scratch) {
+        let expected = self.live.sketch(row, scratch);
+        let problem = match self.read.sketch(row.number) {
+            Err(error) => reason(error),
+            Ok(None) => "it is missing".to_owned(),
+            Ok(Some(stored)) if stored.scheme != expected.scheme => "it has a different scheme".to_owned(),
+            Ok(Some(stored)) => {
+                let is_equal = stored.sketches == expected.sketches
+                    && stored.key == expected.key
+                    && stored.moment == expected.moment;
+                if is_equal {
+                    return;
+                }
+                "it does not match the text".to_owned()
+            }
+        };
+        let id = row.document.id.to_string();
+        let kind = format!("sketch of document {} (id {})", row.number, id.escape_debug());
+        self.report(format!("{kind} of {}", self.live.row.name), problem, REBUILD);
+    }
+
+    /// Checks the cluster memberships, their links and the stored sizes of the clusters.
+    fn check_members(&mut self) -> Result<()> {
+        let mut members: BTreeMap<u64, MemberRow> = BTreeMap::new();
         let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
         let mut damaged = Vec::new();
         self.read.each_member(self.live.row.number, &mut |number, row| {
@@ -97,50 +105,46 @@ impl Check<'_> {
             Ok(())
         })?;
         for (number, error) in damaged {
-            self.find(self.name("membership of document", number, None), reason(error), RESTORE);
+            self.report(self.name("membership of document", number), reason(error), RESTORE);
         }
-        let mut sorted: Vec<&MemberRow> = members.values().collect();
-        sorted.sort_unstable_by_key(|row| row.document);
-        for row in sorted {
-            let object = self.name("membership of document", row.document, None);
-            if !self.documents.contains(&row.document) {
-                self.find(object, "there is no such document", RESTORE);
-            } else if let Some(problem) = link_problem(&members, row) {
-                self.find(object, problem, RESTORE);
+        for row in members.values() {
+            let problem = if self.documents.contains(&row.document) {
+                link_problem(&members, row)
+            } else {
+                Some("the document does not exist")
+            };
+            if let Some(problem) = problem {
+                self.report(self.name("membership of document", row.document), problem, RESTORE);
             }
         }
-        self.cluster_sizes(sizes)
+        self.check_cluster_sizes(sizes)
     }
 
-    fn cluster_sizes(&mut self, sizes: BTreeMap<u64, u64>) -> Result<()> {
+    fn check_cluster_sizes(&mut self, sizes: BTreeMap<u64, u64>) -> Result<()> {
         let mut counted: BTreeMap<u64, u64> = sizes.into_iter().filter(|(_, size)| *size > 1).collect();
         let mut before = None;
         loop {
             let page = self.read.clusters(self.live.row.number, before, 1024)?;
-            before = page.last().map(|(cluster, _)| *cluster);
-            for (cluster, size) in &page {
-                let found = counted.remove(&cluster.0).unwrap_or(0);
-                if found != *size {
-                    let problem = format!("it says {size} documents and has {found}");
-                    self.find(self.name("cluster", cluster.0, None), problem, RESTORE);
+            let Some(last) = page.last() else { break };
+            before = Some(last.cluster);
+            for row in page {
+                let documents = counted.remove(&row.cluster.0).unwrap_or(0);
+                if documents != row.size {
+                    let problem =
+                        format!("its stored size is {}, but it has {documents} documents", row.size);
+                    self.report(self.name("cluster", row.cluster.0), problem, RESTORE);
                 }
-            }
-            if before.is_none() {
-                break;
             }
         }
         for (cluster, size) in counted {
-            self.find(
-                self.name("cluster", cluster, None),
-                format!("it has {size} documents and no row"),
-                RESTORE,
-            );
+            let problem = format!("it has {size} documents, but no row in the table of clusters");
+            self.report(self.name("cluster", cluster), problem, RESTORE);
         }
         Ok(())
     }
 
-    /// The index in memory against what is stored.
-    fn index(&mut self) -> Result<()> {
+    /// Checks that every sketch has a document, and compares the index in memory with the stored sketches.
+    fn check_index(&mut self) -> Result<()> {
         let mut ids: HashMap<u64, DocId> = HashMap::new();
         self.read.each_id(self.live.row.number, &mut |number, id| {
             ids.insert(number, id);
@@ -148,57 +152,50 @@ impl Check<'_> {
         })?;
         let mut digest = Digest::default();
         let mut orphans = Vec::new();
-        let mut known = true;
+        let mut has_damage = false;
         self.read.each_sketch(self.live.row.number, &mut |number, row| {
             match (row, ids.remove(&number)) {
                 (Ok(row), Some(id)) => digest.add(&sketched(id, row)),
                 (_, None) => orphans.push(number),
-                (Err(_), Some(_)) => known = false,
+                (Err(_), Some(_)) => has_damage = true,
             }
             Ok(())
         })?;
         for number in orphans {
-            self.find(self.name("sketch of document", number, None), "there is no such document", REBUILD);
+            self.report(self.name("sketch of document", number), "the document does not exist", REBUILD);
         }
-        let found = self.live.engine().digest();
-        // Where sketches are damaged or missing, the index has others, made again from the texts.
-        if known && ids.is_empty() && digest.finish() != found {
-            self.find(
-                format!("index of {}", self.live.row.name),
-                "it is not that of the stored sketches",
-                REBUILD,
-            );
+        // For damaged or missing sketches, the index has sketches that were recomputed from the texts.
+        let is_comparable = !has_damage && ids.is_empty();
+        if is_comparable && digest.finish() != self.live.engine().digest() {
+            let object = format!("index of {}", self.live.row.name);
+            self.report(object, "it does not match the stored sketches", REBUILD);
         }
         Ok(())
     }
 }
 
-/// What is wrong with the link of a member.
-fn link_problem(members: &HashMap<u64, MemberRow>, row: &MemberRow) -> Option<&'static str> {
-    let mut at = row;
-    let mut steps = 0;
-    while let Some(joined) = at.joined {
+/// Describes what is wrong with the link of a member, if anything.
+fn link_problem(members: &BTreeMap<u64, MemberRow>, row: &MemberRow) -> Option<&'static str> {
+    let mut current = row;
+    for step in 0..=MAX_LINKS {
+        let joined = current.joined?;
         let Some(next) = members.get(&joined) else {
-            return (steps == 0).then_some("it joined for a document that is not there");
+            return (step == 0).then_some("it is linked to a document that does not exist");
         };
-        if next.cluster != at.cluster {
-            return (steps == 0).then_some("it joined for a document of another cluster");
+        if next.cluster != current.cluster {
+            return (step == 0).then_some("it is linked to a document of another cluster");
         }
-        steps += 1;
         if next.document == row.document {
-            return Some("it joined for itself, round a ring");
+            return Some("its links form a cycle");
         }
-        // A ring that this one only leads to is told by those in it.
-        if steps > LONGEST {
-            return None;
-        }
-        at = next;
+        current = next;
     }
+    // The links lead to a cycle, which is reported for the members in it.
     None
 }
 
-/// Links that are followed from each document.
-const LONGEST: usize = 10_000;
+/// Maximum number of links that are followed from one member.
+const MAX_LINKS: usize = 10_000;
 
 fn reason(error: Error) -> String {
     match error {

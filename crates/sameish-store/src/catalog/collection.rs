@@ -1,42 +1,42 @@
-//! How is a collection written to, and how is one document read?
+//! Writes to a collection, and access to single documents.
 
-use super::live::{DAY, Live};
-use super::repair::Leaving;
-use super::writer::{GROUP, New, Request};
+use super::live::{DAY, LiveCollection};
+use super::repair::Deletion;
+use super::writer::{Batch, GROUP, PreparedDocument, ReplyReceiver, Request, reply_channel, wait_for};
 use super::{Shared, now};
 use crate::error::{Error, Result};
 use crate::model::{CollectionConfig, Inserted, Stored, check_id};
 use rayon::prelude::*;
 use sameish::{DocId, Document, Scratch, Timestamp};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
 
-/// One collection of a [`Catalog`](super::Catalog). Clones are the same collection.
+/// A collection of a [`Catalog`](super::Catalog). Clones refer to the same collection.
 #[derive(Clone)]
 pub struct Collection {
     pub(super) shared: Arc<Shared>,
-    pub(super) live: Arc<Live>,
+    pub(super) live: Arc<LiveCollection>,
 }
 
-/// Documents that are on their way.
+/// Documents that were submitted and are not yet known to be durable.
 #[must_use = "a write is durable when `wait` returns"]
 pub struct Pending {
-    /// Answers in the order of the documents: refused before they were queued, or to come.
-    refused: Vec<Option<Error>>,
-    answers: Vec<Receiver<Result<Vec<Result<Inserted>>>>>,
+    /// One entry per document, in order: the error of a document that was rejected before it was queued.
+    rejected: Vec<Option<Error>>,
+    /// One reply per group of queued documents.
+    replies: Vec<ReplyReceiver<Vec<Result<Inserted>>>>,
 }
 
 impl Collection {
-    pub(super) fn new(shared: Arc<Shared>, live: Arc<Live>) -> Collection {
+    pub(super) fn new(shared: Arc<Shared>, live: Arc<LiveCollection>) -> Collection {
         Collection { shared, live }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.live.row.name
     }
 
-    /// Its settings, as they were given.
+    /// Returns the settings that the collection was created with.
     pub fn config(&self) -> Result<CollectionConfig> {
         let row = &self.live.row;
         Ok(CollectionConfig {
@@ -47,147 +47,157 @@ impl Collection {
         })
     }
 
-    /// An engine of the same settings that holds nothing: for comparing two texts.
+    /// Returns the analyzer with the settings of this collection, for example to compare two texts.
     pub fn analyzer(&self) -> &sameish::Analyzer {
         &self.live.analyzer
     }
 
-    /// How many documents there are.
+    /// Returns the number of documents, including those that are being written.
     pub fn len(&self) -> usize {
         self.live.engine().len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the collection has no documents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Stores a document and says what it matches. When this returns, it survives a power cut.
+    /// Stores a document and returns its matches. The document is durable when this returns.
     ///
-    /// The same text under the same id again is [`Outcome::Unchanged`](crate::Outcome::Unchanged), another text under a
-    /// known id [`Error::Conflict`]. Where too many writes wait it is [`Error::Busy`].
+    /// If the id exists, the result is [`Outcome::Unchanged`](crate::Outcome::Unchanged) for the same text and
+    /// [`Error::Conflict`] for a different one. If the write queue is full, the result is [`Error::Busy`].
     pub fn insert(&self, document: Document) -> Result<Inserted> {
-        let new = self.prepare(document, &mut Scratch::default())?;
-        let (reply, answer) = sync_channel(1);
-        let live = Arc::clone(&self.live);
-        self.shared.queue()?.offer(Request::Insert { live, documents: vec![new], reply })?;
-        let mut answers = answer.recv().unwrap_or(Err(Error::Closed))?;
-        answers.pop().unwrap_or(Err(Error::Closed))
+        let document = self.prepare(document, &mut Scratch::default())?;
+        let (sender, reply) = reply_channel();
+        let batch = Batch { live: Arc::clone(&self.live), items: vec![document], reply: sender };
+        self.shared.queue()?.try_send(Request::Insert(batch))?;
+        wait_for(&reply)?.pop().unwrap_or(Err(Error::Closed))
     }
 
-    /// Stores documents in order, a few hundred in one transaction; waits where many writes wait.
-    /// Each has its own answer: one that is refused keeps no other out.
+    /// Stores documents in order, several hundred per transaction. Waits while the write queue is full.
+    ///
+    /// Each document has its own result: one that is rejected does not affect the others.
     pub fn insert_many(&self, documents: Vec<Document>) -> Result<Vec<Result<Inserted>>> {
         self.submit(documents)?.wait()
     }
 
-    /// As [`insert_many`](Self::insert_many), without waiting for the answers: so the next documents can be made ready
-    /// while these are written. Sketches are made before this returns, by several threads.
+    /// Queues documents like [`insert_many`](Self::insert_many) without waiting for the results, so that the caller can
+    /// prepare the next documents meanwhile. Sketches are computed on several threads before this returns.
     pub fn submit(&self, documents: Vec<Document>) -> Result<Pending> {
         let queue = self.shared.queue()?;
-        let mut pending = Pending { refused: Vec::with_capacity(documents.len()), answers: Vec::new() };
+        let mut pending = Pending { rejected: Vec::with_capacity(documents.len()), replies: Vec::new() };
         let mut documents = documents.into_iter();
         loop {
             let group: Vec<Document> = documents.by_ref().take(GROUP).collect();
             if group.is_empty() {
                 return Ok(pending);
             }
-            let documents = self.prepare_all(group, &mut pending.refused);
-            let (reply, answer) = sync_channel(1);
-            queue.send(Request::Insert { live: Arc::clone(&self.live), documents, reply })?;
-            pending.answers.push(answer);
+            let items = self.prepare_all(group, &mut pending.rejected);
+            let (sender, reply) = reply_channel();
+            queue.send(Request::Insert(Batch { live: Arc::clone(&self.live), items, reply: sender }))?;
+            pending.replies.push(reply);
         }
     }
 
-    /// Makes sketches, and notes for each document why it is refused, if it is.
-    fn prepare_all(&self, documents: Vec<Document>, refused: &mut Vec<Option<Error>>) -> Vec<New> {
+    /// Computes sketches, and appends to `rejected` the error or `None` for each document.
+    fn prepare_all(
+        &self,
+        documents: Vec<Document>,
+        rejected: &mut Vec<Option<Error>>,
+    ) -> Vec<PreparedDocument> {
         let prepare = |scratch: &mut Scratch, document| self.prepare(document, scratch);
-        let prepared: Vec<Result<New>> =
+        let results: Vec<Result<PreparedDocument>> =
             documents.into_par_iter().with_min_len(8).map_init(Scratch::default, prepare).collect();
-        let mut taken = Vec::with_capacity(prepared.len());
-        for new in prepared {
-            match new {
-                Ok(new) => {
-                    taken.push(new);
-                    refused.push(None);
+        let mut accepted = Vec::with_capacity(results.len());
+        for result in results {
+            match result {
+                Ok(document) => {
+                    accepted.push(document);
+                    rejected.push(None);
                 }
-                Err(error) => refused.push(Some(error)),
+                Err(error) => rejected.push(Some(error)),
             }
         }
-        taken
+        accepted
     }
 
-    /// Stores a document, in place of the one that has its id if there is one.
+    /// Stores a document. Replaces the document with the same id if there is one.
     pub fn replace(&self, document: Document) -> Result<Inserted> {
-        let new = Box::new(self.prepare(document, &mut Scratch::default())?);
-        let (reply, answer) = sync_channel(1);
-        self.shared.queue()?.offer(Request::Replace { live: Arc::clone(&self.live), new, reply })?;
-        answer.recv().unwrap_or(Err(Error::Closed))
+        let document = Box::new(self.prepare(document, &mut Scratch::default())?);
+        let (sender, reply) = reply_channel();
+        let request = Request::Replace { live: Arc::clone(&self.live), document, reply: sender };
+        self.shared.queue()?.try_send(request)?;
+        wait_for(&reply)
     }
 
-    /// Takes a document out of the store, the index and its cluster; tells whether it was there.
+    /// Deletes a document from the store, the index and its cluster. Returns `true` if it existed.
     pub fn delete(&self, id: &DocId) -> Result<bool> {
-        let (reply, answer) = sync_channel(1);
-        let ids = vec![Leaving { id: id.clone(), number: None }];
-        let request = Request::Delete { live: Arc::clone(&self.live), ids, reply };
-        self.shared.queue()?.offer(request)?;
-        Ok(answer.recv().unwrap_or(Err(Error::Closed))?.pop().unwrap_or(false))
+        let (sender, reply) = reply_channel();
+        let items = vec![Deletion { id: id.clone(), expected_number: None }];
+        let batch = Batch { live: Arc::clone(&self.live), items, reply: sender };
+        self.shared.queue()?.try_send(Request::Delete(batch))?;
+        Ok(wait_for(&reply)?.pop().unwrap_or(false))
     }
 
-    /// The same for many; waits where many writes wait.
+    /// Deletes documents. Returns for each id whether it existed. Waits while the write queue is full.
     pub fn delete_many(&self, ids: Vec<DocId>) -> Result<Vec<bool>> {
-        self.leave(ids.into_iter().map(|id| Leaving { id, number: None }).collect())
+        self.delete_all(ids.into_iter().map(|id| Deletion { id, expected_number: None }).collect())
     }
 
-    fn leave(&self, ids: Vec<Leaving>) -> Result<Vec<bool>> {
-        let mut answers = Vec::with_capacity(ids.len());
-        for ids in ids.chunks(GROUP) {
-            let (reply, answer) = sync_channel(1);
-            let request = Request::Delete { live: Arc::clone(&self.live), ids: ids.to_vec(), reply };
-            self.shared.queue()?.send(request)?;
-            answers.append(&mut answer.recv().unwrap_or(Err(Error::Closed))?);
+    fn delete_all(&self, deletions: Vec<Deletion>) -> Result<Vec<bool>> {
+        let mut deleted = Vec::with_capacity(deletions.len());
+        for group in deletions.chunks(GROUP) {
+            let (sender, reply) = reply_channel();
+            let batch = Batch { live: Arc::clone(&self.live), items: group.to_vec(), reply: sender };
+            self.shared.queue()?.send(Request::Delete(batch))?;
+            deleted.append(&mut wait_for(&reply)?);
         }
-        Ok(answers)
+        Ok(deleted)
     }
 
-    /// Takes out what is older than the collection keeps documents; tells how many went. Does nothing for a collection
-    /// that keeps all.
+    /// Deletes documents that are older than the retention period. Returns the number of deleted documents. Does nothing
+    /// if the collection has no retention period.
     pub fn expire(&self, now: Timestamp) -> Result<usize> {
         let Some(days) = self.live.row.retention_days else { return Ok(0) };
-        let least = now.as_milliseconds().saturating_sub_unsigned(u64::from(days) * DAY);
+        let oldest = now.as_milliseconds().saturating_sub_unsigned(u64::from(days) * DAY);
         let visible = self.live.visible();
-        let old: Vec<Leaving> = {
+        let expired: Vec<Deletion> = {
             let engine = self.live.engine();
-            let old = engine.documents().filter(|held| {
-                held.number <= visible
-                    && held.published.is_some_and(|moment| moment.as_milliseconds() < least)
+            let expired = engine.documents().filter(|document| {
+                document.number <= visible
+                    && document.published.is_some_and(|date| date.as_milliseconds() < oldest)
             });
-            // By number: one that is replaced meanwhile, with a newer date, stays.
-            old.map(|held| Leaving { id: held.id.clone(), number: Some(held.number) }).collect()
+            // The number protects a document that is replaced meanwhile and then has a newer date.
+            let deletion = |document: sameish::StoredDocument<'_>| Deletion {
+                id: document.id.clone(),
+                expected_number: Some(document.number),
+            };
+            expired.map(deletion).collect()
         };
-        Ok(self.leave(old)?.into_iter().filter(|gone| *gone).count())
+        Ok(self.delete_all(expired)?.into_iter().filter(|deleted| *deleted).count())
     }
 
-    /// A document, if it is there.
+    /// Returns a stored document.
     pub fn get(&self, id: &DocId) -> Result<Option<Stored>> {
         let read = self.shared.readers.get()?;
-        let stored = || read.number_of(self.live.row.number, id);
-        let Some(number) = self.number_of(id).map_or_else(stored, |number| Ok(Some(number)))? else {
-            return Ok(None);
+        let number = match self.indexed_number(id) {
+            Some(number) => Some(number),
+            // The index does not contain damaged documents.
+            None => read.number_of(self.live.row.number, id)?,
         };
+        let Some(number) = number else { return Ok(None) };
         let Some(row) = read.document(number)? else { return Ok(None) };
         if row.document.id != *id {
-            let reason = "it stands under another id".to_owned();
+            let reason = "it is indexed under a different id".to_owned();
             return Err(Error::Damaged { what: format!("document {number}"), reason });
         }
-        let sketch = read.sketch(number).ok().flatten();
-        let sketches = match sketch {
-            Some(sketch) => sketch.sketches,
-            None => self.live.analyzer.sketch(&row.document.content, &mut Scratch::default()),
+        let sketches = match read.sketch(number) {
+            Ok(Some(sketch)) => sketch.sketches,
+            _ => self.live.analyzer.sketch(&row.document.content, &mut Scratch::default()),
         };
         let cluster = read.member(number).ok().flatten().map(|member| member.cluster);
         Ok(Some(Stored {
-            arrived_at: moment(row.arrived_at),
+            arrived_at: timestamp(row.arrived_at),
             document: row.document,
             status: sketches.status,
             words: sketches.words as u64,
@@ -196,60 +206,61 @@ impl Collection {
         }))
     }
 
-    /// Whether a document is there, damaged or not.
+    /// Returns `true` if a document with this id is stored, even if it is damaged.
     pub fn holds(&self, id: &DocId) -> Result<bool> {
-        if self.number_of(id).is_some() {
+        if self.indexed_number(id).is_some() {
             return Ok(true);
         }
         Ok(self.shared.readers.get()?.number_of(self.live.row.number, id)?.is_some())
     }
 
-    /// Makes all sketches again from the texts and builds the index anew.
+    /// Recomputes all sketches from the texts and builds the index again.
     pub fn rebuild(&self) -> Result<()> {
         let live = Arc::clone(&self.live);
-        self.shared.run(move |writer| writer.rebuild(&live))
+        self.shared.run_on_writer(move |writer| writer.rebuild(&live))
     }
 
-    /// A number that stands for all that the index holds. It is equal for an index that is built anew.
+    /// Returns a hash of the content of the index. It is equal for an index that is built again from the documents.
     pub fn digest(&self) -> Result<u64> {
         let live = Arc::clone(&self.live);
-        self.shared.exclusively(move |_| Ok(live.engine().digest()))
+        self.shared.run_exclusively(move |_| Ok(live.engine().digest()))
     }
 
-    /// The number of a document that everybody may see.
-    pub(super) fn number_of(&self, id: &DocId) -> Option<u64> {
-        let number = self.live.engine().get(id).map(|stored| stored.number);
-        number.filter(|&number| number <= self.live.visible())
+    /// Returns the number of a committed document that is in the index.
+    fn indexed_number(&self, id: &DocId) -> Option<u64> {
+        self.live.indexed_number(id).filter(|&number| number <= self.live.visible())
     }
 
-    fn prepare(&self, document: Document, scratch: &mut Scratch) -> Result<New> {
+    /// Checks the id and the date of a document and computes its sketches.
+    fn prepare(&self, document: Document, scratch: &mut Scratch) -> Result<PreparedDocument> {
         check_id(&document.id)?;
         if let Some(date) = &document.published_at {
             Timestamp::parse(date)?;
         }
         let prepared = self.live.analyzer.prepare(&document.content, scratch);
-        Ok(New { document, prepared })
+        Ok(PreparedDocument { document, prepared })
     }
 }
 
 impl Pending {
-    /// Waits until all are durable, and gives the answers in the order of the documents.
+    /// Waits until all documents are durable. Returns the results in the order of the documents.
     pub fn wait(self) -> Result<Vec<Result<Inserted>>> {
-        let mut answered = Vec::with_capacity(self.refused.len());
-        for answer in self.answers {
-            answered.append(&mut answer.recv().unwrap_or(Err(Error::Closed))?);
+        let mut replies = Vec::with_capacity(self.rejected.len());
+        for reply in &self.replies {
+            replies.append(&mut wait_for(reply)?);
         }
-        let mut answers = answered.into_iter();
-        let answer = |refused: Option<Error>| match refused {
+        let mut replies = replies.into_iter();
+        let result = |rejected: Option<Error>| match rejected {
             Some(error) => Err(error),
-            None => answers.next().unwrap_or(Err(Error::Closed)),
+            None => replies.next().unwrap_or(Err(Error::Closed)),
         };
-        Ok(self.refused.into_iter().map(answer).collect())
+        Ok(self.rejected.into_iter().map(result).collect())
     }
 }
 
-/// A stored moment; what no calendar has is now.
-pub(super) fn moment(milliseconds: i64) -> Timestamp {
-    let moment = Timestamp::from_milliseconds(milliseconds).or_else(|| Timestamp::from_milliseconds(now()));
-    moment.unwrap_or_else(|| unreachable!("the present is in the calendar"))
+/// Converts stored milliseconds. A value out of range, which only damage can cause, becomes the current time.
+pub(super) fn timestamp(milliseconds: i64) -> Timestamp {
+    let timestamp =
+        Timestamp::from_milliseconds(milliseconds).or_else(|| Timestamp::from_milliseconds(now()));
+    timestamp.unwrap_or_else(|| unreachable!("the current time is in range"))
 }

@@ -1,9 +1,9 @@
-//! What happens when a document comes in?
+//! Insertion and replacement of documents.
 
-use super::live::{Live, sketched};
+use super::live::{LiveCollection, sketched};
 use super::repair;
-use super::texts::{Cache, StoredTexts};
-use super::writer::{New, Writer};
+use super::texts::{FeatureCache, StoredTexts};
+use super::writer::{PreparedDocument, Writer};
 use crate::error::{Error, Result};
 use crate::model::{Inserted, Outcome};
 use crate::rows::{Counters, DocumentRow, MemberRow, SketchRow};
@@ -15,222 +15,227 @@ use sameish::{
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Most candidates of a newcomer that are judged: less than for a question, because a flood of forms is met at every one.
-const JUDGED: usize = 256;
+/// Maximum number of candidates that are verified per insertion. It is lower than for a query, because with many documents
+/// from one template every insertion has many candidates.
+const MAX_CANDIDATES: usize = 256;
 
-/// A document that a transaction takes in.
-pub(super) struct Newcomer {
-    pub(super) sketched: SketchedDocument,
-    pub(super) answer: Inserted,
+/// A document whose rows are written, and which is not yet in the index.
+struct NewDocument {
+    sketched: SketchedDocument,
+    result: Inserted,
+}
+
+/// The result for one document of a transaction.
+enum Insertion {
+    New(NewDocument),
+    /// The document exists or is rejected. The transaction continues.
+    Done(Result<Inserted>),
 }
 
 impl Writer {
-    /// Stores new documents, all in one transaction. A document may be refused by itself; a fault of the store undoes all.
+    /// Stores new documents in one transaction. A single document can be rejected; an error of the store undoes all
+    /// insertions.
     pub(super) fn insert_all(
         &mut self,
-        work: Vec<(Arc<Live>, Vec<New>)>,
+        work: Vec<(Arc<LiveCollection>, Vec<PreparedDocument>)>,
     ) -> Result<Vec<Vec<Result<Inserted>>>> {
-        let mut added: Vec<(Arc<Live>, DocId)> = Vec::new();
-        let stored = self.store_all(work, &mut added);
-        match &stored {
-            Ok(_) => {
-                for (live, _) in &added {
-                    live.show_up_to(self.counters.documents);
-                    live.note_arrival(super::now());
-                }
+        let mut added: Vec<(Arc<LiveCollection>, DocId)> = Vec::new();
+        let results = self.insert_in_transaction(work, &mut added);
+        if results.is_ok() {
+            for (live, _) in &added {
+                live.set_visible(self.counters.documents);
+                live.set_last_arrival(super::now());
             }
-            Err(_) => {
-                for (live, id) in added.iter().rev() {
-                    live.engine_mut().remove(id);
-                }
+        } else {
+            for (live, id) in added.iter().rev() {
+                live.engine_mut().remove(id);
             }
         }
-        stored
+        results
     }
 
-    fn store_all(
+    /// Writes all rows and adds the new documents to the index. `added` receives those that are in the index, also if this
+    /// returns an error.
+    fn insert_in_transaction(
         &mut self,
-        work: Vec<(Arc<Live>, Vec<New>)>,
-        added: &mut Vec<(Arc<Live>, DocId)>,
+        work: Vec<(Arc<LiveCollection>, Vec<PreparedDocument>)>,
+        added: &mut Vec<(Arc<LiveCollection>, DocId)>,
     ) -> Result<Vec<Vec<Result<Inserted>>>> {
         let Writer { store, shared, counters, .. } = self;
         for (live, _) in &work {
-            // What comes now is not shown before it is committed.
-            live.show_up_to(counters.documents);
+            // Documents with greater numbers stay invisible until the commit.
+            live.set_visible(counters.documents);
         }
-        let mut entry = Entry { change: store.begin()?, counters, cache: &shared.cache };
-        let mut answers = Vec::with_capacity(work.len());
+        let mut transaction = InsertTransaction { change: store.begin()?, counters, cache: &shared.cache };
+        let mut results = Vec::with_capacity(work.len());
         for (live, documents) in work {
-            let mut given = Vec::with_capacity(documents.len());
-            for new in documents {
-                given.push(match entry.insert(&live, new) {
-                    Ok(newcomer) => {
-                        let id = newcomer.answer.id.clone();
-                        live.engine_mut().insert_sketched(newcomer.sketched)?;
+            let mut group = Vec::with_capacity(documents.len());
+            for document in documents {
+                group.push(match transaction.insert(&live, document)? {
+                    Insertion::New(new) => {
+                        let id = new.result.id.clone();
+                        live.engine_mut().insert_sketched(new.sketched)?;
                         added.push((Arc::clone(&live), id));
-                        Ok(newcomer.answer)
+                        Ok(new.result)
                     }
-                    Err(Refused::Alone(answer)) => *answer,
-                    Err(Refused::All(error)) => return Err(error),
+                    Insertion::Done(result) => result,
                 });
             }
-            answers.push(given);
+            results.push(group);
         }
-        let counters = *entry.counters;
-        entry.change.put_counters(counters)?;
-        entry.change.commit()?;
-        Ok(answers)
+        transaction.commit()?;
+        Ok(results)
     }
 
-    /// Stores a document, in place of the one that has its id.
-    pub(super) fn replace(&mut self, live: &Arc<Live>, new: New) -> Result<Inserted> {
-        let held = live.engine().get(&new.document.id).map(|stored| stored.number);
-        let stored = || self.shared.readers.get()?.number_of(live.row.number, &new.document.id);
-        let Some(old) = held.map_or_else(stored, |held| Ok(Some(held)))? else {
-            let mut answers = self.insert_all(vec![(Arc::clone(live), vec![new])])?;
-            let answer = answers.pop().and_then(|mut answers| answers.pop());
-            return answer.unwrap_or(Err(Error::Closed));
+    /// Stores a document. Replaces the document with the same id if there is one.
+    pub(super) fn replace(&mut self, live: &Arc<LiveCollection>, new: PreparedDocument) -> Result<Inserted> {
+        let existing = match live.indexed_number(&new.document.id) {
+            Some(number) => Some(number),
+            None => self.shared.readers.get()?.number_of(live.row.number, &new.document.id)?,
+        };
+        let Some(old) = existing else {
+            let mut results = self.insert_all(vec![(Arc::clone(live), vec![new])])?;
+            let result = results.pop().and_then(|mut group| group.pop());
+            return result.unwrap_or(Err(Error::Closed));
         };
         let Writer { store, shared, counters, .. } = self;
-        let mut entry = Entry { change: store.begin()?, counters, cache: &shared.cache };
-        match entry.change.read().document(old) {
-            Ok(Some(row)) if row.document == new.document => return entry.unchanged(live, &new, old),
-            Ok(Some(row))
-                if row.document.content == new.document.content
-                    && row.document.published_at == new.document.published_at =>
-            {
-                return entry.describe(live, new, row);
+        let mut transaction = InsertTransaction { change: store.begin()?, counters, cache: &shared.cache };
+        match transaction.change.read().document(old) {
+            Ok(Some(row)) if row.document == new.document => {
+                return transaction.unchanged(live, &new, old);
+            }
+            Ok(Some(row)) if has_same_text_and_date(&row, &new) => {
+                return transaction.update_metadata(live, new, row);
             }
             Ok(_) | Err(Error::Damaged { .. }) => {}
             Err(error) => return Err(error),
         }
-        let gone = HashSet::from([old]);
-        repair::remove(&mut *entry.change, entry.counters, entry.cache, live, &[old])?;
-        let mut newcomer = entry.enter(live, new, &gone)?;
-        newcomer.answer.outcome = Outcome::Replaced;
-        let counters = *entry.counters;
-        entry.change.put_counters(counters)?;
-        entry.change.commit()?;
+        repair::remove(&mut *transaction.change, transaction.counters, transaction.cache, live, &[old])?;
+        let new = transaction.insert_new(live, new, &HashSet::from([old]))?;
+        transaction.commit()?;
+        // Readers must not see the new entry, which replaces the old one, before its number is visible.
         let mut engine = live.engine_mut();
-        engine.insert_sketched(newcomer.sketched)?;
-        live.show_up_to(counters.documents);
-        live.note_arrival(super::now());
-        Ok(newcomer.answer)
+        engine.insert_sketched(new.sketched)?;
+        live.set_visible(self.counters.documents);
+        drop(engine);
+        live.set_last_arrival(super::now());
+        Ok(Inserted { outcome: Outcome::Replaced, ..new.result })
     }
 }
 
-/// Why a document is not taken in.
-enum Refused {
-    /// For itself, with its answer.
-    Alone(Box<Result<Inserted>>),
-    /// With all others.
-    All(Error),
+fn has_same_text_and_date(row: &DocumentRow, new: &PreparedDocument) -> bool {
+    row.document.content == new.document.content && row.document.published_at == new.document.published_at
 }
 
-impl From<Error> for Refused {
-    fn from(error: Error) -> Refused {
-        Refused::All(error)
-    }
-}
-
-/// A transaction that takes documents in.
-struct Entry<'a> {
+/// A transaction that inserts documents.
+struct InsertTransaction<'a> {
     change: Box<dyn Transaction + 'a>,
     counters: &'a mut Counters,
-    cache: &'a Cache,
+    cache: &'a FeatureCache,
 }
 
-impl Entry<'_> {
-    fn insert(&mut self, live: &Live, new: New) -> std::result::Result<Newcomer, Refused> {
-        let held = live.engine().get(&new.document.id).map(|stored| stored.number);
-        let alone = |answer| Err(Refused::Alone(Box::new(answer)));
-        let Some(number) = held else {
-            return match self.enter(live, new, &HashSet::new()) {
-                // Only a document that is too damaged for the index is in the store alone.
-                Err(Error::Conflict { id }) => alone(Err(Error::Conflict { id })),
-                entered => Ok(entered?),
+impl InsertTransaction<'_> {
+    fn commit(mut self) -> Result<()> {
+        self.change.put_counters(*self.counters)?;
+        self.change.commit()
+    }
+
+    fn insert(&mut self, live: &LiveCollection, new: PreparedDocument) -> Result<Insertion> {
+        let Some(number) = live.indexed_number(&new.document.id) else {
+            return match self.insert_new(live, new, &HashSet::new()) {
+                Ok(new) => Ok(Insertion::New(new)),
+                // A damaged document with this id is in the store, but not in the index.
+                Err(Error::Conflict { id }) => Ok(Insertion::Done(Err(Error::Conflict { id }))),
+                Err(error) => Err(error),
             };
         };
         match self.change.read().document(number) {
             Ok(Some(row)) if row.document.content == new.document.content => {
-                alone(Ok(self.unchanged(live, &new, number)?))
+                Ok(Insertion::Done(Ok(self.unchanged(live, &new, number)?)))
             }
-            Err(Error::Damaged { what, reason }) => alone(Err(Error::Damaged { what, reason })),
-            Ok(_) => alone(Err(Error::Conflict { id: new.document.id })),
-            Err(error) => Err(Refused::All(error)),
+            Ok(_) => Ok(Insertion::Done(Err(Error::Conflict { id: new.document.id }))),
+            Err(error @ Error::Damaged { .. }) => Ok(Insertion::Done(Err(error))),
+            Err(error) => Err(error),
         }
     }
 
-    /// The answer for a document that is there.
-    fn unchanged(&self, live: &Live, new: &New, number: u64) -> Result<Inserted> {
-        let id = new.document.id.clone();
-        let gone = HashSet::from([number]);
+    /// Returns the result for a document that is already stored.
+    fn unchanged(&self, live: &LiveCollection, new: &PreparedDocument, number: u64) -> Result<Inserted> {
         let row = DocumentRow {
             number,
             collection: live.row.number,
             document: new.document.clone(),
             arrived_at: super::now(),
         };
-        let nearest = self.nearest(live, &new.prepared, row.moment(), &gone)?;
+        let search = self.find_matches(live, &new.prepared, row.moment(), &HashSet::from([number]))?;
         let cluster = self.member(number)?.map(|member| member.cluster);
-        Ok(answer(id, Outcome::Unchanged, new.prepared.sketches.status, nearest, cluster))
+        let status = new.prepared.sketches.status;
+        Ok(inserted(new.document.id.clone(), Outcome::Unchanged, status, search, cluster))
     }
 
-    /// Gives a document another title or address; its text, its place in the index and its cluster stay.
-    fn describe(mut self, live: &Live, new: New, row: DocumentRow) -> Result<Inserted> {
-        let answer = self.unchanged(live, &new, row.number)?;
+    /// Replaces the title, source and address of a document. Its index entry and its cluster do not change.
+    fn update_metadata(
+        mut self,
+        live: &LiveCollection,
+        new: PreparedDocument,
+        row: DocumentRow,
+    ) -> Result<Inserted> {
+        let result = self.unchanged(live, &new, row.number)?;
         self.change.update_document(&DocumentRow { document: new.document, ..row })?;
         self.change.commit()?;
-        Ok(Inserted { outcome: Outcome::Replaced, ..answer })
+        Ok(Inserted { outcome: Outcome::Replaced, ..result })
     }
 
-    /// Looks for matches among all but those that go, and writes all rows.
-    fn enter(&mut self, live: &Live, new: New, gone: &HashSet<u64>) -> Result<Newcomer> {
+    /// Searches for matches, except among the `removed` documents, and writes all rows of a new document.
+    fn insert_new(
+        &mut self,
+        live: &LiveCollection,
+        new: PreparedDocument,
+        removed: &HashSet<u64>,
+    ) -> Result<NewDocument> {
         self.counters.documents += 1;
-        let New { document, prepared } = new;
+        let PreparedDocument { document, prepared } = new;
         let id = document.id.clone();
         let number = self.counters.documents;
         let now = super::now();
         let row = DocumentRow { number, collection: live.row.number, document, arrived_at: now };
-        let nearest = self.nearest(live, &prepared, row.moment(), gone)?;
+        let search = self.find_matches(live, &prepared, row.moment(), removed)?;
         self.change.put_document(&row)?;
         let Prepared { sketches, features, key } = prepared;
-        let sketch = SketchRow {
-            number,
-            collection: live.row.number,
-            sketches,
-            key,
-            moment: row.moment(),
-            scheme: live.scheme,
-            computed_at: now,
-        };
+        let sketch = SketchRow::new(&row, sketches, key, live.scheme, now);
         self.change.put_sketch(&sketch)?;
         let status = sketch.sketches.status;
         let cluster = match status {
-            Status::Ok => Some(self.join(live, number, nearest.best)?),
+            Status::Ok => Some(self.assign_cluster(live, number, search.best)?),
             Status::TooShort => None,
         };
         if live.analyzer.config().matching.verify {
             self.cache.put(number, Arc::new(features));
         }
-        let answer = answer(id.clone(), Outcome::Created, status, nearest, cluster);
-        Ok(Newcomer { sketched: sketched(id, sketch), answer })
+        let result = inserted(id.clone(), Outcome::Created, status, search, cluster);
+        Ok(NewDocument { sketched: sketched(id, sketch), result })
     }
 
-    fn nearest(&self, live: &Live, prepared: &Prepared, moment: i64, gone: &HashSet<u64>) -> Result<Search> {
+    fn find_matches(
+        &self,
+        live: &LiveCollection,
+        prepared: &Prepared,
+        moment: i64,
+        removed: &HashSet<u64>,
+    ) -> Result<Search> {
         let texts = StoredTexts::new(&live.analyzer, self.cache, self.change.read());
         let filter =
-            |other: StoredDocument<'_>| !gone.contains(&other.number) && live.within_window(other, moment);
+            |other: StoredDocument<'_>| !removed.contains(&other.number) && live.within_window(other, moment);
         let scope: Scope<'_, External> = Scope {
             options: SearchOptions::default(),
             texts: &texts,
             filter: Some(&filter),
-            max_candidates: JUDGED,
+            max_candidates: MAX_CANDIDATES,
         };
         Ok(live.engine().search_prepared_in(prepared, &scope)?)
     }
 
-    /// Which cluster a document is in. A membership that is damaged is as good as none; `verify` names it.
+    /// Returns the cluster membership of a document, or `None` if it is damaged, which `verify` reports.
     fn member(&self, document: u64) -> Result<Option<MemberRow>> {
         match self.change.read().member(document) {
             Err(Error::Damaged { .. }) => Ok(None),
@@ -238,33 +243,37 @@ impl Entry<'_> {
         }
     }
 
-    /// Joins the cluster of the best match, or founds one (seed 003).
-    fn join(&mut self, live: &Live, document: u64, best: Option<u64>) -> Result<ClusterId> {
+    /// Adds a document to the cluster of its best match, or to a new cluster if it has none.
+    fn assign_cluster(
+        &mut self,
+        live: &LiveCollection,
+        document: u64,
+        best: Option<u64>,
+    ) -> Result<ClusterId> {
         let collection = live.row.number;
-        let met = best.map(|best| self.member(best)).transpose()?.flatten();
-        let (cluster, joined) = match met {
+        let member = match best {
+            Some(best) => self.member(best)?,
+            None => None,
+        };
+        let (cluster, joined) = match member {
             Some(member) => {
                 let size = self.change.read().cluster_size(member.cluster)?.unwrap_or(1);
                 self.change.put_cluster(collection, member.cluster, size + 1)?;
                 (member.cluster, best)
             }
-            None => {
-                self.counters.clusters += 1;
-                (ClusterId(self.counters.clusters), None)
-            }
+            None => (self.counters.next_cluster(), None),
         };
         self.change.put_member(&MemberRow { document, collection, cluster, joined })?;
         Ok(cluster)
     }
 }
 
-fn answer(
+fn inserted(
     id: DocId,
     outcome: Outcome,
     status: Status,
-    nearest: Search,
+    search: Search,
     cluster: Option<ClusterId>,
 ) -> Inserted {
-    let Search { matches, capped, .. } = nearest;
-    Inserted { id, outcome, status, duplicates: matches, cluster, capped }
+    Inserted { id, outcome, status, duplicates: search.matches, cluster, capped: search.capped }
 }

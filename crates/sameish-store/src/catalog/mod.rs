@@ -1,17 +1,17 @@
-//! How are stored documents searched, clustered and kept whole?
+//! Catalogs: directories of collections that are stored, indexed, searched and clustered.
 //!
-//! A [`Catalog`] is a folder with one store and its collections. The store is the truth; each collection has an index in
-//! memory that is built from the stored sketches and changes only with what was committed.
+//! A [`Catalog`] is a directory with one store. The store is the source of truth. Each collection has an index in memory,
+//! which is built from the stored sketches and changes only with what is committed.
 //!
 //! ```text
-//! collection.rs  the door: insert, replace, delete, get
-//! search.rs      similar, query, clusters, figures
-//! writer.rs      one thread that writes, many requests a sync
-//! insert.rs      what a new document does
-//! repair.rs      what a document that leaves does to its cluster
+//! collection.rs  insert, replace, delete, get
+//! search.rs      similar, query, clusters, statistics
+//! writer.rs      the writer thread and its queue
+//! insert.rs      insertion and replacement of documents
+//! repair.rs      deletion of documents and repair of their clusters
 //! live.rs        a collection in memory, and how it is loaded
-//! texts.rs       texts read again when a candidate is judged
-//! check.rs       digest, verify, rebuild
+//! texts.rs       features of stored texts, with a cache
+//! check.rs       verification
 //! ```
 
 mod check;
@@ -31,17 +31,17 @@ use crate::model::{CollectionConfig, Finding, Health, OpenOptions, check_name};
 use crate::rows::CollectionRow;
 use crate::sqlite::SqliteStore;
 use crate::store::Store;
-use live::Live;
+use live::LiveCollection;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
-use texts::{Cache, Readers};
+use texts::{FeatureCache, ReaderPool};
 use writer::{Queue, Writer};
 
-/// A folder of collections.
+/// A directory of collections.
 ///
-/// All methods block, and may be called from any number of threads. Dropped, it finishes what waits to be written.
+/// All methods block and can be called from any number of threads. Dropping the catalog completes the queued writes.
 #[derive(Debug)]
 pub struct Catalog {
     shared: Arc<Shared>,
@@ -49,80 +49,80 @@ pub struct Catalog {
     _lock: Option<Lock>,
 }
 
-/// What all threads of a catalog see.
+type Collections = BTreeMap<String, Arc<LiveCollection>>;
+
+/// The state that all threads of a catalog share.
 pub(crate) struct Shared {
-    folder: PathBuf,
-    readers: Readers,
-    cache: Cache,
-    collections: RwLock<BTreeMap<String, Arc<Live>>>,
+    dir: PathBuf,
+    readers: ReaderPool,
+    cache: FeatureCache,
+    collections: RwLock<Collections>,
     health: Mutex<Health>,
-    /// Nothing where the folder was opened for reading.
+    /// `None` if the catalog is open read-only.
     queue: Option<Queue>,
 }
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("Shared").field("dir", &self.dir).finish_non_exhaustive()
     }
 }
 
 impl Catalog {
-    /// Opens a folder, and makes it if it is not there and `options` say so. Every collection is ready when this returns.
+    /// Opens the catalog of a directory, and creates it if it does not exist and `options.create` is set. All collections
+    /// are loaded when this returns.
     ///
-    /// A folder that another process writes is refused with the number of that process.
-    pub fn open(folder: impl AsRef<Path>, options: OpenOptions) -> Result<Catalog> {
-        let folder = folder.as_ref();
+    /// Returns [`Error::InUse`] with the process id if another process has the directory open for writing.
+    pub fn open(dir: impl AsRef<Path>, options: OpenOptions) -> Result<Catalog> {
+        let dir = dir.as_ref();
         if options.create && !options.read_only {
-            std::fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
+            std::fs::create_dir_all(dir).map_err(|source| Error::io(dir, source))?;
         }
-        if !folder.is_dir() {
-            let reason = "it is not a folder".to_owned();
-            return Err(Error::NotOurs { path: folder.to_owned(), reason });
+        if !dir.is_dir() {
+            let reason = "it is not a directory".to_owned();
+            return Err(Error::NotOurs { path: dir.to_owned(), reason });
         }
-        let lock = if options.read_only { None } else { Some(Lock::take(folder)?) };
-        let store = SqliteStore::open(folder, options.create, options.read_only)?;
-        let mut catalog = Catalog::over(Box::new(store), folder, options)?;
+        let lock = if options.read_only { None } else { Some(Lock::acquire(dir)?) };
+        let store = SqliteStore::open(dir, options.create, options.read_only)?;
+        let mut catalog = Catalog::over(Box::new(store), dir, options)?;
         catalog._lock = lock;
         Ok(catalog)
     }
 
-    /// The same over any store.
-    pub fn over(store: Box<dyn Store>, folder: &Path, options: OpenOptions) -> Result<Catalog> {
-        let mut store = store;
-        let readers = Readers::new(store.reader()?);
+    /// Opens a catalog over any store. `dir` is used in error messages and returned by [`folder`](Self::folder).
+    pub fn over(mut store: Box<dyn Store>, dir: &Path, options: OpenOptions) -> Result<Catalog> {
+        let readers = ReaderPool::new(store.reader()?);
         if options.at_one_moment {
-            // It goes back to those that wait, and is the one that comes next.
-            readers.get()?.hold()?;
+            // The reader returns to the pool, which gives it to every later call of a single thread.
+            readers.get()?.begin_snapshot()?;
         }
         let collections = live::load_all(&mut *store, &readers, &options)?;
         let (queue, requests) = writer::queue(options.queue);
         let shared = Arc::new(Shared {
-            folder: folder.to_owned(),
+            dir: dir.to_owned(),
             readers,
-            cache: Cache::new(options.cache_bytes),
+            cache: FeatureCache::new(options.cache_bytes),
             collections: RwLock::new(collections),
             health: Mutex::new(if options.read_only { Health::ReadOnly } else { Health::Ready }),
             queue: (!options.read_only).then_some(queue),
         });
-        let writer = match options.read_only {
-            true => None,
-            false => Some(Writer::start(store, Arc::clone(&shared), requests)?),
-        };
+        let writer =
+            if options.read_only { None } else { Some(Writer::start(store, Arc::clone(&shared), requests)?) };
         Ok(Catalog { shared, writer, _lock: None })
     }
 
-    /// All collections, by name.
+    /// Returns all collections in order of their names.
     pub fn collections(&self) -> Vec<Collection> {
         self.shared.collections().values().map(|live| self.handle(live)).collect()
     }
 
-    /// A collection.
+    /// Returns a collection by name.
     pub fn collection(&self, name: &str) -> Result<Collection> {
-        let found = self.shared.collections().get(name).map(|live| self.handle(live));
-        found.ok_or_else(|| Error::NoCollection { name: name.chars().take(80).collect() })
+        let collection = self.shared.collections().get(name).map(|live| self.handle(live));
+        collection.ok_or_else(|| Error::NoCollection { name: name.chars().take(80).collect() })
     }
 
-    /// Makes a collection, or gives the one that has this name and these settings.
+    /// Creates a collection, or returns the existing one with the same name and settings.
     pub fn create(&self, name: &str, config: CollectionConfig) -> Result<Collection> {
         check_name(name)?;
         let row = CollectionRow {
@@ -135,54 +135,54 @@ impl Catalog {
             window_days: config.window_days,
             created_at: now(),
         };
-        let live = self.shared.run(move |writer| writer.create(row))?;
+        let live = self.shared.run_on_writer(move |writer| writer.create(row))?;
         Ok(self.handle(&live))
     }
 
-    /// Takes a collection out with all its documents. Tells whether it was there.
+    /// Deletes a collection with all its documents. Returns `true` if it existed.
     pub fn drop_collection(&self, name: &str) -> Result<bool> {
         let Some(live) = self.shared.collections().get(name).cloned() else { return Ok(false) };
-        self.shared.run(move |writer| writer.drop_collection(&live))
+        self.shared.run_on_writer(move |writer| writer.drop_collection(&live))
     }
 
-    /// Looks at everything that is stored, and at the indexes. Writes wait meanwhile.
+    /// Checks all stored rows, the clusters and the indexes, and returns the defects. Writes wait meanwhile.
     pub fn verify(&self) -> Result<Vec<Finding>> {
-        self.shared.exclusively(check::verify)
+        self.shared.run_exclusively(check::verify)
     }
 
-    /// Whether it takes writes.
+    /// Returns whether the catalog accepts writes.
     pub fn health(&self) -> Health {
         self.shared.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many writes wait.
+    /// Returns the number of queued writes.
     pub fn waiting(&self) -> usize {
         self.shared.queue.as_ref().map_or(0, Queue::len)
     }
 
-    /// Bytes on disk.
+    /// Returns the size of the store on disk in bytes.
     pub fn bytes(&self) -> Result<u64> {
         Ok(self.shared.readers.get()?.bytes())
     }
 
-    /// The folder.
+    /// Returns the directory.
     pub fn folder(&self) -> &Path {
-        &self.shared.folder
+        &self.shared.dir
     }
 
-    /// Writes a whole and consistent copy of everything into a new folder, while others write. See
+    /// Writes a consistent copy of the store into a new directory. Writes can continue meanwhile. See
     /// [`restore`](Self::restore).
     pub fn snapshot(&self, to: impl AsRef<Path>) -> Result<()> {
-        crate::snapshot::take(&*self.shared.readers.get()?, to.as_ref())
+        crate::snapshot::create(&*self.shared.readers.get()?, to.as_ref())
     }
 
-    /// Puts a snapshot into a folder. A folder with documents is refused unless `replace` is set; what it had is kept
-    /// beside the new under a name that ends in `.before-restore`.
+    /// Restores a snapshot into a directory. If the directory already contains a store, this returns an error unless
+    /// `replace` is set; then the old database is kept under a name with `.before-restore`.
     pub fn restore(from: impl AsRef<Path>, to: impl AsRef<Path>, replace: bool) -> Result<()> {
         crate::snapshot::restore(from.as_ref(), to.as_ref(), replace)
     }
 
-    /// Finishes what waits to be written, and closes the files.
+    /// Completes the queued writes and closes the files.
     pub fn close(mut self) {
         self.stop();
     }
@@ -192,12 +192,12 @@ impl Catalog {
             queue.stop();
         }
         if let Some(writer) = self.writer.take() {
-            // A writer that panicked has answered nobody, and said why.
+            // If the writer panicked, the panic message has been printed and callers have got an error.
             _ = writer.join();
         }
     }
 
-    fn handle(&self, live: &Arc<Live>) -> Collection {
+    fn handle(&self, live: &Arc<LiveCollection>) -> Collection {
         Collection::new(Arc::clone(&self.shared), Arc::clone(live))
     }
 }
@@ -209,24 +209,32 @@ impl Drop for Catalog {
 }
 
 impl Shared {
-    fn collections(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, Arc<Live>>> {
+    fn collections(&self) -> RwLockReadGuard<'_, Collections> {
         self.collections.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn queue(&self) -> Result<&Queue> {
-        self.queue.as_ref().ok_or_else(|| Error::ReadOnly { path: self.folder.clone() })
+    fn collections_mut(&self) -> RwLockWriteGuard<'_, Collections> {
+        self.collections.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs something on the writer's thread, alone.
-    fn run<T: Send + 'static>(
+    fn set_health(&self, health: Health) {
+        *self.health.lock().unwrap_or_else(PoisonError::into_inner) = health;
+    }
+
+    fn queue(&self) -> Result<&Queue> {
+        self.queue.as_ref().ok_or_else(|| Error::ReadOnly { path: self.dir.clone() })
+    }
+
+    /// Runs a function on the writer thread, between transactions.
+    fn run_on_writer<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Writer) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.queue()?.run(job)
     }
 
-    /// Runs something that reads while nothing is written.
-    fn exclusively<T: Send + 'static>(
+    /// Runs a function that reads, while this process writes nothing.
+    fn run_exclusively<T: Send + 'static>(
         self: &Arc<Self>,
         job: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -240,7 +248,7 @@ impl Shared {
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub(crate) fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_millis() as i64)

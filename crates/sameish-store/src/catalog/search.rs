@@ -1,14 +1,13 @@
-//! What is like a document, and what belongs together?
+//! Searches, clusters and statistics of a collection.
 
-use super::collection::{Collection, moment};
-use super::live::Live;
+use super::collection::{Collection, timestamp};
 use super::texts::StoredTexts;
 use crate::error::{Error, Result};
 use crate::model::{
     ClusterDetail, ClusterMember, ClusterSummary, Clusters, ClustersPage, MEMBERS_SHOWN, Similar,
     SimilarDocuments, SimilarOptions, Stats,
 };
-use crate::rows::MemberRow;
+use crate::rows::{ClusterRow, DocumentRow, MemberRow};
 use crate::store::Read;
 use sameish::{
     CANDIDATES_JUDGED, ClusterId, Content, DocId, Document, Evidence, External, Scope, Scratch, Search,
@@ -17,7 +16,7 @@ use sameish::{
 use std::collections::HashMap;
 
 impl Collection {
-    /// The stored documents that match a stored one, the most similar first.
+    /// Returns the stored documents that match a stored document, most similar first.
     pub fn similar(&self, id: &DocId, options: SimilarOptions) -> Result<SimilarDocuments> {
         let read = self.shared.readers.get()?;
         let live = &*self.live;
@@ -26,28 +25,28 @@ impl Collection {
         let unknown = || Error::NoDocument { id: id.clone() };
         let stored = engine.get(id).filter(|stored| stored.number <= visible).ok_or_else(unknown)?;
         let number = stored.number;
-        let when = stored.published.map_or(0, Timestamp::as_milliseconds);
+        let moment = stored.published.map_or(0, Timestamp::as_milliseconds);
         let texts = StoredTexts::new(&live.analyzer, &self.shared.cache, &*read);
-        let filter = |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, when);
-        let found = engine.search_id_in(id, &scope(options, &texts, &filter))?;
+        let filter = |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, moment);
+        let search = engine.search_id_in(id, &scope(options, &texts, &filter))?;
         drop(engine);
-        let Some(found) = found else {
-            // Either it is damaged, which reading it reports, or it was just deleted.
+        let Some(search) = search else {
+            // The document is damaged, which reading it reports, or it was just deleted.
             read.document(number)?;
             return Err(unknown());
         };
-        let own = match options.evidence {
+        let content = match options.evidence {
             Some(_) => read.document(number)?.map(|row| row.document.content),
             None => None,
         };
-        self.answer(&*read, found, own.as_ref(), options)
+        self.similar_documents(&*read, search, content.as_ref(), options)
     }
 
-    /// The stored documents that match one that is not stored.
+    /// Returns the stored documents that match a document that is not stored, most similar first.
     pub fn query(&self, document: &Document, options: SimilarOptions) -> Result<SimilarDocuments> {
         let live = &*self.live;
         let prepared = live.analyzer.prepare(&document.content, &mut Scratch::default());
-        let when = match &document.published_at {
+        let moment = match &document.published_at {
             Some(date) => Timestamp::parse(date)?.as_milliseconds(),
             None => super::now(),
         };
@@ -55,28 +54,28 @@ impl Collection {
         let texts = StoredTexts::new(&live.analyzer, &self.shared.cache, &*read);
         let engine = live.engine();
         let visible = live.visible();
-        let filter = |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, when);
-        let found = engine.search_prepared_in(&prepared, &scope(options, &texts, &filter))?;
+        let filter = |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, moment);
+        let search = engine.search_prepared_in(&prepared, &scope(options, &texts, &filter))?;
         drop(engine);
-        self.answer(&*read, found, Some(&document.content), options)
+        self.similar_documents(&*read, search, Some(&document.content), options)
     }
 
-    /// A page of clusters of two and more documents, the newest first.
+    /// Returns a page of clusters with at least two documents, newest first.
     pub fn clusters(&self, page: ClustersPage) -> Result<Clusters> {
         let read = self.shared.readers.get()?;
         let rows = read.clusters(self.live.row.number, page.before, page.limit)?;
-        let next = rows.last().map(|(id, _)| *id).filter(|_| rows.len() == page.limit);
+        let next = rows.last().map(|row| row.cluster).filter(|_| rows.len() == page.limit);
         let mut clusters = Vec::with_capacity(rows.len());
-        for (id, size) in rows {
+        for ClusterRow { cluster: id, size } in rows {
             if let Some(center) = read.members(id, 1)?.first() {
-                let center = member(&*read, center, &HashMap::new())?;
+                let center = cluster_member(&*read, center, &HashMap::new())?;
                 clusters.extend(center.map(|center| ClusterSummary { id, size, center }));
             }
         }
         Ok(Clusters { clusters, next })
     }
 
-    /// A cluster with its documents, the first thousand of them; nothing if it is not there.
+    /// Returns a cluster with its first [`MEMBERS_SHOWN`] documents, or `None` if the collection has no such cluster.
     pub fn cluster(&self, id: ClusterId) -> Result<Option<ClusterDetail>> {
         let read = self.shared.readers.get()?;
         let rows = read.members(id, MEMBERS_SHOWN)?;
@@ -87,53 +86,47 @@ impl Collection {
         let mut ids = HashMap::new();
         let mut members = Vec::with_capacity(rows.len());
         for row in &rows {
-            if let Some(found) = member(&*read, row, &ids)? {
-                ids.insert(row.document, found.id.clone());
-                members.push(found);
+            if let Some(member) = cluster_member(&*read, row, &ids)? {
+                ids.insert(row.document, member.id.clone());
+                members.push(member);
             }
         }
         Ok(Some(ClusterDetail { id, size, members }))
     }
 
-    /// Figures, with those of documents that are being written.
+    /// Returns statistics. They include documents that are being written.
     pub fn stats(&self) -> Result<Stats> {
-        let live: &Live = &self.live;
-        let read = self.shared.readers.get()?;
-        let [clusters, clustered, largest_cluster] = read.cluster_figures(live.row.number)?;
-        let engine = live.engine();
+        let totals = self.shared.readers.get()?.cluster_totals(self.live.row.number)?;
+        let engine = self.live.engine();
         Ok(Stats {
             documents: engine.len() as u64,
             too_short: engine.too_short() as u64,
-            clusters,
-            clustered,
-            largest_cluster,
-            last_arrival: live.last_arrival().map(moment),
-            expected_recall: live.analyzer.expected_recall(),
+            clusters: totals.clusters,
+            clustered: totals.documents,
+            largest_cluster: totals.largest,
+            last_arrival: self.live.last_arrival().map(timestamp),
+            expected_recall: self.live.analyzer.expected_recall(),
         })
     }
 
-    fn answer(
+    /// Adds metadata and evidence to the matches of a search. `content` is the content of the query.
+    fn similar_documents(
         &self,
         read: &dyn Read,
         search: Search,
-        own: Option<&Content>,
+        content: Option<&Content>,
         options: SimilarOptions,
     ) -> Result<SimilarDocuments> {
         let mut similar = Vec::with_capacity(search.matches.len());
         for found in search.matches {
-            // One that has just gone is no match any more; one that is damaged keeps no other from being shown.
-            let row = match read.document(found.number) {
-                Ok(Some(row)) => row,
-                Ok(None) | Err(Error::Damaged { .. }) => continue,
-                Err(error) => return Err(error),
-            };
-            let Document { content, title, source, published_at, url, .. } = row.document;
-            let evidence = options.evidence.zip(own).map(|(words, own)| {
-                let shown = self.live.analyzer.compare(own, &content, words);
+            let Some(row) = undamaged(read, found.number)? else { continue };
+            let Document { content: other, title, source, published_at, url, .. } = row.document;
+            let evidence = options.evidence.zip(content).map(|(min_words, content)| {
+                let comparison = self.live.analyzer.compare(content, &other, min_words);
                 Evidence {
-                    passages: shown.passages,
-                    coverage_a: shown.coverage_a,
-                    coverage_b: shown.coverage_b,
+                    passages: comparison.passages,
+                    coverage_a: comparison.coverage_a,
+                    coverage_b: comparison.coverage_b,
                 }
             });
             similar.push(Similar { found, title, source, url, published_at, evidence });
@@ -151,19 +144,26 @@ fn scope<'a>(
     Scope { options, texts, filter: Some(filter), max_candidates: CANDIDATES_JUDGED }
 }
 
-/// A member as it is shown; one that is damaged is left out, and `verify` names it.
-fn member(read: &dyn Read, row: &MemberRow, ids: &HashMap<u64, DocId>) -> Result<Option<ClusterMember>> {
-    let stored = match read.document(row.document) {
-        Ok(stored) => stored,
-        Err(Error::Damaged { .. }) => None,
-        Err(error) => return Err(error),
-    };
-    let Some(stored) = stored else { return Ok(None) };
-    let joined = match row.joined.map(|other| (other, ids.get(&other))) {
-        Some((_, Some(id))) => Some(id.clone()),
-        Some((other, None)) => read.document(other).ok().flatten().map(|row| row.document.id),
-        None => None,
-    };
+/// Reads a document. Returns `None` if it is damaged, which `verify` reports, or was just deleted.
+fn undamaged(read: &dyn Read, number: u64) -> Result<Option<DocumentRow>> {
+    match read.document(number) {
+        Err(Error::Damaged { .. }) => Ok(None),
+        row => row,
+    }
+}
+
+/// Reads a member of a cluster. `ids` has the ids of members that were read before. Returns `None` if the document is
+/// damaged.
+fn cluster_member(
+    read: &dyn Read,
+    row: &MemberRow,
+    ids: &HashMap<u64, DocId>,
+) -> Result<Option<ClusterMember>> {
+    let Some(stored) = undamaged(read, row.document)? else { return Ok(None) };
+    let joined = row.joined.and_then(|other| match ids.get(&other) {
+        Some(id) => Some(id.clone()),
+        None => read.document(other).ok().flatten().map(|row| row.document.id),
+    });
     let Document { id, title, source, published_at, url, .. } = stored.document;
     Ok(Some(ClusterMember {
         id,
@@ -171,7 +171,7 @@ fn member(read: &dyn Read, row: &MemberRow, ids: &HashMap<u64, DocId>) -> Result
         source,
         url,
         published_at,
-        arrived_at: moment(stored.arrived_at),
+        arrived_at: timestamp(stored.arrived_at),
         joined,
     }))
 }

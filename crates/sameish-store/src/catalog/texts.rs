@@ -1,4 +1,4 @@
-//! How is a text read again when a candidate is judged?
+//! Features of stored texts: read from the store when a candidate is verified, with a cache and a pool of readers.
 
 use crate::error::Result;
 use crate::store::Read;
@@ -8,117 +8,121 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ways to read, used again by any thread.
-pub(super) struct Readers {
+/// A pool of readers for any number of threads.
+pub(super) struct ReaderPool {
     idle: Mutex<Vec<Box<dyn Read + Send>>>,
-    /// Makes more.
-    first: Mutex<Box<dyn Read + Send>>,
+    /// Cloned when no reader is idle.
+    template: Mutex<Box<dyn Read + Send>>,
 }
 
-/// Readers that wait for the next who needs one.
-const IDLE: usize = 32;
+/// Maximum number of idle readers.
+const MAX_IDLE: usize = 32;
 
-/// A reader that goes back when it is dropped.
-pub(super) struct Reader<'a> {
-    readers: &'a Readers,
+/// A reader that returns to its pool when it is dropped.
+pub(super) struct PooledReader<'a> {
+    pool: &'a ReaderPool,
     reader: Option<Box<dyn Read + Send>>,
 }
 
-impl Readers {
-    pub(super) fn new(first: Box<dyn Read + Send>) -> Readers {
-        Readers { idle: Mutex::default(), first: Mutex::new(first) }
+impl ReaderPool {
+    pub(super) fn new(template: Box<dyn Read + Send>) -> ReaderPool {
+        ReaderPool { idle: Mutex::default(), template: Mutex::new(template) }
     }
 
-    pub(super) fn get(&self) -> Result<Reader<'_>> {
+    pub(super) fn get(&self) -> Result<PooledReader<'_>> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let reader = match idle {
             Some(reader) => reader,
-            None => self.first.lock().unwrap_or_else(PoisonError::into_inner).another()?,
+            None => self.template.lock().unwrap_or_else(PoisonError::into_inner).try_clone()?,
         };
-        Ok(Reader { readers: self, reader: Some(reader) })
+        Ok(PooledReader { pool: self, reader: Some(reader) })
     }
 }
 
-impl Deref for Reader<'_> {
+impl Deref for PooledReader<'_> {
     type Target = dyn Read + Send;
 
     fn deref(&self) -> &Self::Target {
-        self.reader.as_deref().unwrap_or_else(|| unreachable!("it is there until it is dropped"))
+        self.reader.as_deref().unwrap_or_else(|| unreachable!("only `drop` takes the reader"))
     }
 }
 
-impl Drop for Reader<'_> {
+impl Drop for PooledReader<'_> {
     fn drop(&mut self) {
-        let mut idle = self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE {
+        let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MAX_IDLE {
             idle.extend(self.reader.take());
         }
     }
 }
 
-/// What was made of texts a short while ago: copies of an article come within hours.
-pub(super) struct Cache {
-    most: usize,
-    kept: Mutex<Kept>,
+/// A first-in, first-out cache of features of recent documents. Copies of an article usually arrive within hours.
+pub(super) struct FeatureCache {
+    max_bytes: usize,
+    entries: Mutex<CacheEntries>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CacheEntries {
     features: HashMap<u64, Arc<TextFeatures>>,
-    /// The oldest first.
+    /// Document numbers, oldest entry first.
     order: VecDeque<u64>,
     bytes: usize,
 }
 
-impl Cache {
-    pub(super) fn new(most: usize) -> Cache {
-        Cache { most, kept: Mutex::default() }
+impl FeatureCache {
+    pub(super) fn new(max_bytes: usize) -> FeatureCache {
+        FeatureCache { max_bytes, entries: Mutex::default() }
     }
 
     fn get(&self, number: u64) -> Option<Arc<TextFeatures>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).features.get(&number).cloned()
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).features.get(&number).cloned()
     }
 
     pub(super) fn put(&self, number: u64, features: Arc<TextFeatures>) {
-        let bytes = bytes(&features);
-        // One large text must not turn out all others.
-        if bytes > self.most / 16 {
+        let bytes = heap_bytes(&features);
+        // One large text must not evict all others.
+        if bytes > self.max_bytes / 16 {
             return;
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.features.insert(number, features).is_none() {
-            kept.order.push_back(number);
-            kept.bytes += bytes;
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.features.insert(number, features).is_none() {
+            entries.order.push_back(number);
+            entries.bytes += bytes;
         }
-        while kept.bytes > self.most {
-            let Some(oldest) = kept.order.pop_front() else { break };
-            let gone = kept.features.remove(&oldest);
-            kept.bytes -= gone.map_or(0, |features| self::bytes(&features));
+        while entries.bytes > self.max_bytes {
+            let Some(oldest) = entries.order.pop_front() else { break };
+            let evicted = entries.features.remove(&oldest);
+            entries.bytes -= evicted.map_or(0, |features| heap_bytes(&features));
         }
     }
 }
 
-/// On the heap, with what the maps take.
-fn bytes(features: &TextFeatures) -> usize {
+/// Estimates the memory of an entry, including the map and the queue.
+fn heap_bytes(features: &TextFeatures) -> usize {
     8 * features.shingles.len() + 4 * features.facts.len() + 200
 }
 
-/// The texts of a store, seen by one search.
+/// The texts of a store, for one search.
 pub(super) struct StoredTexts<'a> {
-    pub(super) analyzer: &'a Analyzer,
-    pub(super) cache: &'a Cache,
-    pub(super) read: &'a dyn Read,
-    pub(super) scratch: RefCell<Scratch>,
+    analyzer: &'a Analyzer,
+    cache: &'a FeatureCache,
+    read: &'a dyn Read,
+    scratch: RefCell<Scratch>,
 }
 
 impl<'a> StoredTexts<'a> {
-    pub(super) fn new(analyzer: &'a Analyzer, cache: &'a Cache, read: &'a dyn Read) -> StoredTexts<'a> {
+    pub(super) fn new(
+        analyzer: &'a Analyzer,
+        cache: &'a FeatureCache,
+        read: &'a dyn Read,
+    ) -> StoredTexts<'a> {
         StoredTexts { analyzer, cache, read, scratch: RefCell::default() }
     }
 }
 
 impl TextSource for StoredTexts<'_> {
-    /// A document that is damaged or has just gone is no match; `verify` names the damaged.
+    /// Returns `None` for a document that is damaged, which `verify` reports, or that was just deleted.
     fn features(&self, number: u64) -> Option<Arc<TextFeatures>> {
         if let Some(features) = self.cache.get(number) {
             return Some(features);
@@ -128,5 +132,32 @@ impl TextSource for StoredTexts<'_> {
         let features = Arc::new(features);
         self.cache.put(number, Arc::clone(&features));
         Some(features)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use sameish::{Content, Preset};
+
+    fn features(words: usize) -> Arc<TextFeatures> {
+        let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
+        let text = (0..words).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
+        Arc::new(analyzer.features(&Content::Text(text), &mut Scratch::default()))
+    }
+
+    #[test]
+    fn cache_evicts_the_oldest_entries_and_skips_large_ones() {
+        let small = features(20);
+        let cache = FeatureCache::new(20 * heap_bytes(&small));
+        for number in 0..30 {
+            cache.put(number, Arc::clone(&small));
+        }
+        let cached: Vec<u64> = (0..40).filter(|number| cache.get(*number).is_some()).collect();
+        assert_eq!(cached, (10..30).collect::<Vec<_>>());
+        cache.put(30, features(2000));
+        assert!(cache.get(30).is_none());
+        assert!(cache.get(10).is_some(), "a large text evicts nothing");
     }
 }

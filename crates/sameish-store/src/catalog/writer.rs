@@ -1,83 +1,92 @@
-//! How does a write become durable, and how do many share one sync?
+//! The writer thread: durable writes with group commit.
 //!
-//! One thread writes. What waits when it is free becomes one transaction with one sync, so that sixteen clients who insert
-//! one document each wait for one sync and not for sixteen. Callers prepare their documents before they queue, and are
-//! answered after the commit.
+//! One thread writes. All requests of one kind that are queued when it is idle become one transaction with one sync, so 16
+//! clients that insert one document each wait for one sync, not for 16. Callers compute the sketches before they queue a
+//! request, and get the reply after the commit.
 //!
-//! New documents go into the index before the commit, where later ones of the same transaction find them, and are shown
-//! to others after it. What leaves, leaves the index after the commit.
+//! New documents are added to the index before the commit, so that later documents of the same transaction can match them,
+//! and become visible to readers after it. Deleted documents are removed from the index after the commit.
 
-use super::live::Live;
-use super::repair::Leaving;
+use super::live::LiveCollection;
+use super::repair::Deletion;
 use super::{Shared, live};
 use crate::error::{Error, Result};
 use crate::model::{Health, Inserted};
 use crate::rows::{CollectionRow, Counters};
 use crate::store::Store;
 use sameish::{Document, Prepared};
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
-/// A document with what its caller made of it.
-pub(super) struct New {
+/// A document with its sketches and features.
+pub(super) struct PreparedDocument {
     pub(super) document: Document,
     pub(super) prepared: Prepared,
 }
 
-/// What is asked of the writer.
+/// A request to the writer thread.
 pub(super) enum Request {
-    Insert {
-        live: Arc<Live>,
-        documents: Vec<New>,
-        reply: Reply<Vec<Result<Inserted>>>,
-    },
+    Insert(Batch<PreparedDocument, Result<Inserted>>),
     Replace {
-        live: Arc<Live>,
-        new: Box<New>,
-        reply: Reply<Inserted>,
+        live: Arc<LiveCollection>,
+        document: Box<PreparedDocument>,
+        reply: ReplySender<Inserted>,
     },
-    Delete {
-        live: Arc<Live>,
-        ids: Vec<Leaving>,
-        reply: Reply<Vec<bool>>,
-    },
-    /// Anything else, alone.
+    Delete(Batch<Deletion, bool>),
+    /// Any other work, which is not grouped with other requests.
     Run(Box<dyn FnOnce(&mut Writer) + Send>),
     Stop,
 }
 
-pub(super) type Reply<T> = SyncSender<Result<T>>;
+/// Documents of one collection, with a reply that has one result per document.
+pub(super) struct Batch<T, R> {
+    pub(super) live: Arc<LiveCollection>,
+    pub(super) items: Vec<T>,
+    pub(super) reply: ReplySender<Vec<R>>,
+}
 
-/// Documents that one transaction takes.
+pub(super) type ReplySender<T> = SyncSender<Result<T>>;
+pub(super) type ReplyReceiver<T> = Receiver<Result<T>>;
+
+/// Creates the channel for the reply to one request.
+pub(super) fn reply_channel<T>() -> (ReplySender<T>, ReplyReceiver<T>) {
+    sync_channel(1)
+}
+
+/// Waits for the reply to a request.
+pub(super) fn wait_for<T>(reply: &ReplyReceiver<T>) -> Result<T> {
+    reply.recv().unwrap_or(Err(Error::Closed))
+}
+
+/// Number of documents at which a transaction takes no more requests, and maximum number of documents per request.
 pub(super) const GROUP: usize = 512;
 
-/// Where requests wait.
+/// The sending end of the request queue.
 pub(super) struct Queue {
     sender: SyncSender<Request>,
-    waiting: Arc<AtomicUsize>,
+    queued: Arc<AtomicUsize>,
 }
 
-/// The other end.
-pub(super) struct Requests {
+/// The receiving end of the request queue.
+pub(super) struct QueueReceiver {
     receiver: Receiver<Request>,
-    waiting: Arc<AtomicUsize>,
+    queued: Arc<AtomicUsize>,
 }
 
-pub(super) fn queue(most: usize) -> (Queue, Requests) {
-    let (sender, receiver) = sync_channel(most.max(1));
-    let waiting = Arc::<AtomicUsize>::default();
-    (Queue { sender, waiting: Arc::clone(&waiting) }, Requests { receiver, waiting })
+pub(super) fn queue(capacity: usize) -> (Queue, QueueReceiver) {
+    let (sender, receiver) = sync_channel(capacity.max(1));
+    let queued = Arc::<AtomicUsize>::default();
+    (Queue { sender, queued: Arc::clone(&queued) }, QueueReceiver { receiver, queued })
 }
 
 impl Queue {
-    /// Queues a request, or refuses it where too many wait.
-    pub(super) fn offer(&self, request: Request) -> Result<()> {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
+    /// Queues a request. Returns [`Error::Busy`] if the queue is full.
+    pub(super) fn try_send(&self, request: Request) -> Result<()> {
+        self.queued.fetch_add(1, Ordering::Relaxed);
         self.sender.try_send(request).map_err(|error| {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.queued.fetch_sub(1, Ordering::Relaxed);
             match error {
                 TrySendError::Full(_) => Error::Busy,
                 TrySendError::Disconnected(_) => Error::Closed,
@@ -85,134 +94,154 @@ impl Queue {
         })
     }
 
-    /// Queues a request as soon as there is room.
+    /// Queues a request. Waits while the queue is full.
     pub(super) fn send(&self, request: Request) -> Result<()> {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.queued.fetch_add(1, Ordering::Relaxed);
         self.sender.send(request).map_err(|_| {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.queued.fetch_sub(1, Ordering::Relaxed);
             Error::Closed
         })
     }
 
+    /// Runs a function on the writer thread and returns its result.
     pub(super) fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Writer) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (reply, answer) = sync_channel(1);
-        // Whoever asked may have gone.
-        self.send(Request::Run(Box::new(move |writer| _ = reply.send(job(writer)))))?;
-        answer.recv().unwrap_or(Err(Error::Closed))
+        let (sender, reply) = reply_channel();
+        self.send(Request::Run(Box::new(move |writer| send_reply(&sender, job(writer)))))?;
+        wait_for(&reply)
     }
 
     pub(super) fn stop(&self) {
-        // A writer that has ended needs no telling.
+        // This fails only if the writer has already ended.
         _ = self.send(Request::Stop);
     }
 
     pub(super) fn len(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.queued.load(Ordering::Relaxed)
     }
 }
 
-/// The thread that writes.
+impl QueueReceiver {
+    /// Waits for a request and adds the queued ones that can share its transaction. A request that cannot is left in `next`.
+    fn next_group(&self, next: &mut Option<Request>) -> Option<Vec<Request>> {
+        let first = next.take().or_else(|| self.receiver.recv().ok())?;
+        let mut weight = first.weight();
+        let mut group = vec![first];
+        while weight < GROUP {
+            let Ok(request) = self.receiver.try_recv() else { break };
+            if !group[0].can_share_transaction(&request) {
+                *next = Some(request);
+                break;
+            }
+            weight += request.weight();
+            group.push(request);
+        }
+        self.queued.fetch_sub(group.len(), Ordering::Relaxed);
+        Some(group)
+    }
+}
+
+/// The state of the writer thread.
 pub(super) struct Writer {
     pub(super) store: Box<dyn Store>,
     pub(super) shared: Arc<Shared>,
     pub(super) counters: Counters,
-    /// Set after a failed sync: what the disk has is unknown until it is read again.
+    /// Set after a failed write or sync: the state of the disk is unknown until the store is opened again.
     failed: Option<String>,
+}
+
+/// Whether the writer thread continues after a group.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Continue,
+    Stop,
 }
 
 impl Writer {
     pub(super) fn start(
         store: Box<dyn Store>,
         shared: Arc<Shared>,
-        requests: Requests,
+        requests: QueueReceiver,
     ) -> Result<JoinHandle<()>> {
         let counters = shared.readers.get()?.counters()?;
         let mut writer = Writer { store, shared, counters, failed: None };
         let thread = std::thread::Builder::new().name("sameish-writer".into());
         let started = thread.spawn(move || {
-            let _guard = Guard(Arc::clone(&writer.shared));
-            writer.work(&requests);
+            let _guard = PanicGuard(Arc::clone(&writer.shared));
+            writer.run(&requests);
         });
         started.map_err(|source| Error::Io { path: "writer thread".into(), source })
     }
 
-    fn work(&mut self, requests: &Requests) {
-        let mut held = None;
-        while let Some(first) = held.take().or_else(|| requests.receiver.recv().ok()) {
-            let mut group = vec![first];
-            let mut weight = group[0].weight();
-            while weight < GROUP {
-                let Ok(next) = requests.receiver.try_recv() else { break };
-                if !group[0].goes_with(&next) {
-                    held = Some(next);
-                    break;
-                }
-                weight += next.weight();
-                group.push(next);
-            }
-            requests.waiting.fetch_sub(group.len(), Ordering::Relaxed);
-            if !self.serve(group) {
+    fn run(&mut self, requests: &QueueReceiver) {
+        let mut next = None;
+        while let Some(group) = requests.next_group(&mut next) {
+            if self.process(group) == Next::Stop {
                 break;
             }
         }
-        // Everything is durable already; what is not copied back now is at the next start.
-        _ = self.store.settle();
+        // All writes are already durable. If the checkpoint fails, SQLite does it at the next start.
+        _ = self.store.checkpoint();
     }
 
-    /// Serves requests of one kind; tells whether to go on.
-    fn serve(&mut self, group: Vec<Request>) -> bool {
+    /// Processes requests of one kind.
+    fn process(&mut self, group: Vec<Request>) -> Next {
         let mut inserts = Vec::new();
         let mut deletes = Vec::new();
         for request in group {
             match request {
-                Request::Insert { live, documents, reply } => inserts.push((live, documents, reply)),
-                Request::Delete { live, ids, reply } => deletes.push((live, ids, reply)),
-                Request::Replace { live, new, reply } => {
-                    let answer = self.guarded(|writer| {
-                        writer.store.keep_room()?;
-                        writer.replace(&live, *new)
+                Request::Insert(batch) => inserts.push(batch),
+                Request::Delete(batch) => deletes.push(batch),
+                Request::Replace { live, document, reply } => {
+                    let replaced = self.write(|writer| {
+                        writer.store.reserve_space()?;
+                        writer.replace(&live, *document)
                     });
-                    _ = reply.send(answer);
+                    send_reply(&reply, replaced);
                 }
                 Request::Run(job) => job(self),
-                Request::Stop => return false,
+                Request::Stop => return Next::Stop,
             }
         }
         if !inserts.is_empty() {
-            let (work, replies): (Vec<_>, Vec<_>) =
-                inserts.into_iter().map(|(live, documents, reply)| ((live, documents), reply)).unzip();
-            let answers = self.guarded(|writer| {
-                writer.store.keep_room()?;
-                writer.insert_all(work)
-            });
-            answer_all(replies, answers);
+            self.process_inserts(inserts);
         }
         if !deletes.is_empty() {
-            let (work, replies): (Vec<_>, Vec<_>) =
-                deletes.into_iter().map(|(live, ids, reply)| ((live, ids), reply)).unzip();
-            let answers = self.guarded(|writer| match writer.delete_all(&work) {
-                // For this there is room even on a full disk.
-                Err(Error::Full) if writer.store.give_room() => writer.delete_all(&work),
-                answers => answers,
-            });
-            answer_all(replies, answers);
+            self.process_deletes(deletes);
         }
-        true
+        Next::Continue
     }
 
-    /// Notes what became of a write, and refuses all after one that may have been lost.
-    pub(super) fn guarded<T>(&mut self, write: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
+    fn process_inserts(&mut self, batches: Vec<Batch<PreparedDocument, Result<Inserted>>>) {
+        let (work, replies) = split_replies(batches);
+        let results = self.write(|writer| {
+            writer.store.reserve_space()?;
+            writer.insert_all(work)
+        });
+        send_replies(replies, results);
+    }
+
+    fn process_deletes(&mut self, batches: Vec<Batch<Deletion, bool>>) {
+        let (work, replies) = split_replies(batches);
+        let results = self.write(|writer| match writer.delete_all(&work) {
+            Err(Error::Full) if writer.store.release_space() => writer.delete_all(&work),
+            results => results,
+        });
+        send_replies(replies, results);
+    }
+
+    /// Runs a write and updates the health of the catalog. After a failed write or sync, rejects all further writes.
+    pub(super) fn write<T>(&mut self, write: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
         if let Some(reason) = &self.failed {
             return Err(Error::Failed { reason: reason.clone() });
         }
         let written = write(self);
         let health = match &written {
             Err(Error::Full) => {
-                // What the log holds can be copied back, so that there is room for deletes.
-                _ = self.store.settle();
+                // A checkpoint empties the log, which makes room for deletes.
+                _ = self.store.checkpoint();
                 Health::Full
             }
             Err(Error::Failed { reason }) => {
@@ -221,108 +250,111 @@ impl Writer {
             }
             _ => Health::Ready,
         };
-        *self.shared.health.lock().unwrap_or_else(PoisonError::into_inner) = health;
+        self.shared.set_health(health);
         written
     }
 
-    /// Makes a collection, or finds the one that has the name and the settings.
-    pub(super) fn create(&mut self, mut row: CollectionRow) -> Result<Arc<Live>> {
+    /// Creates a collection, or returns the existing one with the same name and settings.
+    pub(super) fn create(&mut self, mut row: CollectionRow) -> Result<Arc<LiveCollection>> {
         if let Some(live) = self.shared.collections().get(&row.name) {
-            let differs = differences(&live.row, &row);
-            return match differs.is_empty() {
-                true => Ok(Arc::clone(live)),
-                false => Err(Error::Exists { name: row.name, differs: differs.join(", ") }),
-            };
+            let differs = differing_settings(&live.row, &row);
+            if differs.is_empty() {
+                return Ok(Arc::clone(live));
+            }
+            return Err(Error::Exists { name: row.name, differs: differs.join(", ") });
         }
         row.number = self.counters.collections + 1;
-        let live = Arc::new(Live::new(row)?);
-        self.guarded(|writer| {
+        let live = Arc::new(LiveCollection::new(row)?);
+        self.write(|writer| {
             writer.counters.collections += 1;
             let mut change = writer.store.begin()?;
             change.put_collection(&live.row)?;
             change.put_counters(writer.counters)?;
             change.commit()
         })?;
-        let mut collections = self.shared.collections.write().unwrap_or_else(PoisonError::into_inner);
-        collections.insert(live.row.name.clone(), Arc::clone(&live));
+        self.shared.collections_mut().insert(live.row.name.clone(), Arc::clone(&live));
         Ok(live)
     }
 
-    pub(super) fn drop_collection(&mut self, live: &Live) -> Result<bool> {
+    /// Deletes a collection. Returns `true` if it existed.
+    pub(super) fn drop_collection(&mut self, live: &LiveCollection) -> Result<bool> {
         if !self.shared.collections().contains_key(&live.row.name) {
             return Ok(false);
         }
-        self.guarded(|writer| {
+        self.write(|writer| {
             let mut change = writer.store.begin()?;
             change.drop_collection(live.row.number)?;
             change.commit()
         })?;
-        let mut collections = self.shared.collections.write().unwrap_or_else(PoisonError::into_inner);
-        collections.remove(&live.row.name);
+        self.shared.collections_mut().remove(&live.row.name);
         Ok(true)
     }
 
-    /// Makes all sketches of a collection again from its texts, and the weights of words, and builds the index anew.
-    pub(super) fn rebuild(&mut self, live: &Live) -> Result<()> {
-        self.guarded(|writer| {
+    /// Recomputes all sketches of a collection from its texts and builds the index again.
+    pub(super) fn rebuild(&mut self, live: &LiveCollection) -> Result<()> {
+        self.write(|writer| {
             let shared = Arc::clone(&writer.shared);
             let read = shared.readers.get()?;
-            live::rebuild(&mut *writer.store, &*read, live)?;
-            live::reload(&mut *writer.store, &*read, live)
+            live::rebuild_sketches(&mut *writer.store, &*read, live)?;
+            live::reload_index(&mut *writer.store, &*read, live)
         })
     }
 }
 
-/// Tells of a writer that panicked: writes are over then, and nobody should call that ready.
-struct Guard(Arc<Shared>);
+/// Marks the catalog as failed if the writer thread panics, because no write is processed afterwards.
+struct PanicGuard(Arc<Shared>);
 
-impl Drop for Guard {
+impl Drop for PanicGuard {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let failed = Health::Failed("a fault in sameish ended the writer".into());
-            *self.0.health.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+            self.0.set_health(Health::Failed("the writer thread ended because of an internal error".into()));
         }
     }
 }
 
-/// Which settings differ.
-fn differences(a: &CollectionRow, b: &CollectionRow) -> Vec<&'static str> {
-    let pairs = BTreeMap::from([
-        ("settings", a.config == b.config),
+fn differing_settings(a: &CollectionRow, b: &CollectionRow) -> Vec<&'static str> {
+    let settings = [
         ("retention", a.retention_days == b.retention_days),
+        ("settings", a.config == b.config),
         ("window", a.window_days == b.window_days),
-    ]);
-    pairs.into_iter().filter(|(_, same)| !same).map(|(what, _)| what).collect()
+    ];
+    settings.into_iter().filter(|(_, equal)| !equal).map(|(name, _)| name).collect()
 }
 
-/// Answers each with its own, or all with the one fault.
-fn answer_all<T>(replies: Vec<Reply<T>>, answers: Result<Vec<T>>) {
-    match answers {
-        Ok(answers) => {
-            for (reply, answer) in replies.into_iter().zip(answers) {
-                // Whoever asked may have gone.
-                _ = reply.send(Ok(answer));
-            }
+type Work<T> = Vec<(Arc<LiveCollection>, Vec<T>)>;
+
+fn split_replies<T, R>(batches: Vec<Batch<T, R>>) -> (Work<T>, Vec<ReplySender<Vec<R>>>) {
+    batches.into_iter().map(|batch| ((batch.live, batch.items), batch.reply)).unzip()
+}
+
+/// Sends each caller its result, or all of them the error of the transaction.
+fn send_replies<T>(replies: Vec<ReplySender<T>>, results: Result<Vec<T>>) {
+    match results {
+        Ok(results) => {
+            replies.iter().zip(results).for_each(|(reply, result)| send_reply(reply, Ok(result)));
         }
-        Err(error) => replies.into_iter().for_each(|reply| _ = reply.send(Err(error.again()))),
+        Err(error) => replies.iter().for_each(|reply| send_reply(reply, Err(error.duplicate()))),
     }
+}
+
+fn send_reply<T>(reply: &ReplySender<T>, result: Result<T>) {
+    // This fails only if the caller no longer waits.
+    _ = reply.send(result);
 }
 
 impl Request {
     fn weight(&self) -> usize {
         match self {
-            Request::Insert { documents, .. } => documents.len().max(1),
-            Request::Delete { ids, .. } => ids.len().max(1),
+            Request::Insert(batch) => batch.items.len().max(1),
+            Request::Delete(batch) => batch.items.len().max(1),
             Request::Replace { .. } | Request::Run(_) | Request::Stop => GROUP,
         }
     }
 
-    /// Whether both may be in one transaction.
-    fn goes_with(&self, next: &Request) -> bool {
+    fn can_share_transaction(&self, next: &Request) -> bool {
         matches!(
             (self, next),
-            (Request::Insert { .. }, Request::Insert { .. })
-                | (Request::Delete { .. }, Request::Delete { .. })
+            (Request::Insert(_), Request::Insert(_)) | (Request::Delete(_), Request::Delete(_))
         )
     }
 }

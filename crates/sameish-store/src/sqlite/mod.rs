@@ -1,21 +1,21 @@
-//! How are documents kept in SQLite?
+//! A store in a SQLite file.
 //!
-//! One file in write-ahead mode: one connection writes, others read what was committed without waiting. A commit returns
-//! after a full sync. Deleted text is overwritten in the file; what the log still has of it goes when the log is begun anew,
-//! at the latest with an orderly end.
+//! The file is in write-ahead logging (WAL) mode: one connection writes, and others read committed data without waiting. A
+//! commit returns after a full sync. Deleted text is overwritten in the database file; copies of it in the log disappear
+//! when the log is overwritten, at the latest with a clean shutdown.
 //!
 //! ```text
-//! schema.rs   tables, versions, whose file it is
-//! read.rs     questions
-//! write.rs    changes
-//! log.rs      whether the write-ahead log is there
-//! room.rs     room for deletes on a full disk
+//! schema.rs   schema, migrations, file identification
+//! read.rs     queries
+//! write.rs    transactions
+//! wal.rs      detection of a missing write-ahead log
+//! reserve.rs  reserved disk space for deletes
 //! ```
 
-pub(crate) mod log;
 mod read;
-mod room;
+mod reserve;
 mod schema;
+pub(crate) mod wal;
 mod write;
 
 use crate::error::{Error, Result};
@@ -23,86 +23,90 @@ use crate::store::{Read, Store, Transaction};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// The name of the file in its folder.
+/// Name of the database file in its directory.
 pub(crate) const FILE: &str = "sameish.db";
 
-/// Pages of the write-ahead log after which it is copied back.
-const LOG_PAGES: u32 = 4000;
+/// Size of the write-ahead log, in pages, at which SQLite checkpoints it.
+const CHECKPOINT_PAGES: u32 = 4000;
 
-/// Documents in a SQLite file.
+/// A store in a SQLite file.
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Connection,
     path: PathBuf,
     mode: Mode,
-    /// Whether there is room for deletes on a full disk.
-    has_room: bool,
+    /// Whether disk space is reserved for deletes.
+    has_reserve: bool,
 }
 
-/// How a file is opened.
+/// The access that a caller requests.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Reads and writes. Creates the file if it does not exist.
+    Create,
+    /// Reads and writes an existing file.
+    Write,
+    /// Reads an existing file.
+    Read,
+}
+
+/// The mode of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Write,
     Read,
-    /// Nobody writes and nothing is left to recover: then not even the folder needs to be writable.
-    Still,
+    /// Reads without locks or shared memory. This works in a directory that is not writable, and requires that no process
+    /// writes and that there is no write-ahead log.
+    Immutable,
 }
 
 impl SqliteStore {
-    /// Whether a folder has a store, or what looks like one.
-    pub fn is_in(folder: &Path) -> bool {
-        folder.join(FILE).is_file()
+    /// Returns `true` if a directory contains a database file. The file is not opened.
+    pub fn is_in(dir: &Path) -> bool {
+        dir.join(FILE).is_file()
     }
 
-    /// Opens the store of a folder, or makes one if there is none and `create` is set.
-    pub fn open(folder: &Path, create: bool, read_only: bool) -> Result<SqliteStore> {
-        SqliteStore::open_file(&folder.join(FILE), create && !read_only, read_only, schema::MIGRATIONS)
+    /// Opens the store of a directory. If there is none, creates it if `create` is set and `read_only` is not.
+    pub fn open(dir: &Path, create: bool, read_only: bool) -> Result<SqliteStore> {
+        let access = if read_only {
+            Access::Read
+        } else if create {
+            Access::Create
+        } else {
+            Access::Write
+        };
+        SqliteStore::open_file(&dir.join(FILE), access, schema::MIGRATIONS)
     }
 
-    /// Whether a file could be opened as a store.
+    /// Returns an error if the file is not a valid store.
     pub(crate) fn check_file(path: &Path) -> Result<()> {
         let format = schema::format_of(path, schema::MIGRATIONS)?;
-        let store = SqliteStore::connect(path, Mode::Still)?;
-        let difference = store.difference(&schema::MIGRATIONS[..format as usize]);
-        match difference.map_err(|error| wrong(path, error))? {
-            Some(reason) => Err(Error::NotOurs { path: path.to_owned(), reason }),
-            None => Ok(()),
-        }
+        SqliteStore::connect(path, Mode::Immutable)?.check_schema(format, schema::MIGRATIONS)
     }
 
-    fn open_file(path: &Path, create: bool, read_only: bool, steps: &[&str]) -> Result<SqliteStore> {
-        // A link that leads nowhere is a fault, not a place for a new store.
-        if create && std::fs::symlink_metadata(path).is_err() {
-            check_nothing_is_left(path)?;
-            make(path, steps)?;
+    fn open_file(path: &Path, access: Access, steps: &[&str]) -> Result<SqliteStore> {
+        // A dangling symbolic link is an error, not a place for a new store.
+        if access == Access::Create && std::fs::symlink_metadata(path).is_err() {
+            check_no_leftovers(path)?;
+            create_file(path, steps)?;
         }
-        log::check(path)?;
+        wal::check(path)?;
         let format = schema::format_of(path, steps)?;
-        let still = read_only && !log::is_there(path) && !is_writable(path.parent());
-        let mode = if still {
-            Mode::Still
-        } else if read_only {
-            Mode::Read
-        } else {
-            Mode::Write
+        let mode = match access {
+            Access::Create | Access::Write => Mode::Write,
+            Access::Read if !wal::exists(path) && !is_writable(path.parent()) => Mode::Immutable,
+            Access::Read => Mode::Read,
         };
         let mut store = SqliteStore::connect(path, mode)?;
-        let wrong = |error| wrong(path, error);
-        if let Some(reason) = store.difference(&steps[..format as usize]).map_err(wrong)? {
-            return Err(Error::NotOurs { path: path.to_owned(), reason });
-        }
+        store.check_schema(format, steps)?;
         if (format as usize) < steps.len() {
-            if read_only {
-                let reason = format!("format {format} must be upgraded first: open it once for writing");
-                return Err(Error::Database { path: path.to_owned(), reason });
-            }
-            store.back_up_before_upgrade(format)?;
-            schema::migrate(&mut store.connection, steps).map_err(wrong)?;
+            store.upgrade(format, steps)?;
         }
-        if !read_only {
-            match store.mark(steps.len() as u32) {
-                // Deletes must be possible on a full disk; then the log goes unwatched.
+        if mode == Mode::Write {
+            match store.create_marker(steps.len() as u32) {
+                // Deletes must work on a full disk, even if a loss of the log would go undetected.
                 Ok(()) | Err(Error::Full) => {}
                 Err(error) => return Err(error),
             }
@@ -111,213 +115,231 @@ impl SqliteStore {
     }
 
     fn connect(path: &Path, mode: Mode) -> Result<SqliteStore> {
-        let wrong = |error| wrong(path, error);
-        let read_only = mode != Mode::Write;
-        let access =
-            if read_only { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
+        let database_error = |error| database_error(path, error);
+        let access = match mode {
+            Mode::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            Mode::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Mode::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+        };
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = match mode {
-            Mode::Still => Connection::open_with_flags(uri(path), flags | OpenFlags::SQLITE_OPEN_URI),
+            Mode::Immutable => Connection::open_with_flags(immutable_uri(path), flags),
             Mode::Write | Mode::Read => Connection::open_with_flags(path, flags),
         };
-        let connection = connection.map_err(wrong)?;
-        connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(wrong)?;
+        let connection = connection.map_err(database_error)?;
+        connection.busy_timeout(Duration::from_secs(5)).map_err(database_error)?;
         connection.set_prepared_statement_cache_capacity(64);
         let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = OFF;";
-        connection.execute_batch(settings).map_err(wrong)?;
-        if !read_only {
-            // A file or log that can not be opened for writing is opened for reading without a word: told now, not at
-            // the first document.
-            if connection.is_readonly("main").map_err(wrong)? {
-                return Err(Error::ReadOnly { path: path.to_owned() });
-            }
-            connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(wrong)?;
-            // A copy, as a snapshot has it, is in another mode.
-            let set = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
-            if set.map_err(wrong)? != "wal" {
-                let reason = "write-ahead mode could not be set: is another program using it?".to_owned();
-                return Err(Error::Database { path: path.to_owned(), reason });
-            }
-            let settings = "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -32768;
-                PRAGMA journal_size_limit = 33554432;";
-            connection.execute_batch(settings).map_err(wrong)?;
-            connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(wrong)?;
+        connection.execute_batch(settings).map_err(database_error)?;
+        if mode == Mode::Write {
+            prepare_for_writing(&connection, path)?;
         }
-        Ok(SqliteStore { connection, path: path.to_owned(), mode, has_room: false })
+        Ok(SqliteStore { connection, path: path.to_owned(), mode, has_reserve: false })
     }
 
-    fn difference(&self, steps: &[&str]) -> rusqlite::Result<Option<String>> {
-        schema::difference(&self.connection, steps)
+    /// Returns an error if the schema is not that of the given format.
+    fn check_schema(&self, format: i64, steps: &[&str]) -> Result<()> {
+        let difference = schema::difference(&self.connection, &steps[..format as usize]);
+        match difference.map_err(|error| self.database_error(error))? {
+            Some(reason) => Err(Error::NotOurs { path: self.path.clone(), reason }),
+            None => Ok(()),
+        }
     }
 
-    fn set_log_pages(&self, pages: u32) -> Result<()> {
-        let set = self.connection.pragma_update(None, "wal_autocheckpoint", pages);
-        set.map_err(|error| self.wrong(error))
-    }
-
-    /// Makes sure that there is a log, and that its loss would be noticed.
-    fn mark(&self, format: u32) -> Result<()> {
-        // Writes what is there already.
-        self.connection.pragma_update(None, "user_version", format).map_err(|error| self.wrong(error))?;
-        log::mark(&self.path)
-    }
-
-    fn back_up_before_upgrade(&self, format: i64) -> Result<()> {
+    /// Upgrades the file to the newest format, after copying it.
+    fn upgrade(&mut self, format: i64, steps: &[&str]) -> Result<()> {
+        if self.mode != Mode::Write {
+            let reason = format!("format {format} must be upgraded; open the directory once for writing");
+            return Err(Error::Database { path: self.path.clone(), reason });
+        }
         let backup = self.path.with_extension(format!("format-{format}.db"));
-        let io = |source| Error::io(&backup, source);
         if backup.exists() {
-            std::fs::remove_file(&backup).map_err(io)?;
+            std::fs::remove_file(&backup).map_err(|source| Error::io(&backup, source))?;
         }
-        self.copy_to(&backup)
+        self.copy_to(&backup)?;
+        schema::migrate(&mut self.connection, steps).map_err(|error| database_error(&self.path, error))
     }
 
-    fn wrong(&self, error: rusqlite::Error) -> Error {
-        wrong(&self.path, error)
+    /// Makes the write-ahead log durable and creates the marker that makes its loss detectable.
+    fn create_marker(&self, format: u32) -> Result<()> {
+        // Writing the current value again creates the log.
+        let written = self.connection.pragma_update(None, "user_version", format);
+        written.map_err(|error| self.database_error(error))?;
+        wal::create_marker(&self.path)
+    }
+
+    fn set_checkpoint_pages(&self, pages: u32) -> Result<()> {
+        set_checkpoint_pages(&self.connection, pages).map_err(|error| self.database_error(error))
+    }
+
+    fn database_error(&self, error: rusqlite::Error) -> Error {
+        database_error(&self.path, error)
     }
 }
 
 impl Store for SqliteStore {
     fn reader(&self) -> Result<Box<dyn Read + Send>> {
-        let mode = if self.mode == Mode::Still { Mode::Still } else { Mode::Read };
-        Ok(Box::new(SqliteStore::connect(&self.path, mode)?))
+        self.try_clone()
     }
 
-    /// Copies the write-ahead log back and empties it, as far as readers allow.
-    fn settle(&mut self) -> Result<()> {
+    /// Checkpoints and truncates the write-ahead log as far as readers permit.
+    fn checkpoint(&mut self) -> Result<()> {
         let done = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        done.map_err(|error| self.wrong(error))
+        done.map_err(|error| self.database_error(error))
     }
 
-    fn keep_room(&mut self) -> Result<()> {
-        if !self.has_room {
-            room::keep(&self.path).map_err(|source| Error::io(&self.path, source))?;
-            self.set_log_pages(LOG_PAGES)?;
-            self.has_room = true;
+    fn reserve_space(&mut self) -> Result<()> {
+        if !self.has_reserve {
+            reserve::create(&self.path).map_err(|source| Error::io(&self.path, source))?;
+            self.set_checkpoint_pages(CHECKPOINT_PAGES)?;
+            self.has_reserve = true;
         }
         Ok(())
     }
 
-    fn give_room(&mut self) -> bool {
-        self.has_room = false;
-        // Copying the log back would take the room away from the deletes.
-        room::give(&self.path) && self.set_log_pages(0).is_ok()
+    fn release_space(&mut self) -> bool {
+        self.has_reserve = false;
+        // A checkpoint would use the space that the deletes need.
+        reserve::remove(&self.path) && self.set_checkpoint_pages(0).is_ok()
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>> {
         if self.mode != Mode::Write {
             return Err(Error::ReadOnly { path: self.path.clone() });
         }
-        Ok(Box::new(write::Change::begin(self)?))
+        Ok(Box::new(write::SqliteTransaction::begin(self)?))
     }
 }
 
 impl Drop for SqliteStore {
-    /// Copies the log back and takes the mark away. Where that does not succeed, both stay.
+    /// Checkpoints the log and removes the marker. If either fails, both files remain.
     fn drop(&mut self) {
         if self.mode != Mode::Write {
             return;
         }
-        _ = self.connection.busy_timeout(std::time::Duration::ZERO);
-        let copied = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-        if copied != Ok(0) || log::unmark(&self.path).is_err() {
+        _ = self.connection.busy_timeout(Duration::ZERO);
+        let busy = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        if busy != Ok(0) || wal::remove_marker(&self.path).is_err() {
             _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
     }
 }
 
-/// Refuses to make a store where one was lost: what is left of it would be taken for the log of the new one.
-fn check_nothing_is_left(path: &Path) -> Result<()> {
-    let left = [log::of(path), log::mark_of(path), path.with_extension("db.restoring")];
-    match left.into_iter().find(|left| left.exists()) {
+/// Checks that the file is writable and configures the connection.
+fn prepare_for_writing(connection: &Connection, path: &Path) -> Result<()> {
+    let database_error = |error| database_error(path, error);
+    // SQLite silently opens a file or log read-only if it cannot write to it. Detect this now rather than at the first
+    // write.
+    if connection.is_readonly("main").map_err(database_error)? {
+        return Err(Error::ReadOnly { path: path.to_owned() });
+    }
+    connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(database_error)?;
+    // The copy in a snapshot is not in WAL mode.
+    let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+    if mode.map_err(database_error)? != "wal" {
+        let reason =
+            "cannot switch to write-ahead logging; close other programs that use the file".to_owned();
+        return Err(Error::Database { path: path.to_owned(), reason });
+    }
+    let settings = "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -32768;
+        PRAGMA journal_size_limit = 33554432;";
+    connection.execute_batch(settings).map_err(database_error)?;
+    set_checkpoint_pages(connection, CHECKPOINT_PAGES).map_err(database_error)
+}
+
+fn set_checkpoint_pages(connection: &Connection, pages: u32) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "wal_autocheckpoint", pages)
+}
+
+/// Returns an error if files of a lost store remain: SQLite would use its log for a new database.
+fn check_no_leftovers(path: &Path) -> Result<()> {
+    let leftovers = [wal::wal_path(path), wal::marker_path(path), path.with_extension("db.restoring")];
+    match leftovers.into_iter().find(|leftover| leftover.exists()) {
         Some(left) => Err(Error::StoreLost { store: path.to_owned(), left }),
         None => Ok(()),
     }
 }
 
-/// Makes a new store under another name and puts it into place when it is whole.
-fn make(path: &Path, steps: &[&str]) -> Result<()> {
+/// Creates a database under a temporary name and renames it when it is complete.
+fn create_file(path: &Path, steps: &[&str]) -> Result<()> {
     let unfinished = path.with_extension("db.new");
-    let io = |source| Error::io(&unfinished, source);
     for leftover in ["db.new", "db.new-wal", "db.new-shm"] {
         let leftover = path.with_extension(leftover);
         if leftover.exists() {
-            std::fs::remove_file(&leftover).map_err(io)?;
+            std::fs::remove_file(&leftover).map_err(|source| Error::io(&leftover, source))?;
         }
     }
-    let wrong = |error| wrong(&unfinished, error);
-    let mut connection = Connection::open(&unfinished).map_err(wrong)?;
-    connection.execute_batch("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL;").map_err(wrong)?;
-    connection.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(wrong)?;
-    schema::migrate(&mut connection, steps).map_err(wrong)?;
-    connection.close().map_err(|(_, error)| wrong(error))?;
+    let database_error = |error| database_error(&unfinished, error);
+    let mut connection = Connection::open(&unfinished).map_err(database_error)?;
+    let settings = "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL;";
+    connection.execute_batch(settings).map_err(database_error)?;
+    connection.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(database_error)?;
+    schema::migrate(&mut connection, steps).map_err(database_error)?;
+    connection.close().map_err(|(_, error)| database_error(error))?;
     sync_file(&unfinished)?;
     std::fs::rename(&unfinished, path).map_err(|source| Error::io(path, source))?;
-    sync_folder(path.parent().unwrap_or(Path::new(".")))
+    sync_dir(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// Makes what was written to a file durable.
+/// Makes the content of a file durable.
 pub(crate) fn sync_file(path: &Path) -> Result<()> {
     let file = std::fs::File::open(path).map_err(|source| Error::io(path, source))?;
     file.sync_all().map_err(|source| Error::io(path, source))
 }
 
-/// Makes names in a folder durable.
-pub(crate) fn sync_folder(path: &Path) -> Result<()> {
-    let folder = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    sync_file(folder)
+/// Makes the file names in a directory durable.
+pub(crate) fn sync_dir(path: &Path) -> Result<()> {
+    let dir = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    sync_file(dir)
 }
 
-/// Whether files can be made there: what permissions say may not be so on a read-only mount.
-fn is_writable(folder: Option<&Path>) -> bool {
-    let folder = folder.unwrap_or(Path::new("."));
-    let probe = folder.join(format!(".sameish-probe-{}", std::process::id()));
-    let made = std::fs::File::create(&probe).is_ok();
-    if made {
+/// Tests whether files can be created in a directory. Permission bits do not show a read-only mount.
+fn is_writable(dir: Option<&Path>) -> bool {
+    let probe = probe_path(dir.unwrap_or(Path::new(".")));
+    let created = std::fs::File::create(&probe).is_ok();
+    if created {
         _ = std::fs::remove_file(&probe);
     }
-    made
+    created
 }
 
-/// The file as an address that asks for no locks; characters that mean something there are escaped.
-fn uri(path: &Path) -> String {
-    let escaped: String = path
-        .as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .map(|&byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect();
-    format!("file:{escaped}?immutable=1")
+fn probe_path(dir: &Path) -> PathBuf {
+    dir.join(format!(".sameish-probe-{}", std::process::id()))
 }
 
-/// What SQLite says, in our words.
-pub(crate) fn wrong(path: &Path, error: rusqlite::Error) -> Error {
-    let path = path.to_owned();
-    let (code, extended) = match &error {
-        rusqlite::Error::SqliteFailure(failure, _) => (Some(failure.code), failure.extended_code),
-        _ => (None, 0),
+/// Returns a `file:` URI that opens the file without locks. Special characters are percent-encoded.
+fn immutable_uri(path: &Path) -> String {
+    let encode = |&byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
     };
+    let encoded: String = path.as_os_str().as_encoded_bytes().iter().map(encode).collect();
+    format!("file:{encoded}?immutable=1")
+}
+
+/// Converts an error of SQLite.
+pub(crate) fn database_error(path: &Path, error: rusqlite::Error) -> Error {
+    let path = path.to_owned();
     let reason = error.to_string();
-    match code {
-        Some(ErrorCode::DiskFull) => Error::Full,
-        Some(ErrorCode::SystemIoFailure) if READ_FAULTS.contains(&extended) => {
+    let rusqlite::Error::SqliteFailure(failure, _) = error else {
+        return Error::Database { path, reason };
+    };
+    match failure.code {
+        ErrorCode::DiskFull => Error::Full,
+        ErrorCode::SystemIoFailure if READ_FAILURES.contains(&failure.extended_code) => {
             Error::Database { path, reason }
         }
-        Some(ErrorCode::SystemIoFailure) => Error::Failed { reason },
-        Some(ErrorCode::ReadOnly) => Error::ReadOnly { path },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+        ErrorCode::SystemIoFailure => Error::Failed { reason },
+        ErrorCode::ReadOnly => Error::ReadOnly { path },
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
             Error::Damaged { what: path.display().to_string(), reason }
         }
         _ => Error::Database { path, reason },
     }
 }
 
-/// Faults after which what was written is as sure as before.
-const READ_FAULTS: &[i32] = &[rusqlite::ffi::SQLITE_IOERR_READ, rusqlite::ffi::SQLITE_IOERR_SHORT_READ];
+/// I/O errors that do not affect the durability of earlier writes.
+const READ_FAILURES: &[i32] = &[rusqlite::ffi::SQLITE_IOERR_READ, rusqlite::ffi::SQLITE_IOERR_SHORT_READ];
 
 #[cfg(test)]
 mod tests {
@@ -326,53 +348,88 @@ mod tests {
     use crate::{Catalog, CollectionConfig, Health, OpenOptions};
     use sameish::{Document, Preset};
 
-    const NEXT: &str = "ALTER TABLE documents ADD COLUMN note TEXT";
+    const NEXT_STEP: &str = "ALTER TABLE documents ADD COLUMN note TEXT";
 
-    #[test]
-    fn an_older_format_is_upgraded_after_a_copy_was_made() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(FILE);
-        let old = schema::MIGRATIONS;
-        drop(SqliteStore::open_file(&path, true, false, old).unwrap());
-        let new = [old, &[NEXT]].concat();
-        let refused = SqliteStore::open_file(&path, false, true, &new);
-        assert!(matches!(refused, Err(Error::Database { .. })), "not while reading only");
-        drop(SqliteStore::open_file(&path, false, false, &new).unwrap());
-        assert!(SqliteStore::check_file(&folder.path().join("sameish.format-1.db")).is_ok());
-        // Format 2 is newer than what this build knows.
-        assert!(matches!(SqliteStore::open(folder.path(), false, false), Err(Error::Newer { found: 2, .. })));
-        drop(SqliteStore::open_file(&path, false, false, &new).unwrap());
+    fn open(dir: &tempfile::TempDir, access: Access, steps: &[&str]) -> Result<SqliteStore> {
+        SqliteStore::open_file(&dir.path().join(FILE), access, steps)
+    }
+
+    /// Returns a directory with a store of the oldest format.
+    fn created() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        drop(open(&dir, Access::Create, schema::MIGRATIONS).unwrap());
+        dir
     }
 
     #[test]
-    fn a_step_that_fails_leaves_the_old_format() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(FILE);
-        let old = schema::MIGRATIONS;
-        drop(SqliteStore::open_file(&path, true, false, old).unwrap());
-        let bad = [old, &["CREATE TABLE half (a); SELECT nonsense"]].concat();
-        assert!(SqliteStore::open_file(&path, false, false, &bad).is_err());
-        drop(SqliteStore::open(folder.path(), false, false).unwrap());
+    fn upgrades_an_older_format_after_a_backup() {
+        let dir = created();
+        let newer = [schema::MIGRATIONS, &[NEXT_STEP]].concat();
+        let read_only = open(&dir, Access::Read, &newer);
+        assert!(matches!(read_only, Err(Error::Database { .. })), "a read-only open cannot upgrade");
+        drop(open(&dir, Access::Write, &newer).unwrap());
+        assert!(SqliteStore::check_file(&dir.path().join("sameish.format-1.db")).is_ok());
+        let older_version = SqliteStore::open(dir.path(), false, false);
+        assert!(matches!(older_version, Err(Error::Newer { found: 2, supported: 1, .. })));
+        drop(open(&dir, Access::Write, &newer).unwrap());
     }
 
-    /// The file may not grow: what does not fit is refused, deletes work, and what they free can be used.
     #[test]
-    fn a_full_disk_refuses_writes_until_there_is_room() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path(), true, false).unwrap();
+    fn failed_upgrade_keeps_the_old_format() {
+        let dir = created();
+        let invalid = [schema::MIGRATIONS, &["CREATE TABLE half (a); SELECT nonsense"]].concat();
+        assert!(open(&dir, Access::Write, &invalid).is_err());
+        drop(SqliteStore::open(dir.path(), false, false).unwrap());
+    }
+
+    /// A directory in place of the probe file makes the directory look read-only, also to the superuser.
+    #[test]
+    fn reads_from_a_directory_that_is_not_writable() {
+        let dir = created();
+        let names = || {
+            let entries = std::fs::read_dir(dir.path()).unwrap();
+            entries.map(|entry| entry.unwrap().file_name()).collect::<std::collections::BTreeSet<_>>()
+        };
+        _ = std::fs::remove_file(wal::wal_path(&dir.path().join(FILE)));
+        _ = std::fs::remove_file(dir.path().join("sameish.db-shm"));
+        std::fs::create_dir(probe_path(dir.path())).unwrap();
+        let before = names();
+        let store = open(&dir, Access::Read, schema::MIGRATIONS).unwrap();
+        assert_eq!(store.mode, Mode::Immutable);
+        let reader = store.reader().unwrap();
+        assert_eq!(reader.collections().unwrap(), []);
+        assert_eq!(names(), before, "reading creates no files");
+        drop((store, reader));
+
+        std::fs::remove_dir(probe_path(dir.path())).unwrap();
+        assert_eq!(open(&dir, Access::Read, schema::MIGRATIONS).unwrap().mode, Mode::Read);
+    }
+
+    #[test]
+    fn percent_encodes_special_characters_in_the_uri() {
+        let uri = immutable_uri(Path::new("/a b/c?d#e%f/ü.db"));
+        assert_eq!(uri, "file:/a%20b/c%3Fd%23e%25f/%C3%BC.db?immutable=1");
+    }
+
+    /// A limit on the number of pages acts like a full disk.
+    #[test]
+    fn full_disk_rejects_inserts_until_deletes_free_space() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path(), true, false).unwrap();
         store.connection.query_row("PRAGMA max_page_count = 60", [], |_| Ok(())).unwrap();
-        let catalog = Catalog::over(Box::new(store), folder.path(), OpenOptions::default()).unwrap();
+        let catalog = Catalog::over(Box::new(store), dir.path(), OpenOptions::default()).unwrap();
         let articles = catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
         let text = |i: u64| (0..300).map(|at| format!("word{at}of{i}")).collect::<Vec<_>>().join(" ");
         let mut stored = 0;
-        let refused = loop {
+        let rejected = loop {
             match articles.insert(Document::new(stored, text(stored))) {
                 Ok(_) => stored += 1,
                 Err(error) => break error,
             }
         };
-        assert!(matches!(refused, Error::Full), "{refused}");
-        assert_eq!((catalog.health(), articles.len() as u64), (Health::Full, stored));
+        assert!(matches!(rejected, Error::Full), "{rejected}");
+        assert_eq!(catalog.health(), Health::Full);
+        assert_eq!(articles.len() as u64, stored);
         assert!(articles.get(&0.into()).unwrap().is_some());
         for id in 0..5 {
             assert!(articles.delete(&id.into()).unwrap());

@@ -1,45 +1,47 @@
-//! Changes to a SQLite file.
+//! Transactions on a SQLite file.
 
 use super::SqliteStore;
 use crate::error::{Error, Result};
-use crate::rows::{Checksum, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, id_to_json};
+use crate::rows::{Checksum, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
 use crate::store::{Read, Transaction};
 use rusqlite::params;
 use sameish::{ClusterId, Content, Status, Stored, encode_sketch};
+use std::borrow::Cow;
 
-/// A change that is undone unless it is committed.
-pub(super) struct Change<'a> {
+/// A transaction. Dropping it without a commit rolls it back.
+pub(super) struct SqliteTransaction<'a> {
     store: &'a SqliteStore,
 }
 
-impl<'a> Change<'a> {
-    pub(super) fn begin(store: &'a SqliteStore) -> Result<Change<'a>> {
-        store.connection.execute_batch("BEGIN IMMEDIATE").map_err(|error| store.wrong(error))?;
-        Ok(Change { store })
+impl<'a> SqliteTransaction<'a> {
+    pub(super) fn begin(store: &'a SqliteStore) -> Result<SqliteTransaction<'a>> {
+        let begun = store.connection.execute_batch("BEGIN IMMEDIATE");
+        begun.map_err(|error| store.database_error(error))?;
+        Ok(SqliteTransaction { store })
     }
 
-    fn run(&self, sql: &str, values: impl rusqlite::Params) -> Result<()> {
-        let run = || self.store.connection.prepare_cached(sql)?.execute(values);
-        run().map(|_| ()).map_err(|error| self.store.wrong(error))
+    fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<()> {
+        let execute = || self.store.connection.prepare_cached(sql)?.execute(values);
+        execute().map(|_| ()).map_err(|error| self.store.database_error(error))
     }
 }
 
-impl Drop for Change<'_> {
+impl Drop for SqliteTransaction<'_> {
     fn drop(&mut self) {
         if !self.store.connection.is_autocommit() {
-            // Where this fails the connection is broken, and the next change says so.
+            // If this fails, the connection is unusable and the next transaction reports it.
             _ = self.store.connection.execute_batch("ROLLBACK");
         }
     }
 }
 
-impl Transaction for Change<'_> {
+impl Transaction for SqliteTransaction<'_> {
     fn read(&self) -> &dyn Read {
         self.store
     }
 
     fn put_collection(&mut self, row: &CollectionRow) -> Result<()> {
-        self.run(
+        self.execute(
             "INSERT OR REPLACE INTO collections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 row.number,
@@ -57,24 +59,24 @@ impl Transaction for Change<'_> {
 
     fn drop_collection(&mut self, collection: u32) -> Result<()> {
         for table in ["clusters", "members", "fingerprints", "documents", "words"] {
-            self.run(&format!("DELETE FROM {table} WHERE collection = ?"), [collection])?;
+            self.execute(&format!("DELETE FROM {table} WHERE collection = ?"), [collection])?;
         }
-        self.run("DELETE FROM collections WHERE number = ?", [collection])
+        self.execute("DELETE FROM collections WHERE number = ?", [collection])
     }
 
     fn put_document(&mut self, row: &DocumentRow) -> Result<()> {
-        let id = id_to_json(&row.document.id);
         let document = &row.document;
-        let tokens;
-        let (kind, text) = match &document.content {
-            Content::Text(text) => (0, text.as_str()),
-            Content::Tokens(list) => {
-                tokens = serde_json::to_string(list)
-                    .map_err(|error| Error::Failed { reason: error.to_string() })?;
-                (1, tokens.as_str())
+        let id = document.id.to_json();
+        let (is_tokens, text) = match &document.content {
+            Content::Text(text) => (0, Cow::Borrowed(text)),
+            Content::Tokens(tokens) => {
+                let json = serde_json::to_string(tokens);
+                let json =
+                    json.unwrap_or_else(|error| unreachable!("tokens can be encoded as JSON: {error}"));
+                (1, Cow::Owned(json))
             }
         };
-        let put = self.run(
+        let inserted = self.execute(
             "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 row.number as i64,
@@ -85,85 +87,83 @@ impl Transaction for Change<'_> {
                 document.url,
                 document.published_at,
                 row.arrived_at,
-                kind,
-                text,
-                row.checksum(&id, text)
+                is_tokens,
+                text.as_str(),
+                row.checksum(&id, &text)
             ],
         );
-        match put {
+        match inserted {
             Err(Error::Database { .. }) if self.read().number_of(row.collection, &document.id)?.is_some() => {
                 Err(Error::Conflict { id: document.id.clone() })
             }
-            put => put,
+            inserted => inserted,
         }
     }
 
     fn update_document(&mut self, row: &DocumentRow) -> Result<()> {
-        self.run("DELETE FROM documents WHERE number = ?", [row.number as i64])?;
+        self.execute("DELETE FROM documents WHERE number = ?", [row.number as i64])?;
         self.put_document(row)
     }
 
     fn put_sketch(&mut self, row: &SketchRow) -> Result<()> {
         let sketches = &row.sketches;
-        let simhash = sketches.simhash.map(|print| print.to_bytes());
+        let simhash = sketches.simhash.map(|fingerprint| fingerprint.to_bytes());
         let minhash = sketches.minhash.as_ref().map(|signature| signature.to_bytes());
         let sdr = sketches.sdr.clone().map(|sdr| encode_sketch(&Stored::Sdr(sdr), row.scheme));
         let key = row.key.map(|key| key.as_u128().to_le_bytes());
-        let short = i64::from(sketches.status == Status::TooShort);
-        let (number, words, scheme) = (row.number as i64, sketches.words as i64, row.scheme.as_u64() as i64);
-        let sum = sketch_checksum(
-            [number, row.collection.into(), short, words, row.moment, scheme, row.computed_at],
-            [
-                simhash.as_ref().map(|print| &print[..]),
-                minhash.as_deref(),
-                sdr.as_deref(),
-                key.as_ref().map(|key| &key[..]),
-            ],
-        );
-        self.run(
+        let numbers = SketchNumbers::of(row);
+        let blobs = [
+            simhash.as_ref().map(|bytes| &bytes[..]),
+            minhash.as_deref(),
+            sdr.as_deref(),
+            key.as_ref().map(|bytes| &bytes[..]),
+        ];
+        self.execute(
             "INSERT OR REPLACE INTO fingerprints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
-                number,
-                row.collection,
-                simhash,
-                minhash,
-                sdr,
-                key,
-                short,
-                words,
-                row.moment,
-                scheme,
-                row.computed_at,
-                sum
+                numbers.document,
+                numbers.collection,
+                blobs[0],
+                blobs[1],
+                blobs[2],
+                blobs[3],
+                numbers.short,
+                numbers.words,
+                numbers.moment,
+                numbers.scheme,
+                numbers.computed_at,
+                sketch_checksum(&numbers, blobs)
             ],
         )
     }
 
     fn remove_document(&mut self, number: u64) -> Result<()> {
         for (table, key) in [("documents", "number"), ("fingerprints", "document"), ("members", "document")] {
-            self.run(&format!("DELETE FROM {table} WHERE {key} = ?"), [number as i64])?;
+            self.execute(&format!("DELETE FROM {table} WHERE {key} = ?"), [number as i64])?;
         }
         Ok(())
     }
 
     fn put_member(&mut self, row: &MemberRow) -> Result<()> {
-        let joined = row.joined.map(|joined| joined as i64);
-        let (document, cluster) = (row.document as i64, row.cluster.0 as i64);
-        self.run(
+        self.execute(
             "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?)",
-            params![document, row.collection, cluster, joined, row.checksum()],
+            params![
+                row.document as i64,
+                row.collection,
+                row.cluster.0 as i64,
+                row.joined.map(|joined| joined as i64),
+                row.checksum()
+            ],
         )
     }
 
     fn put_cluster(&mut self, collection: u32, cluster: ClusterId, size: u64) -> Result<()> {
         let number = cluster.0 as i64;
-        match size {
-            0 | 1 => self.run("DELETE FROM clusters WHERE number = ?", [number]),
-            _ => self.run(
-                "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?)",
-                params![number, collection, size as i64],
-            ),
+        if size < 2 {
+            return self.execute("DELETE FROM clusters WHERE number = ?", [number]);
         }
+        let sql = "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?)";
+        self.execute(sql, params![number, collection, size as i64])
     }
 
     fn put_counters(&mut self, counters: Counters) -> Result<()> {
@@ -174,17 +174,45 @@ impl Transaction for Change<'_> {
             ("clusters", clusters as i64),
         ];
         for (name, value) in values {
-            self.run("INSERT OR REPLACE INTO counters VALUES (?, ?)", params![name, value])?;
+            self.execute("INSERT OR REPLACE INTO counters VALUES (?, ?)", params![name, value])?;
         }
         Ok(())
     }
 
     fn commit(self: Box<Self>) -> Result<()> {
-        self.run("COMMIT", [])
+        self.execute("COMMIT", [])
     }
 }
 
-pub(super) fn sketch_checksum(numbers: [i64; 7], blobs: [Option<&[u8]>; 4]) -> i64 {
-    let sum = numbers.into_iter().fold(Checksum::default(), Checksum::number);
-    blobs.into_iter().fold(sum, Checksum::optional).finish()
+/// The integer columns of a row of sketches.
+pub(super) struct SketchNumbers {
+    pub(super) document: i64,
+    pub(super) collection: i64,
+    pub(super) short: i64,
+    pub(super) words: i64,
+    pub(super) moment: i64,
+    pub(super) scheme: i64,
+    pub(super) computed_at: i64,
+}
+
+impl SketchNumbers {
+    fn of(row: &SketchRow) -> SketchNumbers {
+        SketchNumbers {
+            document: row.number as i64,
+            collection: row.collection.into(),
+            short: i64::from(row.sketches.status == Status::TooShort),
+            words: row.sketches.words as i64,
+            moment: row.moment,
+            scheme: row.scheme.as_u64() as i64,
+            computed_at: row.computed_at,
+        }
+    }
+}
+
+/// Computes the checksum of a row of sketches. `blobs` are SimHash, MinHash, SDR and text key.
+pub(super) fn sketch_checksum(numbers: &SketchNumbers, blobs: [Option<&[u8]>; 4]) -> i64 {
+    let SketchNumbers { document, collection, short, words, moment, scheme, computed_at } = *numbers;
+    let numbers = [document, collection, short, words, moment, scheme, computed_at];
+    let checksum = numbers.into_iter().fold(Checksum::default(), Checksum::number);
+    blobs.into_iter().fold(checksum, Checksum::optional).finish()
 }

@@ -121,12 +121,21 @@ impl DocId {
             match seen.entry(id) {
                 Entry::Vacant(entry) => _ = entry.insert(second),
                 Entry::Occupied(first) => {
-                    let id = first.key().borrow().to_string();
-                    return Err(Error::RepeatedId { id, first: *first.get(), second });
+                    let id = excerpt(&first.key().borrow().to_string());
+                    return Err(Error::DuplicateId { id, first: *first.get(), second });
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// Shortens an id for an error message.
+fn excerpt(id: &str) -> String {
+    const MAX_CHARS: usize = 100;
+    match id.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &id[..end]),
+        None => id.to_owned(),
     }
 }
 
@@ -167,7 +176,7 @@ mod tests {
     #[test]
     fn names_the_first_duplicate_with_both_positions() {
         let ids: Vec<DocId> = [1u64, 2, 3, 2, 1].map(DocId::from).to_vec();
-        let expected = Error::RepeatedId { id: "2".into(), first: 1, second: 3 };
+        let expected = Error::DuplicateId { id: "2".into(), first: 1, second: 3 };
         assert_eq!(DocId::check_unique(&ids), Err(expected));
         assert_eq!(DocId::check_unique([DocId::Number(7), "7".into()]), Ok(()));
     }

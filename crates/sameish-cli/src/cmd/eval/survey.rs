@@ -129,14 +129,11 @@ impl Preparer {
 
     /// Returns the sort key of an id. The smallest keys are sampled.
     fn place(&self, id: &DocId) -> u64 {
-        hash_token(TokenHash::Xxh3, format!("audit {} {}", self.draw.seed, json(id)).as_bytes())
+        hash_token(TokenHash::Xxh3, format!("audit {} {}", self.draw.seed, id.to_json()).as_bytes())
     }
 }
 
 /// Returns an id as JSON, in which `7` and `"7"` differ.
-fn json(id: &DocId) -> String {
-    serde_json::to_string(id).unwrap_or_else(|error| unreachable!("an id has a JSON form: {error}"))
-}
 
 /// Receives documents in the order of the input and keeps those with the smallest sort keys.
 struct Sampler<'a> {
@@ -163,7 +160,7 @@ impl Sampler<'_> {
         let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
         for ready in ready {
             let number = batch.first + ready.record as u64;
-            let id = TextKey::verbatim(&Content::Text(json(&ready.id)));
+            let id = TextKey::verbatim(&Content::Text(ready.id.to_json()));
             match self.known.get(&id).copied() {
                 None => counts.documents += 1,
                 Some((text, _)) if text == ready.key => {

@@ -54,7 +54,7 @@ pub(super) fn remove(args: RemoveArgs) -> anyhow::Result<Exit> {
 
 /// Parses an id as JSON, or else as a string.
 fn id(given: &str) -> DocId {
-    serde_json::from_str(given).unwrap_or_else(|_| given.into())
+    DocId::from_json(given).unwrap_or_else(|| given.into())
 }
 
 /// Show statistics

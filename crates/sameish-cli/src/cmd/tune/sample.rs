@@ -52,7 +52,7 @@ impl Sample {
 
 /// Returns the sort key of an id. The smallest keys are sampled.
 fn place(id: &DocId) -> u64 {
-    let id = serde_json::to_string(id).unwrap_or_default();
+    let id = id.to_json();
     hash_token(TokenHash::Xxh3, format!("sample {id}").as_bytes())
 }
 
