@@ -75,25 +75,25 @@ pub enum Error {
     #[error("temporary file: {0}")]
     Temporary(#[source] io::Error),
     /// An output that must be a file is a directory.
-    #[error("output {name} is a directory; expected a file")]
+    #[error("output `{name}` is a directory; expected a file")]
     OutputIsDirectory {
         /// Escaped name of the output.
         name: String,
     },
     /// An output exists and may not be replaced.
-    #[error("output {name} exists already")]
+    #[error("output `{name}` exists already")]
     OutputExists {
         /// Escaped name of the output.
         name: String,
     },
     /// An output was created by somebody else while this run was working.
-    #[error("output {name} was created while this command was running")]
+    #[error("output `{name}` was created while this command was running")]
     OutputCreated {
         /// Escaped name of the output.
         name: String,
     },
     /// An output would overwrite an input.
-    #[error("output {output} is also the input {input}; write to another file")]
+    #[error("{output} is also the input {input}; write to another file")]
     OutputIsInput {
         /// Escaped name of the output.
         output: String,

@@ -163,10 +163,8 @@ fn handles_duplicate_ids_and_short_texts() {
     // A duplicate id with a different text is rejected, or replaces the first.
     records.push(json!({"id": "b0", "text": text(7, 40)}));
     write(&dir, "corpus.jsonl", &records);
-    let run = dir
-        .run(["eval", "--json", "--exact", "corpus.jsonl"])
-        .ends_with(3)
-        .says(&["id `b0` was there before"]);
+    let run =
+        dir.run(["eval", "--json", "--exact", "corpus.jsonl"]).ends_with(3).says(&["duplicate id `b0`"]);
     assert_eq!(serde_json::from_str::<Value>(&run.stdout).unwrap()["pairs"], 2);
     let answer = audited(&dir, &["--exact", "corpus.jsonl", "--on-dup-id", "last"]);
     assert_eq!((&answer["documents"], &answer["pairs"]), (&json!(7), &json!(1)));

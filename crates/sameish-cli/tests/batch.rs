@@ -241,12 +241,12 @@ fn checks_limits_before_the_run() {
     for command in ["pairs", "cluster"] {
         dir.run([command, "a.jsonl", "--max-memory", "1M"]).ends_with(2).says(&["must be at least 64M"]);
         let run = dir.run([command, "a.jsonl", "--temp-dir", "nowhere"]);
-        run.ends_with(2).says(&["`--temp-dir` nowhere: not a folder"]);
+        run.ends_with(2).says(&["`--temp-dir` nowhere: not a directory"]);
     }
     let many: String = (0..400_000).map(|i| format!("{{\"id\":{i},\"text\":\"a\"}}\n")).collect();
     dir.write("many.jsonl", many);
     let run = dir.run(["cluster", "many.jsonl", "--max-memory", "64M", "-o", "out"]).ends_with(5);
-    run.says(&["do not fit into `--max-memory`"]);
+    run.says(&["do not fit into the memory limit", "raise `--max-memory`"]);
     assert!(!dir.exists("out"));
 }
 
@@ -313,5 +313,5 @@ fn dedup_by_fingerprints_reports_unverified_and_uses_an_existing_corpus() {
     let run = dir.run(["dedup", "new.jsonl", "--against", "old.jsonl", "--preset", "wire"]).ends_with(0);
     let kept: Vec<Value> = lines(&run.stdout).iter().map(|record| record["id"].clone()).collect();
     assert_eq!(kept, [2, 3, 4], "texts without words match nothing");
-    run.says(&["2 removed", "judged by fingerprints alone, not verified"]);
+    run.says(&["2 removed", "only fingerprints compared, nothing verified"]);
 }

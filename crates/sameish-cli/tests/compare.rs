@@ -149,7 +149,7 @@ fn reports_unusable_texts() {
     dir.write("zeros.txt", [0; 100]);
     dir.write("big.txt", "x ".repeat(1000));
     dir.run(["compare", "a.txt", "nowhere"]).ends_with(4).says(&["error: nowhere: no such file"]);
-    dir.run(["compare", "a.txt", "."]).ends_with(4).says(&["a folder, where a file is meant"]);
+    dir.run(["compare", "a.txt", "."]).ends_with(4).says(&["is a directory; expected a file"]);
     dir.run(["compare", "a.txt", "latin.txt"])
         .ends_with(4)
         .says(&["latin.txt, byte 3: byte 0xe9 is not UTF-8"]);

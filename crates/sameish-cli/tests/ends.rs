@@ -56,7 +56,7 @@ fn c57_file_size_limit_leaves_no_output() {
         // Files are limited to 16 kB, and writes fail instead of raising a signal.
         let command = command.replace("OUT", "out");
         let run = shell(&dir, &format!("trap '' XFSZ; ulimit -f 16; exec $SAMEISH {command}")).ends_with(5);
-        assert!(run.stderr.contains("no room to write"), "{command}: {}", run.stderr);
+        assert!(run.stderr.contains("no space left to write"), "{command}: {}", run.stderr);
         assert_eq!(dir.names(), ["a.jsonl"], "{command}");
     }
     let lists =
@@ -87,7 +87,7 @@ fn c57_full_disk_leaves_no_output() {
         if matches!(run.code, Some(1 | 99 | 127)) && !run.stderr.contains("small/out") {
             return;
         }
-        let run = run.ends_with(5).says(&["small/out", "no room to write"]);
+        let run = run.ends_with(5).says(&["small/out", "no space left to write"]);
         assert_eq!(run.stdout, "", "nothing is left: {command}");
     }
     let run = mounted("dedup a.jsonl -o small/folder/").ends_with(5);
@@ -217,13 +217,13 @@ fn warns_of_a_missing_field() {
     dir.write("a.jsonl", records(5));
     let run =
         |args: &[&str]| dir.run([&["dedup", "a.jsonl", "-o", "out", "--force"], args].concat()).ends_with(0);
-    let says = "warning: field `scroe`, which `--keep` looks at, is in none of 5 documents";
-    run(&["--keep", "field:scroe"]).says(&[says, "the first of each cluster stays"]);
+    let says = "warning: field `scroe` of `--keep` is missing in all of 5 documents";
+    run(&["--keep", "field:scroe"]).says(&[says, "the first of each cluster is kept"]);
     assert_eq!(run(&["--keep", "field:scroe", "--quiet"]).stderr, "");
-    run(&["--keep", "newest"]).says(&["field `published_at`, which `--keep` looks at, is in none of 5"]);
+    run(&["--keep", "newest"]).says(&["field `published_at` of `--keep` is missing in all of 5"]);
     let with_one = records(4) + "{\"id\":9,\"text\":\"some other words\",\"score\":3}\n";
     dir.write("a.jsonl", with_one);
-    run(&["--keep", "field:score"]).says(&["note: field `score`", "absent from 4 of 5 documents"]);
+    run(&["--keep", "field:score"]).says(&["note: field `score`", "missing in 4 of 5 documents"]);
     let plain = run(&["--keep", "longest"]);
     assert!(!plain.stderr.contains("--keep"), "{}", plain.stderr);
 }
@@ -254,7 +254,7 @@ fn names_standard_input_by_its_format() {
     assert!(dir.exists("out/stdin.csv.gz"));
     dir.write("stdin.jsonl", records(2));
     let run = dir.run_with_stdin(["dedup", "-", "stdin.jsonl", "-o", "two/"], records(3).as_bytes());
-    run.ends_with(2).says(&["two inputs would both become"]);
+    run.ends_with(2).says(&["two inputs would both be written to"]);
     dir.write("there/stdin.jsonl", "precious");
     let run = dir.run_with_stdin(["dedup", "-", "-o", "there"], records(3).as_bytes());
     run.ends_with(2).says(&["exists already"]);
@@ -270,13 +270,13 @@ fn refuses_incompatible_inputs_before_the_run() {
     dir.write("c.csv", "id,text,more\n1,some words,x\n");
     dir.write("d.tsv.gz", gzip(b"id\ttext\n1\tsome words\n"));
     for (inputs, says) in [
-        (["a.jsonl", "b.csv"], "of one format"),
+        (["a.jsonl", "b.csv"], "the same format"),
         (["b.csv", "c.csv"], "different columns"),
-        (["b.csv", "d.tsv.gz"], "of one format"),
+        (["b.csv", "d.tsv.gz"], "the same format"),
     ] {
         for output in [&["-o", "out"][..], &[]] {
             let run =
-                dir.run([&["dedup"], &inputs[..], output].concat()).ends_with(2).says(&[says, "-o FOLDER/"]);
+                dir.run([&["dedup"], &inputs[..], output].concat()).ends_with(2).says(&[says, "-o DIR/"]);
             assert_eq!(
                 (run.stdout.as_str(), run.stderr.contains("rejected:")),
                 ("", false),
@@ -286,7 +286,7 @@ fn refuses_incompatible_inputs_before_the_run() {
         }
     }
     let run = dir.run_with_stdin(["dedup", "b.csv", "-", "-o", "out"], records(3).as_bytes()).ends_with(2);
-    run.says(&["of one format"]);
+    run.says(&["the same format"]);
     assert_eq!(dir.names(), ["a.jsonl", "b.csv", "c.csv", "d.tsv.gz"]);
     // A dry run does not write them.
     dir.run(["dedup", "a.jsonl", "b.csv", "--dry-run"]).ends_with(3);

@@ -144,19 +144,19 @@ fn report_fits_80_columns() {
 #[test]
 fn invalid_lines_are_errors() {
     let cases = [
-        ("{\"members\":[1,2]}\n{\"members\":[2,3]}\n", "line 2: id 2 is there twice"),
-        ("{\"members\":[1,1]}\n", "line 1: id 1 is there twice"),
-        ("{\"id\":1,\"cluster\":1}\n{\"id\":1,\"cluster\":1}\n", "line 2: id 1 is there twice"),
-        ("{\"a\":1,\"b\":2}\n{\"a\":2,\"b\":1}\n", "line 2: this pair was given before"),
+        ("{\"members\":[1,2]}\n{\"members\":[2,3]}\n", "line 2: duplicate id 2"),
+        ("{\"members\":[1,1]}\n", "line 1: duplicate id 1"),
+        ("{\"id\":1,\"cluster\":1}\n{\"id\":1,\"cluster\":1}\n", "line 2: duplicate id 1"),
+        ("{\"a\":1,\"b\":2}\n{\"a\":2,\"b\":1}\n", "line 2: pair occurs twice"),
         ("{\"a\":1,\"b\":1}\n", "a document with itself"),
         (
             "{\"members\":[1]}\n\n{\"a\":1,\"b\":2}\n",
-            "line 3: a line of pairs, in a file that began with clusters",
+            "line 3: a line of pairs, in a file that starts with clusters",
         ),
         ("{\"id\":1}\n", "line 1: neither a cluster"),
-        ("{\"cluster\":1}\n", "no `id`"),
-        ("{\"members\":[1.5]}\n", "`members` must hold strings or integers"),
-        ("{\"members\":[1],\"members\":[2]}\n", "key `members` occurs twice"),
+        ("{\"cluster\":1}\n", "field `id` is missing"),
+        ("{\"members\":[1.5]}\n", "`members` must contain strings or 64-bit integers"),
+        ("{\"members\":[1],\"members\":[2]}\n", "duplicate key `members`"),
         ("{\"members\":[1]} x\n", "line 1: "),
         ("[1]\n", "line 1: "),
         ("\u{1b}[31m\n", "line 1: "),

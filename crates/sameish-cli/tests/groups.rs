@@ -130,8 +130,7 @@ fn rejects_duplicate_ids_and_invalid_dates() {
         ],
     );
     let run = dir.run(["cluster", "twice.jsonl"]).ends_with(3);
-    let run =
-        run.says(&["line 3", "id `1` was there before with another text", "1 there before", "1 rejected"]);
+    let run = run.says(&["line 3", "duplicate id `1` with a different text", "1 repeated", "1 rejected"]);
     assert_eq!(lines(&run.stdout).len(), 2);
     let last = dir.run(["cluster", "twice.jsonl", "--on-dup-id", "last"]).ends_with(0);
     assert_eq!(lines(&last.stdout)[0]["members"], json!([1, 2]), "the last text of 1 is that of 2");
@@ -152,7 +151,7 @@ fn settings_out_of_range_are_usage_errors() {
         (vec!["--threshold=-1"], "must be more than 0 and at most 1"),
         (vec!["--recall", "1"], "must be more than 0 and less than 1"),
         (vec!["--preset", "wire", "--radius", "65"], "must be 0 to 64"),
-        (vec!["--radius", "3"], "the settings make no fingerprints"),
+        (vec!["--radius", "3"], "the configuration has no fingerprints"),
         (vec!["--threads", "0"], "1..=1024"),
     ] {
         for command in ["pairs", "cluster"] {

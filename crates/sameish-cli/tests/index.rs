@@ -59,14 +59,14 @@ fn stores_and_finds_documents() {
 
     let stats = lines(&dir.run(["index", "stats", "folder", "--json"]).ends_with(0).stdout);
     assert_eq!((&stats[0]["documents"], &stats[0]["clusters"]), (&json!(4), &json!(1)));
-    dir.run(["index", "verify", "folder"]).ends_with(0).says(&["4 documents: nothing is wrong"]);
+    dir.run(["index", "verify", "folder"]).ends_with(0).says(&["4 documents: no problems found"]);
     dir.run(["index", "rebuild", "folder"]).ends_with(0).says(&["4 documents"]);
 }
 
 #[test]
 fn accepts_repeated_documents_and_rejects_other_texts() {
     let dir = built();
-    dir.run(["index", "add", "folder", "news.jsonl"]).ends_with(0).says(&["4 there before"]);
+    dir.run(["index", "add", "folder", "news.jsonl"]).ends_with(0).says(&["4 repeated"]);
     write(
         &dir,
         "other.jsonl",
@@ -74,13 +74,15 @@ fn accepts_repeated_documents_and_rejects_other_texts() {
     );
     dir.run(["index", "add", "folder", "other.jsonl"])
         .ends_with(3)
-        .says(&["was there before with another text", "must be a date"]);
+        .says(&["with a different text", "must be a date"]);
     let last = dir
         .run(["index", "add", "folder", "other.jsonl", "--on-dup-id", "last", "-o", "o.jsonl"])
         .ends_with(3);
     last.says(&["4 documents in the collection"]);
     assert_eq!(lines(&dir.read("o.jsonl"))[0]["status"], json!("replaced"));
-    dir.run(["index", "build", "folder", "news.jsonl"]).ends_with(2).says(&["`sameish index add` adds more"]);
+    dir.run(["index", "build", "folder", "news.jsonl"])
+        .ends_with(2)
+        .says(&["add more with `sameish index add`"]);
 }
 
 #[test]
@@ -88,7 +90,7 @@ fn removes_ids_by_type() {
     let dir = built();
     dir.run(["index", "remove", "folder", "\"1\"", "seven"])
         .ends_with(3)
-        .says(&["1 document removed, 1 not there"]);
+        .says(&["1 document removed, 1 not found"]);
     dir.run_with_stdin(["index", "remove", "folder", "-"], b"1\n\n2\n")
         .ends_with(0)
         .says(&["2 documents removed"]);

@@ -66,7 +66,7 @@ fn detects_the_format_of_standard_input() {
     assert_eq!(run.ids(), "\"1\",\"2\"");
     dir.run_with_stdin(["fingerprint", "-"], TEXT.as_bytes())
         .ends_with(0)
-        .says(&["note: -: taken as plain text"]);
+        .says(&["note: -: read as plain text"]);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn expands_patterns_without_a_shell() {
     assert_eq!(dir.run(["fingerprint", "x/[1].jsonl"]).ends_with(0).ids(), "4");
     dir.run(["fingerprint", "x/*.csv"])
         .ends_with(4)
-        .says(&["error: x/*.csv: no such file, and the pattern matches none"]);
+        .says(&["error: x/*.csv: no such file, and the pattern matches no file"]);
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn c58_keeps_an_existing_output_without_force() {
     dir.write("out.jsonl", "precious");
     dir.run(["fingerprint", "a.jsonl", "-o", "out.jsonl"])
         .ends_with(2)
-        .says(&["out.jsonl: exists already", "--force"]);
+        .says(&["output `out.jsonl` exists already", "--force"]);
     assert_eq!(dir.read("out.jsonl"), "precious");
     dir.run(["fingerprint", "a.jsonl", "--rejects", "out.jsonl"]).ends_with(2);
     assert_eq!(dir.read("out.jsonl"), "precious");
@@ -137,7 +137,7 @@ fn c59_never_overwrites_an_input() {
         .stdout(File::options().append(true).open(&path).unwrap())
         .output()
         .unwrap();
-    Run::from(to_stdout).ends_with(2).says(&["standard output: is also the input a.jsonl"]);
+    Run::from(to_stdout).ends_with(2).says(&["standard output is also the input a.jsonl"]);
     assert_eq!(dir.read("a.jsonl"), content);
     dir.run(["fingerprint", "a.jsonl", "-o", "x", "--rejects", "x"]).ends_with(2);
 }
@@ -148,7 +148,7 @@ fn c57_full_disk_is_a_limit() {
     dir.write("a.jsonl", records(10));
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = dir.command(["fingerprint", "a.jsonl"]).stdout(full).output().unwrap();
-    Run::from(output).ends_with(5).says(&["standard output: no room to write"]);
+    Run::from(output).ends_with(5).says(&["standard output: no space left to write"]);
     dir.run(["fingerprint", "a.jsonl", "-o", "/dev/full"]).ends_with(5);
 }
 
@@ -158,9 +158,9 @@ fn unwritable_output_is_code_6() {
     dir.write("a.jsonl", records(1));
     dir.run(["fingerprint", "a.jsonl", "-o", "no/such/folder/out"])
         .ends_with(6)
-        .says(&["its folder is not there"]);
+        .says(&["its directory does not exist"]);
     std::fs::create_dir(dir.path("folder")).unwrap();
-    dir.run(["fingerprint", "a.jsonl", "-o", "folder"]).ends_with(2).says(&["a folder"]);
+    dir.run(["fingerprint", "a.jsonl", "-o", "folder"]).ends_with(2).says(&["is a directory"]);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn skips_rejects_or_stops_at_invalid_records() {
     let run = dir.run(["fingerprint", "a.jsonl", "--on-bad", "skip"]).ends_with(0).says(&["2 rejected"]);
     assert_eq!(run.ids(), all);
     let run = dir.run(["fingerprint", "a.jsonl", "--on-bad", "fail"]).ends_with(3);
-    assert_eq!(run.says(&["stopped at the first bad record: a.jsonl, line 5"]).ids(), "0,1,2,3");
+    assert_eq!(run.says(&["stopped at the first rejected record: a.jsonl, line 5"]).ids(), "0,1,2,3");
     dir.run(["fingerprint", "a.jsonl", "--on-bad", "fail", "-o", "out", "--rejects", "r"]).ends_with(3);
     assert!(!dir.exists("out"));
     assert_eq!(dir.read("r").lines().count(), 1);
@@ -211,7 +211,7 @@ fn rejects_have_position_and_reason() {
     assert_eq!(reject["file"], "a.jsonl");
     assert_eq!(reject["line"], 2);
     assert_eq!(reject["offset"], 22);
-    assert!(reject["reason"].as_str().unwrap().starts_with("broken JSON: control character"), "{reject}");
+    assert!(reject["reason"].as_str().unwrap().starts_with("invalid JSON: control character"), "{reject}");
     assert_eq!(reject["excerpt"], "{\"text\":\"\\u{1b}[31m\"}");
     dir.write("b.jsonl", format!("{}\n", "é".repeat(100_000)));
     dir.run(["fingerprint", "b.jsonl", "--rejects", "long.jsonl"]).ends_with(3);
@@ -281,7 +281,7 @@ fn detects_the_same_file_under_two_names() {
     dir.write("a.jsonl", records(3));
     let args = ["fingerprint", "a.jsonl", "-o", "./out", "--rejects", "out", "--force"];
     let run = dir.run(args).ends_with(2);
-    assert!(run.stderr.contains("name one file"), "{}", run.stderr);
+    assert!(run.stderr.contains("are the same file"), "{}", run.stderr);
     assert!(!dir.exists("out"));
 }
 
@@ -309,5 +309,5 @@ fn refuses_two_different_presets() {
     dir.run(["fingerprint", "a.jsonl", "--config", "c.toml"]).ends_with(0);
     dir.run(["fingerprint", "a.jsonl", "--config", "c.toml", "--preset", "articles"]).ends_with(0);
     let run = dir.run(["fingerprint", "a.jsonl", "--config", "c.toml", "--preset", "wire"]).ends_with(2);
-    assert!(run.stderr.contains("must be wire, as `--preset` says, or absent"), "{}", run.stderr);
+    assert!(run.stderr.contains("must be wire, as in `--preset`, or absent"), "{}", run.stderr);
 }

@@ -97,7 +97,7 @@ fn continues_after_the_last_completed_step() {
     assert_eq!(names(&left(&dir)), ["group", "lock", "rejects", "sign", "spool", "tags"]);
     let resumed = run(&dir, &["-o", "out", "--temp-dir", "tmp", "--resume"], 3);
     assert_eq!(stages(&resumed), ["write"]);
-    resumed.says(&["goes on with 612 documents", "goes on with the clusters"]);
+    resumed.says(&["resuming: 612 documents already processed", "resuming: clusters already computed"]);
     same(&dir, &expected);
 }
 
@@ -177,7 +177,9 @@ fn gives_the_same_result_after_a_kill_at_any_time() {
 fn refuses_to_resume_pipes() {
     let dir = Dir::new();
     let run = dir.run_with_stdin(["dedup", "-", "--resume"], b"{\"id\": 1, \"text\": \"a\"}\n");
-    run.ends_with(2).says(&["can be read once only", "save it to a file"]);
+    run.ends_with(2).says(&["can be read only once", "save the input to a file"]);
     dir.write("a.jsonl", corpus(3, "a"));
-    dir.run(["dedup", "a.jsonl", "-o", "out", "--temp-dir", "nowhere"]).ends_with(2).says(&["not a folder"]);
+    dir.run(["dedup", "a.jsonl", "-o", "out", "--temp-dir", "nowhere"])
+        .ends_with(2)
+        .says(&["not a directory"]);
 }

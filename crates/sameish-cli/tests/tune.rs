@@ -315,7 +315,9 @@ fn writes_self_contained_chart_files() {
         assert!(!page.contains(word), "{word}");
     }
     assert_eq!(page.matches("http").count(), 3 + 1, "only namespaces and the policy: {page}");
-    dir.run(["tune", "<b>&.jsonl", "--html", "page.html"]).ends_with(2).says(&["page.html: exists already"]);
+    dir.run(["tune", "<b>&.jsonl", "--html", "page.html"])
+        .ends_with(2)
+        .says(&["output `page.html` exists already"]);
     dir.run(["tune", "<b>&.jsonl", "--svg", "plots", "--force"]).ends_with(0);
 }
 
@@ -340,7 +342,7 @@ fn reports_usage_errors_and_rejects_records() {
     let lines = dir.read("in.jsonl") + "{\"id\":1,\"text\":\"another text under a known id\"}\n{\"id\":\n";
     dir.write("bad.jsonl", lines);
     let run = dir.run(["tune", "bad.jsonl"]).ends_with(3);
-    let run = run.says(&["id `1` was there before with another text", "broken JSON", "2 rejected"]);
+    let run = run.says(&["duplicate id `1` with a different text", "invalid JSON", "2 rejected"]);
     assert!(run.stdout.starts_with("20 documents"), "{}", run.stdout);
     let given = tune(&dir, &["in.jsonl", "--threshold", "0.6", "--recall", "0.9"]);
     assert_eq!(

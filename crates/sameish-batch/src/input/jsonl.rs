@@ -1,24 +1,12 @@
-//! JSON Lines: one object per line.
-//!
-//! One pass over the line: the requested fields are borrowed where they have no escapes, the others are checked and dropped.
-//! Every value is parsed, so an invalid number, a lone surrogate or nesting beyond [`MAX_DEPTH`] rejects the record wherever
-//! it occurs.
+//! JSON Lines: one object per line, in strict JSON.
 
 use super::format::{Consumed, FieldNames, ParsedRecord, RecordFormat, Span};
 use super::lines;
 use super::reject::Reason;
 use crate::escape::escaped;
 use sameish::{Content, DocId};
-use serde::Deserialize;
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use std::borrow::Cow;
-use std::collections::HashSet;
-use std::fmt;
+use sameish_io::json::{self, ErrorKind, Keep, Limits, Value};
 
-/// Maximum nesting of arrays and objects, including the record itself.
-const MAX_DEPTH: u32 = 64;
-/// Number of keys that are searched linearly; further keys are hashed.
-const FEW_KEYS: usize = 24;
 /// Field that may replace the text: an array of strings.
 pub(crate) const TOKENS: &str = "tokens";
 
@@ -33,66 +21,88 @@ impl RecordFormat for Jsonl {
     }
 
     fn parse(&self, record: &str) -> Result<ParsedRecord, Reason> {
-        if !record.trim_ascii_start().starts_with('{') {
-            return Err(Reason::new("not a JSON object; each line must be an object, `{…}`"));
-        }
-        let mut json = serde_json::Deserializer::from_str(record);
-        let values = RecordSeed { fields: &self.fields }.deserialize(&mut json).map_err(syntax_error)?;
-        json.end().map_err(syntax_error)?;
+        let mut values = Values::default();
+        let read = json::read_fields(
+            record,
+            Limits::default(),
+            |key| self.field(key),
+            |field, value| values.set(field, value),
+        );
+        read.map_err(invalid_json)?;
         values.into_record(&self.fields)
     }
 }
 
-/// Converts an error of the JSON parser, without the position that the parser appends to its message.
-fn syntax_error(error: serde_json::Error) -> Reason {
-    let (message, at) = (error.to_string(), error.column().saturating_sub(1));
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let message = escaped(message.strip_suffix(&place).unwrap_or(&message));
-    let text = match error.classify() {
-        serde_json::error::Category::Data => message,
-        _ => format!("invalid JSON: {message}; fix the line"),
-    };
-    Reason { at, text }
+/// A requested field.
+enum Field {
+    Id,
+    Text,
+    Title,
+    Tokens,
+    /// With its position among the names of the source field.
+    Source(usize),
+    Date,
 }
 
-/// Value of a requested field.
-enum Value<'de> {
-    Null,
-    Bool,
-    Integer(DocId),
-    Float(f64),
-    Text(Cow<'de, str>),
-    /// Array of strings, if it was requested.
-    Tokens(Vec<String>),
-    List,
-    Object,
-}
-
-impl Value<'_> {
-    fn kind(&self) -> &'static str {
-        match self {
-            Value::Null => "null",
-            Value::Bool => "true or false",
-            Value::Integer(_) | Value::Float(_) => "a number",
-            Value::Text(_) => "a string",
-            Value::Tokens(_) | Value::List => "an array",
-            Value::Object => "an object",
-        }
+impl Jsonl {
+    /// Returns the field with this name. The text is checked first, because it may have the name of another field.
+    fn field(&self, key: &str) -> Option<(Field, Keep)> {
+        let fields = &self.fields;
+        let field = if key == fields.text {
+            Field::Text
+        } else if key == fields.id {
+            Field::Id
+        } else if key == fields.title {
+            Field::Title
+        } else if key == TOKENS {
+            return Some((Field::Tokens, Keep::Strings));
+        } else if let Some(rank) = fields.source.iter().position(|name| key == *name) {
+            Field::Source(rank)
+        } else if key == fields.date {
+            Field::Date
+        } else {
+            return None;
+        };
+        Some((field, Keep::Scalar))
     }
+}
+
+fn invalid_json(error: json::Error) -> Reason {
+    let text = match error.kind {
+        ErrorKind::NotAnObject => "not a JSON object; each line must be an object, `{…}`".to_owned(),
+        ErrorKind::Syntax(message) => format!("invalid JSON: {}; fix the line", escaped(&message)),
+        kind @ ErrorKind::DuplicateKey(_) => format!("{kind}; keep one"),
+        kind @ ErrorKind::TooDeep(_) => format!("{kind}; flatten the record"),
+        kind => kind.to_string(),
+    };
+    Reason { at: error.offset, text }
 }
 
 /// Values of the requested fields of a record.
 #[derive(Default)]
-struct Values<'de> {
-    id: Option<Value<'de>>,
-    text: Option<Value<'de>>,
-    title: Option<Value<'de>>,
-    tokens: Option<Value<'de>>,
-    sources: Vec<(usize, Value<'de>)>,
-    date: Option<Value<'de>>,
+struct Values<'a> {
+    id: Option<Value<'a>>,
+    text: Option<Value<'a>>,
+    title: Option<Value<'a>>,
+    tokens: Option<Value<'a>>,
+    /// With the position of its name.
+    source: Option<(usize, Value<'a>)>,
+    date: Option<Value<'a>>,
 }
 
-impl<'de> Values<'de> {
+impl<'a> Values<'a> {
+    fn set(&mut self, field: Field, value: Value<'a>) {
+        match field {
+            Field::Id => self.id = Some(value),
+            Field::Text => self.text = Some(value),
+            Field::Title => self.title = Some(value),
+            Field::Tokens => self.tokens = Some(value),
+            Field::Source(rank) if self.source.as_ref().is_some_and(|(first, _)| *first < rank) => {}
+            Field::Source(rank) => self.source = Some((rank, value)),
+            Field::Date => self.date = Some(value),
+        }
+    }
+
     fn into_record(self, fields: &FieldNames) -> Result<ParsedRecord, Reason> {
         let title = match self.title {
             None | Some(Value::Null) => None,
@@ -103,12 +113,8 @@ impl<'de> Values<'de> {
             id: self.id.map(|id| read_id(id, &fields.id)).transpose()?.flatten(),
             content: read_content(self.text, self.tokens, title.as_deref(), fields)?,
             title,
-            source: self
-                .sources
-                .into_iter()
-                .min_by_key(|(rank, _)| *rank)
-                .and_then(|(_, value)| loose(value)),
-            published_at: self.date.and_then(loose),
+            source: self.source.and_then(|(_, value)| scalar_text(value)),
+            published_at: self.date.and_then(scalar_text),
         })
     }
 }
@@ -122,15 +128,22 @@ fn read_content(
 ) -> Result<Content, Reason> {
     match (text, tokens, title) {
         (Some(Value::Text(text)), _, _) => Ok(Content::Text(text.into_owned())),
-        (Some(other), _, _) => Err(wrong_type(
-            &fields.text,
-            &other,
-            "it must be a string; set the field of the text with `--text-field`",
-        )),
-        (None, Some(Value::Tokens(tokens)), _) => Ok(Content::Tokens(tokens)),
-        (None, Some(Value::List), _) => Err(Reason::new(format!(
-            "field `{TOKENS}` is an array with elements other than strings; all must be strings"
-        ))),
+        (Some(other), _, _) => {
+            let remedy = "it must be a string; set the field of the text with `--text-field`";
+            Err(wrong_type(&fields.text, &other, remedy))
+        }
+        (None, Some(Value::Array(items)), _) => {
+            let token = |item: Value<'_>| match item {
+                Value::Text(token) => Some(token.into_owned()),
+                _ => None,
+            };
+            let tokens: Option<Vec<String>> = items.into_iter().map(token).collect();
+            tokens.map(Content::Tokens).ok_or_else(|| {
+                Reason::new(format!(
+                    "field `{TOKENS}` is an array with elements other than strings; all must be strings"
+                ))
+            })
+        }
         (None, Some(other), None) => Err(wrong_type(TOKENS, &other, "it must be an array of strings")),
         (None, _, Some(title)) => Ok(Content::Text(title.to_owned())),
         (None, None, None) => Err(Reason::new(format!(
@@ -141,240 +154,37 @@ fn read_content(
 }
 
 fn wrong_type(field: &str, value: &Value<'_>, remedy: &str) -> Reason {
-    Reason::new(format!("field `{}` is {}; {remedy}", escaped(field), value.kind()))
+    Reason::new(format!("field `{}` is {}; {remedy}", escaped(field), value.type_name()))
 }
 
 /// Returns an id with its JSON type; null counts as missing.
 fn read_id(value: Value<'_>, field: &str) -> Result<Option<DocId>, Reason> {
-    match value {
-        Value::Null => Ok(None),
-        Value::Integer(id) => Ok(Some(id)),
-        Value::Text(id) => Ok(Some(DocId::Text(id.into_owned()))),
-        Value::Float(_) => Err(Reason::new(format!(
+    let not_64_bits = || {
+        Reason::new(format!(
             "field `{}` is a number, but not a 64-bit integer; write the id as a string",
             escaped(field)
-        ))),
+        ))
+    };
+    match value {
+        Value::Null => Ok(None),
+        Value::Integer(id) => integer_id(id).map(Some).ok_or_else(not_64_bits),
+        Value::Text(id) => Ok(Some(DocId::Text(id.into_owned()))),
+        Value::Float(_) => Err(not_64_bits()),
         other => Err(wrong_type(field, &other, "it must be a string or an integer")),
     }
 }
 
+fn integer_id(id: i128) -> Option<DocId> {
+    u64::try_from(id).map(DocId::Number).or_else(|_| i64::try_from(id).map(DocId::Negative)).ok()
+}
+
 /// Converts a source or date; a value of another type counts as missing.
-fn loose(value: Value<'_>) -> Option<String> {
+fn scalar_text(value: Value<'_>) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.into_owned()),
         Value::Integer(number) => Some(number.to_string()),
         Value::Float(number) => Some(number.to_string()),
         _ => None,
-    }
-}
-
-/// Deserializes a record.
-struct RecordSeed<'f> {
-    fields: &'f FieldNames,
-}
-
-impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
-    type Value = Values<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Values<'de>, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for RecordSeed<'_> {
-    type Value = Values<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Values<'de>, M::Error> {
-        let (mut values, mut seen) = (Values::default(), Keys::default());
-        while let Some(Key(key)) = map.next_key()? {
-            let value = ValueSeed { depth: 1, tokens: key == TOKENS };
-            // The text is checked first, because it may have the name of another field.
-            if key == self.fields.text {
-                values.text = Some(map.next_value_seed(value)?);
-            } else if key == self.fields.id {
-                values.id = Some(map.next_value_seed(value)?);
-            } else if key == self.fields.title {
-                values.title = Some(map.next_value_seed(value)?);
-            } else if key == TOKENS {
-                values.tokens = Some(map.next_value_seed(value)?);
-            } else if let Some(rank) = self.fields.source.iter().position(|name| key == *name) {
-                values.sources.push((rank, map.next_value_seed(value)?));
-            } else if key == self.fields.date {
-                values.date = Some(map.next_value_seed(value)?);
-            } else {
-                map.next_value_seed(Skip { depth: 1 })?;
-            }
-            seen.add(key)?;
-        }
-        Ok(values)
-    }
-}
-
-/// Keys of a record so far.
-#[derive(Default)]
-struct Keys<'de> {
-    few: Vec<Cow<'de, str>>,
-    many: HashSet<Cow<'de, str>>,
-}
-
-impl<'de> Keys<'de> {
-    /// Fails if the key occurred before, because it is unclear which value is valid.
-    fn add<E: de::Error>(&mut self, key: Cow<'de, str>) -> Result<(), E> {
-        if self.few.contains(&key) || self.many.contains(&key) {
-            let key: String = escaped(&key).chars().take(64).collect();
-            return Err(E::custom(format!("key `{key}` occurs twice; keep one")));
-        }
-        if self.few.len() < FEW_KEYS {
-            self.few.push(key);
-        } else {
-            self.many.insert(key);
-        }
-        Ok(())
-    }
-}
-
-/// A key, borrowed if it has no escapes.
-#[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// Deserializes a requested value.
-struct ValueSeed {
-    depth: u32,
-    tokens: bool,
-}
-
-impl<'de> DeserializeSeed<'de> for ValueSeed {
-    type Value = Value<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value<'de>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ValueSeed {
-    type Value = Value<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value<'de>, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Value<'de>, E> {
-        Ok(Value::Bool)
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Value<'de>, E> {
-        Ok(Value::Integer(DocId::Number(number)))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Value<'de>, E> {
-        Ok(Value::Integer(DocId::Negative(number)))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Value<'de>, E> {
-        Ok(Value::Float(number))
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Value<'de>, E> {
-        Ok(Value::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value<'de>, E> {
-        Ok(Value::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Value<'de>, S::Error> {
-        let depth = deeper(self.depth)?;
-        let (mut tokens, mut all_strings) = (Vec::new(), self.tokens);
-        while all_strings {
-            match list.next_element_seed(ValueSeed { depth, tokens: false })? {
-                None => return Ok(Value::Tokens(tokens)),
-                Some(Value::Text(token)) => tokens.push(token.into_owned()),
-                Some(_) => all_strings = false,
-            }
-        }
-        while list.next_element_seed(Skip { depth })?.is_some() {}
-        Ok(Value::List)
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Value<'de>, M::Error> {
-        Skip { depth: self.depth }.visit_map(map)?;
-        Ok(Value::Object)
-    }
-}
-
-/// Checks a value and drops it. Unlike serde's `IgnoredAny` it limits the depth and parses numbers and escapes.
-#[derive(Clone, Copy)]
-struct Skip {
-    depth: u32,
-}
-
-impl<'de> DeserializeSeed<'de> for Skip {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Skip {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<(), S::Error> {
-        let depth = deeper(self.depth)?;
-        while list.next_element_seed(Skip { depth })?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
-        let depth = deeper(self.depth)?;
-        while map.next_key_seed(Skip { depth })?.is_some() {
-            map.next_value_seed(Skip { depth })?;
-        }
-        Ok(())
-    }
-}
-
-/// Returns the next depth, or an error if it exceeds the maximum.
-fn deeper<E: de::Error>(depth: u32) -> Result<u32, E> {
-    match depth < MAX_DEPTH {
-        true => Ok(depth + 1),
-        false => Err(E::custom(format!("nested deeper than {MAX_DEPTH} levels; flatten the record"))),
     }
 }
 
@@ -407,7 +217,7 @@ mod tests {
             ("1.5", "a number, but not"),
             ("1.0", "a number, but not"),
             ("-0", "a number, but not"),
-            ("true", "true or false"),
+            ("true", "a boolean"),
             ("[]", "an array"),
             ("{}", "an object"),
         ] {
@@ -465,8 +275,8 @@ mod tests {
             (r#"{"text":"\ud800"}"#, "invalid JSON: "),
             (r#"{"text":"x"} y"#, "invalid JSON: trailing characters"),
             (r#"{"text":"x""#, "invalid JSON: EOF"),
-            (r#"{"text":"x","text":"y"}"#, "key `text` occurs twice"),
-            (r#"{"text":"x","n":1,"\u006e":2}"#, "key `n` occurs twice"),
+            (r#"{"text":"x","text":"y"}"#, "duplicate key `text`"),
+            (r#"{"text":"x","n":1,"\u006e":2}"#, "duplicate key `n`"),
             (r#"[1]"#, "not a JSON object"),
             ("{\"text\":\"a\u{1}b\"}", "invalid JSON: control character"),
         ];

@@ -361,6 +361,6 @@ fn once<'de, M: MapAccess<'de>, T: de::Deserialize<'de>>(
     let value = map.next_value().map_err(wrong)?;
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(de::Error::custom(format!("key `{}` occurs twice; keep one", escaped(key)))),
+        Some(_) => Err(de::Error::custom(format!("duplicate key `{}`; keep one", escaped(key)))),
     }
 }

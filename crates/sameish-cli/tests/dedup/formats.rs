@@ -69,7 +69,7 @@ fn copies_quotes_and_line_breaks_of_tables_and_one_header() {
             ["text", "id"].join(delimiter) + "\n" + &[HARVEST.replace(',', ""), "x".into()].join(delimiter),
         );
         let run = dir.run(["dedup", &a_name, &other, "-o", "mixed"]).ends_with(2);
-        run.says(&["different columns", "-o FOLDER/"]);
+        run.says(&["different columns", "-o DIR/"]);
         assert!(!dir.exists("mixed"));
     }
 }
@@ -98,7 +98,7 @@ fn copies_text_lines_and_whole_files() {
     dir.write("letters/2.txt", format!("{BRIDGE}\n\nyours"));
     dir.write("letters/3.txt", HARVEST);
     let run = dir.run(["dedup", "--whole-files", "letters", "-o", "all.txt"]).ends_with(2);
-    run.says(&["whole files go into a folder"]);
+    run.says(&["whole files cannot be written into one file"]);
     dir.run(["dedup", "--whole-files", "letters", "-o", "kept/"]).ends_with(0);
     assert_eq!(dir.read("kept/1.txt"), format!("{BRIDGE}\n\nYours"));
     assert_eq!(dir.read("kept/3.txt"), HARVEST);
@@ -210,9 +210,7 @@ fn copies_parquet_columns_and_row_order() {
     dir.run(["dedup", "a.parquet", "b.parquet", "-o", "out/"]).ends_with(0);
     assert_eq!(rows(&dir, "out/a.parquet"), rows(&dir, "out.parquet"));
     assert_eq!(rows(&dir, "out/b.parquet"), &rows(&dir, "b.parquet")[1..]);
-    dir.run(["dedup", "a.parquet", "b.parquet", "-o", "one.parquet"])
-        .ends_with(2)
-        .says(&["pass `-o FOLDER/`"]);
+    dir.run(["dedup", "a.parquet", "b.parquet", "-o", "one.parquet"]).ends_with(2).says(&["pass `-o DIR/`"]);
     assert!(!dir.exists("one.parquet"));
     // An empty file, and a file of which nothing is kept.
     dir.write("none.parquet", table(&[]));
@@ -233,7 +231,7 @@ fn refuses_to_mix_formats_in_one_file() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());
     dir.write("b.csv", format!("id,text\n1,\"{HARVEST}\"\n"));
-    dir.run(["dedup", "a.jsonl", "b.csv", "-o", "out"]).ends_with(2).says(&["of one format", "-o FOLDER/"]);
+    dir.run(["dedup", "a.jsonl", "b.csv", "-o", "out"]).ends_with(2).says(&["the same format", "-o DIR/"]);
     assert_eq!(dir.names(), ["a.jsonl", "b.csv"]);
     dir.run(["dedup", "a.jsonl", "b.csv", "-o", "out/"]).ends_with(0);
     assert_eq!(dir.read("out/b.csv"), "id,text\n");

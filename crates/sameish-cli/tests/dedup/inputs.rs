@@ -120,7 +120,7 @@ fn rejects_or_replaces_duplicate_ids() {
     ];
     dir.write("a.jsonl", jsonl(&records));
     let run = dir.run(["dedup", "a.jsonl", "--json"]).ends_with(3);
-    let run = run.says(&["line 3", "id `1` was there before with another text"]);
+    let run = run.says(&["line 3", "duplicate id `1` with a different text"]);
     assert_eq!(run.stdout, jsonl(&[records[0].clone(), records[3].clone()]));
     assert_eq!((&summary(&run)["repeated"], &summary(&run)["rejected"]), (&json!(1), &json!(1)));
     let run = dir.run(["dedup", "a.jsonl", "--on-dup-id", "last", "--removed", "r"]).ends_with(0);

@@ -140,7 +140,7 @@ fn reaches_the_limit_if_documents_do_not_fit_into_memory() {
     let same = format!("{{\"text\":\"{}\"}}\n", "Short");
     dir.write("a.jsonl", same.repeat(200_000));
     let run = dir.run(["dedup", "a.jsonl", "--max-memory", "64M", "-o", "out"]).ends_with(5);
-    run.says(&["do not fit into `--max-memory`", "raise it"]);
+    run.says(&["do not fit into the memory limit", "raise `--max-memory`"]);
     assert!(!dir.exists("out"));
 }
 
@@ -168,7 +168,7 @@ fn dedup_and_cluster_give_the_same_clusters() {
             let cluster = dir.run(["cluster", "--linkage", "cohesive"].iter().chain(&flags)).ends_with(0);
             let expected = clusters(&dir.read("c"));
             assert_eq!(clusters(&cluster.stdout), expected, "{name}, {templates}");
-            assert!(expected.len() > 1 || templates == "merge", "{name}, {templates}");
+            assert!(!expected.is_empty(), "{name}, {templates}");
         }
     }
 }

@@ -11,7 +11,7 @@ fn writes_nothing_if_too_many_documents_would_be_removed() {
     dir.write("a.jsonl", news());
     let args = ["dedup", "a.jsonl", "-o", "out", "--clusters", "c", "--removed", "r", "--max-removed", "39%"];
     let run = dir.run(args).ends_with(5);
-    run.says(&["40.0 % of the documents would go", "`--force`", "source", "length", "up to 200 B"]);
+    run.says(&["40.0 % of the documents would be removed", "`--force`", "source", "length", "up to 200 B"]);
     assert_eq!(dir.names(), ["a.jsonl"]);
     dir.run(["dedup", "a.jsonl", "-o", "out", "--max-removed", "0.4"]).ends_with(0);
     dir.run(args.into_iter().chain(["--force"])).ends_with(0);
@@ -48,24 +48,24 @@ fn checks_outputs_before_the_run() {
     for flag in ["-o", "--clusters", "--removed", "--rejects"] {
         let run = dir.run(["dedup", "a.jsonl", flag, "old"]).ends_with(2);
         assert!(!run.stderr.contains("MB of input"), "{flag}: {}", run.stderr);
-        run.says(&["old: exists already; pass `--force`"]);
+        run.says(&["output `old` exists already; pass `--force`"]);
         dir.run(["dedup", "a.jsonl", flag, "a.jsonl", "--force"]).ends_with(2).says(&["is also the input"]);
         dir.run(["dedup", "a.jsonl", flag, "no/such", "--force"])
             .ends_with(6)
-            .says(&["its folder is not there"]);
+            .says(&["its directory does not exist"]);
     }
     for flags in
         [["--clusters", "--removed"], ["-o", "--removed"], ["-o", "--rejects"], ["--rejects", "--clusters"]]
     {
         let args = ["dedup", "a.jsonl", flags[0], "x", flags[1], "./x"];
-        dir.run(args).ends_with(2).says(&["name one file; name two"]);
+        dir.run(args).ends_with(2).says(&["are the same file; pass two files"]);
     }
     dir.run(["dedup", "a.jsonl", "-o", "."]).ends_with(2).says(&["is also the input"]);
     assert_eq!((dir.read("a.jsonl"), dir.read("old")), (news(), "as it was".into()));
     assert_eq!(dir.names(), ["a.jsonl", "old"]);
     dir.write("more/a.jsonl", news());
     let run = dir.run(["dedup", "a.jsonl", "more", "-o", "out/"]).ends_with(2);
-    run.says(&["two inputs would both become out/a.jsonl"]);
+    run.says(&["two inputs would both be written to out/a.jsonl"]);
     assert!(!dir.exists("out"));
 }
 
@@ -101,20 +101,23 @@ fn settings_out_of_range_are_usage_errors() {
         (vec!["--threshold", "1.1"], "must be more than 0 and at most 1"),
         (vec!["--threshold=-1"], "must be more than 0 and at most 1"),
         (vec!["--recall", "1"], "must be more than 0 and less than 1"),
-        (vec!["--radius", "3"], "the settings make no fingerprints"),
+        (vec!["--radius", "3"], "the configuration has no fingerprints"),
         (vec!["--threads", "0"], "1..=1024"),
         (vec!["--max-memory", "1K"], "must be at least 64M"),
         (vec!["--max-memory", "1"], "must be 1K to 1024T"),
         (vec!["--compress", "zip"], "[possible values: none, gz, zst]"),
         (vec!["--templates", "drop"], "[possible values: keep, merge]"),
-        (vec!["--preset", "sdr"], "dedup needs settings that verify or make fingerprints alone"),
+        (
+            vec!["--preset", "sdr"],
+            "`dedup` needs a configuration that verifies matches or uses fingerprints alone",
+        ),
     ] {
         let run = dir.run(["dedup", "a.jsonl", "-o", "out"].into_iter().chain(flags.iter().copied()));
         run.ends_with(2).says(&[says]);
         assert!(!dir.exists("out"));
     }
     let run = dir.run(["dedup", "a.jsonl", "--temp-dir", "nowhere", "-o", "x"]);
-    run.ends_with(2).says(&["`--temp-dir` nowhere: not a folder"]);
+    run.ends_with(2).says(&["`--temp-dir` nowhere: not a directory"]);
 }
 
 #[test]
@@ -150,7 +153,7 @@ fn accepts_an_index_directory_as_existing_corpus() {
     );
     for flag in ["--resume", "--whole-files"] {
         let run = dir.run(["dedup", "a.jsonl", "-o", "x/", "--against", "index", flag]);
-        run.ends_with(2).says(&["index folder"]);
+        run.ends_with(2).says(&["index directory"]);
     }
     dir.write("index/sameish.db", b"not a database");
     let run = dir.run(["dedup", "a.jsonl", "--against", "index"]).ends_with(4);

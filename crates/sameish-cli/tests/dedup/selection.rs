@@ -23,7 +23,9 @@ fn keep_rule_selects_the_document() {
     assert_eq!(kept("longest"), "\"1\",4,5");
     assert_eq!(kept("newest"), "2,\"1\",5");
     assert_eq!(kept("field:score"), "2,\"1\",5", "20 is more than 7 and 3, as a number");
-    dir.run(["dedup", "a.jsonl", "--keep", "field:source"]).ends_with(2).says(&["`source` has another role"]);
+    dir.run(["dedup", "a.jsonl", "--keep", "field:source"])
+        .ends_with(2)
+        .says(&["`source` is already used as another field"]);
     assert_eq!(kept("field:nothing"), "1,\"1\",5");
     dir.write("when.jsonl", news().replace("published_at", "when"));
     let by = dir.run(["dedup", "when.jsonl", "--keep", "newest", "--date-field", "when"]).ends_with(0);

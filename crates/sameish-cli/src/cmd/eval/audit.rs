@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let survey = Survey::new(draw, sources.clone(), reading.clone(), threads, &mut log)?;
     let prediction = match side {
-        None => Prediction::Analyzer(index),
+        None => Prediction::Engine(index),
         Some(side) => Prediction::File(File::new(side, ids, &survey.sampled)),
     };
     let examples = usize::from(args.examples);
@@ -159,10 +159,10 @@ impl Audit {
                     joined = sampled;
                 }
             }
-            Prediction::Analyzer(index) if index.uses_fingerprints() => {
+            Prediction::Engine(index) if index.uses_fingerprints() => {
                 (0..self.survey.sampled.len() as u32).for_each(|at| shared.touch(at));
             }
-            Prediction::Analyzer(_) => {}
+            Prediction::Engine(_) => {}
         }
         // A pair of two sampled documents occurs twice and counts once.
         let end = self.by_record.get(&doc.number).copied().unwrap_or(u32::MAX);
@@ -182,7 +182,7 @@ impl Audit {
         let correct = equal || (!short && similarity >= self.truth.config().matching.threshold);
         let predicted = match &self.prediction {
             Prediction::File(_) => joined.binary_search(&at).is_ok(),
-            Prediction::Analyzer(index) => {
+            Prediction::Engine(index) => {
                 let candidate = !equal && index.is_candidate(a, b);
                 // If both documents are sampled, the pair is a candidate of both.
                 let sampled = 1 + u64::from(self.by_record.contains_key(&doc.number));
@@ -229,9 +229,7 @@ impl Audit {
         let mut answer = Answer::new(self.survey.documents, sampled.len() as u64, self.truth.config());
         answer.count(tally);
         match &self.prediction {
-            Prediction::Analyzer(index) => {
-                answer.of_engine(tally, |similarity| index.probability(similarity))
-            }
+            Prediction::Engine(index) => answer.of_engine(tally, |similarity| index.probability(similarity)),
             Prediction::File(file) => answer.of_file(file, tally),
         }
         answer.worst_missed = tally.missed.iter().map(example).collect();

@@ -8,7 +8,7 @@ use sameish_batch::input::judgments::Judgments;
 use std::collections::HashMap;
 
 pub(super) enum Prediction {
-    Analyzer(Index),
+    Engine(Index),
     File(File),
 }
 
@@ -16,7 +16,7 @@ impl Prediction {
     /// Returns the detection probability of a similarity, if it is known.
     pub(super) fn probability(&self, similarity: f64) -> Option<f64> {
         match self {
-            Prediction::Analyzer(index) => index.probability(similarity),
+            Prediction::Engine(index) => index.probability(similarity),
             Prediction::File(_) => None,
         }
     }
