@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sameish::{Fingerprint, SchemeId, Signature, decode_sketch, encode_sketch};
+use sameish::sketch::{SchemeId, decode_sketch, encode_sketch};
+use sameish::{Fingerprint, Signature};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Some((scheme, rest)) = bytes.split_first_chunk::<8>() {

@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sameish::{Content, Engine, Preset, Tokenizer, tokens};
+use sameish::config::Tokenizer;
+use sameish::text::tokens;
+use sameish::{Content, Engine, Preset};
 
 fuzz_target!(|input: (u8, String, String)| {
     let (choice, a, b) = input;

@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sameish::{DocNumber, Fingerprint, HammingIndex, HammingView};
+use sameish::index::{DocNumber, HammingIndex, HammingView};
+use sameish::Fingerprint;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut words = vec![0u64; bytes.len().div_ceil(8)];

@@ -3,7 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sameish::{Tokenizer, decode, normalize, simd, tokens};
+use sameish::config::Tokenizer;
+use sameish::text::{decode, normalize, tokens};
+use sameish::simd;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 

@@ -5,6 +5,8 @@
 //! - `components` and `stars` over the codes and planted queries of the benchmark `hamming`. With N = 1 million and radius 3 these
 //!   are 1,874,887 distinct codes and 312,912 clusters of two or more, the workload that was measured with simhash-cpp.
 
+use sameish::cluster::{Article, Cluster, components, greedy, greedy_stars, stars};
+use sameish::index::{DocNumber, HammingIndex};
 use sameish::*;
 use sameish_bench::{planted, splitmix, time};
 

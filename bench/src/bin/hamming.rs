@@ -14,6 +14,8 @@
 //! code with 0 to 3 bits flipped.
 
 use cpu_time::{ProcessTime, ThreadTime};
+use sameish::config::Blocks;
+use sameish::index::{DocNumber, HammingIndex, LinearScan};
 use sameish::*;
 use sameish_bench::{planted, splitmix, time};
 use sameish_store::MappedIndex;

@@ -3,6 +3,8 @@
 //! Inserts each text into an engine, then searches for exact copies and for copies with 5 % of the words replaced. Random pairs with
 //! an exact similarity below 0.5 must not match.
 
+use sameish::config::Bands;
+use sameish::features::TextKey;
 use sameish::*;
 use sameish_bench::{read_texts, splitmix};
 

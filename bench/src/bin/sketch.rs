@@ -1,5 +1,8 @@
 //! Benchmark of sketching text, one thread. `cargo run --release --bin sketch -- FILE.jsonl [DOCUMENTS]`
 
+use sameish::config::{SdrConfig, Shingle, TokenHash, Tokenizer};
+use sameish::features::FeatureSet;
+use sameish::sketch::{MinHasher, SdrEncoder};
 use sameish::*;
 use sameish_bench::{read_texts, report, time};
 use std::hint::black_box;

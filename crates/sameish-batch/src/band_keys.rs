@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::resume::TempFiles;
-use sameish::{Bands, Buckets, BucketsBuilder, DocNumber};
+use sameish::config::Bands;
+use sameish::index::{Buckets, BucketsBuilder, DocNumber};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 

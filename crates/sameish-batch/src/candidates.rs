@@ -3,13 +3,16 @@
 use crate::error::Result;
 use crate::signed::IndexedCorpus;
 use crate::table::State;
-use sameish::{BUCKET_SCANNED, DocNumber, Effort, Fingerprint, Hit, OverlapIndex, PrintIndex, TextKey};
+use sameish::Fingerprint;
+use sameish::engine::Effort;
+use sameish::features::TextKey;
+use sameish::index::{BUCKET_SCANNED, DocNumber, FingerprintIndex, Hit, OverlapIndex};
 use std::collections::HashMap;
 
 /// Indexes over the distinct texts, besides the buckets of the corpus.
 pub(crate) struct Indexes<'a> {
     corpus: &'a IndexedCorpus<'a>,
-    fingerprints: Option<PrintIndex>,
+    fingerprints: Option<FingerprintIndex>,
     codes: Option<OverlapIndex>,
     /// Distinct texts with the same key: equal texts with different sketches.
     same_key: HashMap<TextKey, Vec<u32>>,
@@ -24,7 +27,7 @@ impl<'a> Indexes<'a> {
         let config = corpus.analyzer.config();
         let entry = |doc: u32| Some((signed.fingerprint(doc)?, DocNumber(doc), signed.has_signature(doc)));
         let entries: Vec<(Fingerprint, DocNumber, bool)> = texts().filter_map(entry).collect();
-        let mut fingerprints = PrintIndex::new(config, entries.len())?;
+        let mut fingerprints = FingerprintIndex::new(config, entries.len())?;
         fingerprints.iter_mut().for_each(|index| index.insert_all(entries.iter().copied()));
         let mut codes = config.sdr.as_ref().map(|sdr| OverlapIndex::new(sdr.size));
         if let Some(codes) = &mut codes {

@@ -9,7 +9,8 @@ use crate::signed::SignedCorpus;
 use crate::spool::Spool;
 use crate::stars::{ClusterCounts, StarClusters};
 use crate::table::{Ids, InputStart, Names, Outlines, Row, SeekableInput, State};
-use sameish::{Outline, TextKey};
+use sameish::features::TextKey;
+use sameish::sketch::Outline;
 use serde::{Deserialize, Serialize};
 use std::io;
 

@@ -6,7 +6,9 @@ use crate::pairs::{EarlierMatches, Matches};
 use crate::run_log::{Monitor, Progress, RunLog};
 use crate::signed::IndexedCorpus;
 use crate::stars::{ClusterCounts, NO_CENTER, WithHistogram, cluster_stars};
-use sameish::{DocNumber, Linkage, OnlineClusters, Templates, components};
+use sameish::cluster::{OnlineClusters, components};
+use sameish::config::{Linkage, Templates};
+use sameish::index::DocNumber;
 
 /// All documents in clusters.
 pub struct Clusters {

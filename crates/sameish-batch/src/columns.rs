@@ -31,10 +31,12 @@ use crate::error::Result;
 use crate::ordered_pool::with_scratch;
 use crate::sign::bands;
 use sameish::Analyzer;
-use sameish::{
-    BandTags, Buckets, BucketsBuilder, DocNumber, Fingerprint, Hit, Outline, OverlapIndex, Prepared,
-    PrintIndex, Sdr, Side, Signature, Status, TextKey, Verdict, stars,
-};
+use sameish::cluster::stars;
+use sameish::features::TextKey;
+use sameish::index::{BandTags, Buckets, BucketsBuilder, DocNumber, FingerprintIndex, Hit, OverlapIndex};
+use sameish::matching::Side;
+use sameish::sketch::Outline;
+use sameish::{Fingerprint, Prepared, Sdr, Signature, Status, Verdict};
 use std::collections::HashMap;
 
 /// Sketches of a batch of texts, one entry per text in each column.
@@ -168,7 +170,7 @@ fn near_fingerprints(
     };
     let entries: Vec<(Fingerprint, DocNumber, bool)> =
         (0u32..).zip(&signed.fingerprints).filter_map(entry).collect();
-    let Some(mut index) = PrintIndex::new(analyzer.config(), entries.len())? else { return Ok(()) };
+    let Some(mut index) = FingerprintIndex::new(analyzer.config(), entries.len())? else { return Ok(()) };
     index.insert_all(entries.iter().copied());
     let mut hits: Vec<Hit> = Vec::new();
     for (fingerprint, DocNumber(at), has_signature) in entries {

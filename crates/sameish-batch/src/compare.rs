@@ -6,9 +6,10 @@ use crate::signed::IndexedCorpus;
 use crate::table::{Row, State};
 use rayon::prelude::*;
 use sameish::Analyzer;
-use sameish::{
-    Content, Facts, FeatureSet, Fingerprint, Judge, MinHashConfig, Shingle, Side, Signature, Verdict,
-};
+use sameish::config::{MinHashConfig, Shingle};
+use sameish::features::{Facts, FeatureSet};
+use sameish::matching::{Judge, Side};
+use sameish::{Content, Fingerprint, Signature, Verdict};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 

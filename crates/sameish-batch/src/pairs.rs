@@ -5,7 +5,10 @@ use crate::compare::{DocMatch, Task, TextCache, WithFacts};
 use crate::error::Result;
 use crate::run_log::{Monitor, Progress, RunLog};
 use crate::signed::IndexedCorpus;
-use sameish::{Effort, Judge, Templates, Verdict};
+use sameish::Verdict;
+use sameish::config::Templates;
+use sameish::engine::Effort;
+use sameish::matching::Judge;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 

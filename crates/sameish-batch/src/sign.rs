@@ -17,10 +17,11 @@ use crate::table::{InputStart, Keep, Rank, Row, SPOOLED, SeekableInput, State};
 use crate::texts::DocumentSource;
 use rayon::prelude::*;
 use sameish::Analyzer;
-use sameish::{
-    BandTags, Bands, Content, DocId, Document, Fingerprint, Outline, Scratch, Sdr, Sketches, Status, TextKey,
-    Timestamp,
-};
+use sameish::config::Bands;
+use sameish::features::TextKey;
+use sameish::index::BandTags;
+use sameish::sketch::Outline;
+use sameish::{Content, DocId, Document, Fingerprint, Scratch, Sdr, Sketches, Status, Timestamp};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;

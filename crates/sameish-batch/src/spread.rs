@@ -4,7 +4,7 @@ use crate::clusters::Clusters;
 use crate::compare::{Task, TextCache, WithFacts, by_distance};
 use crate::error::Result;
 use crate::signed::IndexedCorpus;
-use sameish::Judge;
+use sameish::matching::Judge;
 
 /// Maximum number of members that are compared with their center at once.
 const PIECE: usize = 4096;

@@ -6,7 +6,9 @@ use crate::error::{Error, Result};
 use crate::run_log::{Monitor, Progress, RunLog};
 use crate::signed::IndexedCorpus;
 use sameish::cluster::{Batch, Candidates, Centers, Purpose, StarSource, star_clusters};
-use sameish::{DocNumber, Judge, Templates};
+use sameish::config::Templates;
+use sameish::index::DocNumber;
+use sameish::matching::Judge;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 

@@ -13,7 +13,7 @@ use crate::signed::{BuildBuckets, IndexedCorpus, SignedCorpus, TextLocation};
 use crate::table::{Keep, State};
 use crate::texts::DocumentSource;
 use sameish::Analyzer;
-use sameish::Linkage;
+use sameish::config::Linkage;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;

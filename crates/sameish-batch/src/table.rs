@@ -1,7 +1,8 @@
 //! Columns of a corpus: what is kept in memory for each document.
 
 use crate::input::{Input, RecordFormat};
-use sameish::{DocId, Outline, Screen, Timestamp};
+use sameish::sketch::{Outline, Screen};
+use sameish::{DocId, Timestamp};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use sameish::{Analyzer, DocId, Document, Linkage, Preset, Templates};
+use sameish::config::{Linkage, Templates};
+use sameish::{Analyzer, DocId, Document, Preset};
 use sameish_batch::columns::{self, Edge, SignedBatch};
 use sameish_batch::input::{Input, InputResult, ReadOptions};
 use sameish_batch::{

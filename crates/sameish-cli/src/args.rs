@@ -5,7 +5,8 @@ use crate::output::escape::escaped_name;
 use crate::output::messages::say;
 use crate::run_log::byte_counter;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sameish::{Analyzer, Config, Preset, Shingle, Templates, TokenHash};
+use sameish::config::{Shingle, Templates, TokenHash};
+use sameish::{Analyzer, Config, Preset};
 use sameish_batch::Options;
 use sameish_batch::input::{
     FieldNames, FileFormat, InputResult, ReadOptions, RecordRules, find, known_suffix,

@@ -6,7 +6,10 @@
 mod common;
 
 use common::{Dir, gzip};
-use sameish::{Config, Content, DocId, Document, Engine, Groups, Linkage, Preset, Scratch, Spread, TextKey};
+use sameish::config::Linkage;
+use sameish::engine::Spread;
+use sameish::features::TextKey;
+use sameish::{Config, Content, DocId, Document, Engine, Groups, Preset, Scratch};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 

@@ -6,7 +6,8 @@ use napi::bindgen_prelude::{BigUint64Array, Either, Float64Array, Uint8Array, Ui
 use napi_derive::napi;
 use rayon::prelude::*;
 use sameish::analyzer::Sketches;
-use sameish::{Analyzer, Content, MinHasher, Scratch, Signature, SimHasher};
+use sameish::sketch::{MinHasher, SimHasher};
+use sameish::{Analyzer, Content, Scratch, Signature};
 use std::cell::RefCell;
 
 /// A text, or a list of tokens from the caller's own tokenizer.

@@ -9,7 +9,9 @@ use crate::sketchers::{Signature, signature};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use sameish::{BandSearch, Bands, DocNumber, SchemeId};
+use sameish::config::Bands;
+use sameish::index::{BandSearch, DocNumber};
+use sameish::sketch::SchemeId;
 
 static NEAR: ResultClass = ResultClass::new("Near");
 
@@ -48,7 +50,7 @@ pub(crate) struct BandIndex {
 
 /// A band index that accepts signatures of one scheme only.
 struct SchemedIndex {
-    index: sameish::BandIndex,
+    index: sameish::index::BandIndex,
     /// Scheme of the first `Signature` that was inserted.
     scheme: Option<SchemeId>,
 }
@@ -112,7 +114,7 @@ impl BandIndex {
             },
             None => Bands::for_target(rows, threshold, recall).map_err(engine_error)?,
         };
-        let index = sameish::BandIndex::new(rows, bands).map_err(engine_error)?;
+        let index = sameish::index::BandIndex::new(rows, bands).map_err(engine_error)?;
         Ok(BandIndex { inner: InterruptibleLock::new(SchemedIndex { index, scheme: None }), rows })
     }
 
@@ -282,7 +284,7 @@ impl BandIndex {
         scheme: Option<u64>,
     ) -> PyResult<BandIndex> {
         let bands = Bands { count: bands.0, rows: bands.1 };
-        let mut index = sameish::BandIndex::new(rows, bands).map_err(engine_error)?;
+        let mut index = sameish::index::BandIndex::new(rows, bands).map_err(engine_error)?;
         let signatures = signatures.readonly();
         let signatures = signatures.as_slice()?.chunks_exact(rows as usize);
         let signatures = signatures.map(|rows| sameish::Signature::from_rows(rows).map_err(engine_error));
@@ -300,7 +302,7 @@ impl BandIndex {
 
 /// Inserts signatures as consecutive documents and skips rows that are not signatures. Returns the number inserted.
 fn insert_block<'a>(
-    index: &mut sameish::BandIndex,
+    index: &mut sameish::index::BandIndex,
     first: u32,
     rows: impl Iterator<Item = &'a [u32]>,
 ) -> sameish::Result<usize> {

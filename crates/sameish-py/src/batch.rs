@@ -11,7 +11,8 @@ use crate::table::{Columns, Table, collect, take_rows};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use sameish::{Analyzer, Config, DocId, Engine, Groups, Linkage, Prepared, Timestamp};
+use sameish::config::Linkage;
+use sameish::{Analyzer, Config, DocId, Engine, Groups, Prepared, Timestamp};
 use std::cmp::Reverse;
 
 /// Finds all matching pairs of a corpus.

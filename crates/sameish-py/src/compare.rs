@@ -8,7 +8,8 @@ use crate::settings;
 use crate::texts;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sameish::{Comparison, Passage};
+use sameish::Comparison;
+use sameish::matching::Passage;
 
 static COMPARISON: ResultClass = ResultClass::new("Comparison");
 static PASSAGE: ResultClass = ResultClass::new("Passage");

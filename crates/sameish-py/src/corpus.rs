@@ -8,7 +8,8 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyTuple};
-use sameish::{Blocks, Fingerprint};
+use sameish::Fingerprint;
+use sameish::config::Blocks;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum number of fingerprints that are inserted in one uninterruptible step while the lock is held.
@@ -41,7 +42,7 @@ const MAX_UNINTERRUPTED: usize = 1 << 16;
 ///     (True, 2, True)
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct Corpus {
-    inner: InterruptibleLock<sameish::Corpus>,
+    inner: InterruptibleLock<sameish::index::Corpus>,
 }
 
 #[pymethods]
@@ -50,7 +51,7 @@ impl Corpus {
     fn new(num_blocks: i64, diff_bits: i64) -> PyResult<Corpus> {
         let total = in_range(num_blocks, "num_blocks", 1..=64)?;
         let differing = in_range(diff_bits, "diff_bits", 0..=63)?;
-        let corpus = sameish::Corpus::new(Blocks { total, differing }).map_err(engine_error)?;
+        let corpus = sameish::index::Corpus::new(Blocks { total, differing }).map_err(engine_error)?;
         Ok(Corpus { inner: InterruptibleLock::new(corpus) })
     }
 
@@ -140,10 +141,10 @@ impl Corpus {
         let fingerprints = numbers::fingerprints(hashes, "hashes")?.items;
         let progress = Progress::of_fingerprints(progress, fingerprints.len());
         let empty = self.inner.read(py, |corpus| {
-            corpus.is_empty().then(|| sameish::Corpus::new(corpus.blocks())).and_then(Result::ok)
+            corpus.is_empty().then(|| sameish::index::Corpus::new(corpus.blocks())).and_then(Result::ok)
         })?;
         let Some(mut corpus) = empty.filter(|_| fingerprints.len() > MAX_UNINTERRUPTED) else {
-            return self.inner.write_blocks(py, &fingerprints, progress, sameish::Corpus::insert_bulk);
+            return self.inner.write_blocks(py, &fingerprints, progress, sameish::index::Corpus::insert_bulk);
         };
         let (built, fingerprints) = run_detached(py, progress, move |_| {
             corpus.insert_bulk(&fingerprints);
@@ -177,7 +178,7 @@ impl Corpus {
     ) -> PyResult<usize> {
         let fingerprints = numbers::fingerprints(hashes, "hashes")?.items;
         let progress = Progress::of_fingerprints(progress, fingerprints.len());
-        self.inner.write_blocks(py, &fingerprints, progress, sameish::Corpus::remove_bulk)
+        self.inner.write_blocks(py, &fingerprints, progress, sameish::index::Corpus::remove_bulk)
     }
 
     /// Finds any one fingerprint within `diff_bits` bits of each query.
@@ -262,7 +263,7 @@ impl Corpus {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.inner.read(py, sameish::Corpus::len)
+        self.inner.read(py, sameish::index::Corpus::len)
     }
 
     fn __contains__(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -8,14 +8,16 @@ use crate::results::ResultClass;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use sameish::{Blocks, DocNumber, Fingerprint};
+use sameish::Fingerprint;
+use sameish::config::Blocks;
+use sameish::index::DocNumber;
 
 static HIT: ResultClass = ResultClass::new("Hit");
 
 /// Arrays of documents, of distances, and of the start of each query's hits.
 type Hits<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>);
 
-fn hit<'py>(py: Python<'py>, hit: sameish::Hit) -> PyResult<Bound<'py, PyAny>> {
+fn hit<'py>(py: Python<'py>, hit: sameish::index::Hit) -> PyResult<Bound<'py, PyAny>> {
     HIT.create(py, (hit.doc.0, hit.distance))
 }
 
@@ -40,11 +42,11 @@ fn hit<'py>(py: Python<'py>, hit: sameish::Hit) -> PyResult<Bound<'py, PyAny>> {
 ///     [Hit(doc=1, distance=1), Hit(doc=2, distance=1)]
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct HammingIndex {
-    inner: InterruptibleLock<sameish::HammingIndex>,
+    inner: InterruptibleLock<sameish::index::HammingIndex>,
 }
 
-impl From<sameish::HammingIndex> for HammingIndex {
-    fn from(index: sameish::HammingIndex) -> HammingIndex {
+impl From<sameish::index::HammingIndex> for HammingIndex {
+    fn from(index: sameish::index::HammingIndex) -> HammingIndex {
         HammingIndex { inner: InterruptibleLock::new(index) }
     }
 }
@@ -55,7 +57,7 @@ impl HammingIndex {
         &self,
         hashes: &Bound<'_, PyAny>,
         docs: &Bound<'_, PyAny>,
-        change: impl Fn(&mut sameish::HammingIndex, &[(Fingerprint, DocNumber)]) -> usize + Send,
+        change: impl Fn(&mut sameish::index::HammingIndex, &[(Fingerprint, DocNumber)]) -> usize + Send,
     ) -> PyResult<usize> {
         let fingerprints = numbers::fingerprints(hashes, "hashes")?.items;
         let docs = numbers::integers::<u32>(docs, "docs")?.items;
@@ -75,9 +77,9 @@ impl HammingIndex {
         let index = match blocks {
             Some(total) => {
                 let total = in_range(total, "blocks", 1..=64)?;
-                sameish::HammingIndex::with_blocks(Blocks { total, differing: radius })
+                sameish::index::HammingIndex::with_blocks(Blocks { total, differing: radius })
             }
-            None => sameish::HammingIndex::with_capacity(radius, at_least(capacity, "capacity", 0)?),
+            None => sameish::index::HammingIndex::with_capacity(radius, at_least(capacity, "capacity", 0)?),
         };
         Ok(index.map_err(engine_error)?.into())
     }
@@ -85,7 +87,7 @@ impl HammingIndex {
     /// Maximum number of differing bits, inclusive.
     #[getter]
     fn radius(&self, py: Python<'_>) -> PyResult<u32> {
-        self.inner.read(py, sameish::HammingIndex::radius)
+        self.inner.read(py, sameish::index::HammingIndex::radius)
     }
 
     /// Adds a document.
@@ -125,7 +127,7 @@ impl HammingIndex {
     /// Returns:
     ///     Number of new documents.
     fn insert_bulk(&self, hashes: &Bound<'_, PyAny>, docs: &Bound<'_, PyAny>) -> PyResult<usize> {
-        self.change_bulk(hashes, docs, sameish::HammingIndex::insert_all)
+        self.change_bulk(hashes, docs, sameish::index::HammingIndex::insert_all)
     }
 
     /// Removes many documents. If the call is interrupted, some documents are already removed.
@@ -137,7 +139,7 @@ impl HammingIndex {
     /// Returns:
     ///     Number of documents removed.
     fn remove_bulk(&self, hashes: &Bound<'_, PyAny>, docs: &Bound<'_, PyAny>) -> PyResult<usize> {
-        self.change_bulk(hashes, docs, sameish::HammingIndex::remove_all)
+        self.change_bulk(hashes, docs, sameish::index::HammingIndex::remove_all)
     }
 
     /// Finds any one document within the radius.
@@ -209,7 +211,7 @@ impl HammingIndex {
 
     /// Returns the index as bytes, with a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.inner.read(py, sameish::HammingIndex::to_bytes)?))
+        Ok(PyBytes::new(py, &self.inner.read(py, sameish::index::HammingIndex::to_bytes)?))
     }
 
     /// Restores an index from bytes that `to_bytes` returned.
@@ -227,11 +229,11 @@ impl HammingIndex {
         let py = bytes.py();
         let bytes = bytes_like(bytes, "`bytes`")?;
         let bytes = bytes.as_bytes();
-        Ok(py.detach(|| sameish::HammingIndex::from_bytes(bytes)).map_err(engine_error)?.into())
+        Ok(py.detach(|| sameish::index::HammingIndex::from_bytes(bytes)).map_err(engine_error)?.into())
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.inner.read(py, sameish::HammingIndex::len)
+        self.inner.read(py, sameish::index::HammingIndex::len)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -8,7 +8,8 @@ use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUn
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyMemoryView, PyString};
-use sameish::{DocNumber, Fingerprint};
+use sameish::Fingerprint;
+use sameish::index::DocNumber;
 use std::ops::RangeInclusive;
 
 /// Numbers from a list or an array.

@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple, PyType};
 use pyo3::{BoundObject, IntoPyObjectExt};
-use sameish::{DocId, Effort, Groups, Inserted, MatchedPair, Search, Spread, Verdict};
+use sameish::engine::{Effort, Spread};
+use sameish::{DocId, Groups, Inserted, MatchedPair, Search, Verdict};
 
 /// A class of `sameish/_types.py`, imported once.
 pub(crate) struct ResultClass {

@@ -8,7 +8,8 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyTuple};
 use sameish::config::MAX_SDR_SIZE;
-use sameish::{Config, Content, Preset, SdrConfig};
+use sameish::config::SdrConfig;
+use sameish::{Config, Content, Preset};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,12 +45,12 @@ use std::sync::Arc;
 ///     (21, (400,), True)
 #[pyclass(frozen, module = "sameish")]
 pub(crate) struct SdrEncoder {
-    inner: Arc<sameish::SdrEncoder>,
+    inner: Arc<sameish::sketch::SdrEncoder>,
 }
 
 impl SdrEncoder {
     fn from_config(config: SdrConfig) -> PyResult<SdrEncoder> {
-        Ok(SdrEncoder { inner: Arc::new(sameish::SdrEncoder::new(config).map_err(engine_error)?) })
+        Ok(SdrEncoder { inner: Arc::new(sameish::sketch::SdrEncoder::new(config).map_err(engine_error)?) })
     }
 }
 

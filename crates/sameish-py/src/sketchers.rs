@@ -7,7 +7,8 @@ use crate::settings;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use sameish::{Fingerprint, SchemeId};
+use sameish::Fingerprint;
+use sameish::sketch::SchemeId;
 
 /// Computes the 64-bit SimHash fingerprint of a text under a preset.
 ///
@@ -153,13 +154,13 @@ impl SimHasher {
     ) -> PyResult<u64> {
         let features = numbers::integers::<u64>(features, "features")?.items;
         let Some(weights) = weights else {
-            return Ok(py.detach(|| sameish::SimHasher.sketch(&features)).as_u64());
+            return Ok(py.detach(|| sameish::sketch::SimHasher.sketch(&features)).as_u64());
         };
         let weights: Vec<f64> =
             weights.extract().map_err(|_| type_error("weights must be a list or an array of numbers"))?;
         numbers::same_length(("features", features.len()), ("weights", weights.len()))?;
         let votes = features.into_iter().zip(weights);
-        let fingerprint = py.detach(|| sameish::SimHasher.sketch_weighted(votes));
+        let fingerprint = py.detach(|| sameish::sketch::SimHasher.sketch_weighted(votes));
         fingerprint.map(Fingerprint::as_u64).map_err(engine_error)
     }
 
@@ -329,7 +330,7 @@ impl MinHasher {
     ///     A `Signature`, or None if there are no features.
     fn sketch_features(&self, py: Python<'_>, features: &Bound<'_, PyAny>) -> PyResult<Option<Signature>> {
         let features = numbers::integers::<u64>(features, "features")?.items;
-        let hasher = sameish::MinHasher::new(self.rows() as u32).map_err(engine_error)?;
+        let hasher = sameish::sketch::MinHasher::new(self.rows() as u32).map_err(engine_error)?;
         let scheme = SchemeId::of(&format!("minhash 1 of given features, {} rows", self.rows()));
         Ok(py.detach(|| hasher.sketch(&features)).map(|inner| Signature { inner, scheme }))
     }

@@ -10,7 +10,8 @@ use crate::sqlite::database_error;
 use rayon::prelude::*;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
-use sameish::{Analyzer, Content, SchemeId, Scratch, Sketches, Status};
+use sameish::sketch::SchemeId;
+use sameish::{Analyzer, Content, Scratch, Sketches, Status};
 use std::path::{Path, PathBuf};
 
 /// The rows to process: where their ids and texts come from.
@@ -451,7 +452,7 @@ impl Backfill {
 /// Converts a value to a text. Invalid UTF-8 sequences are replaced.
 fn text_of(value: ValueRef<'_>) -> Option<String> {
     match value {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(sameish::decode(bytes).text.into_owned()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(sameish::text::decode(bytes).text.into_owned()),
         ValueRef::Integer(number) => Some(number.to_string()),
         ValueRef::Real(number) => Some(number.to_string()),
         ValueRef::Null => None,

@@ -6,7 +6,8 @@ use crate::rows::{
     ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, scheme_of,
 };
 use crate::store::{Read, Store};
-use sameish::{Analyzer, ClusterId, Content, DocId, Document, Preset, Scratch};
+use sameish::cluster::ClusterId;
+use sameish::{Analyzer, Content, DocId, Document, Preset, Scratch};
 
 /// Runs the suite. Each call of `open` opens the same store, which must be empty at the first call.
 pub fn check_store(open: &mut dyn FnMut() -> Box<dyn Store>) {

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use memmap2::Mmap;
-use sameish::HammingView;
+use sameish::index::HammingView;
 use std::fs::File;
 use std::path::Path;
 
@@ -11,7 +11,8 @@ use std::path::Path;
 /// The file must not be modified in place while it is mapped. To update it, write a new file and rename it.
 ///
 /// ```
-/// use sameish::{DocNumber, Fingerprint, HammingIndex};
+/// use sameish::index::{DocNumber, HammingIndex};
+/// use sameish::Fingerprint;
 /// use sameish_store::MappedIndex;
 ///
 /// let mut index = HammingIndex::new(3)?;
@@ -51,7 +52,8 @@ impl MappedIndex {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use sameish::{DocNumber, Fingerprint, HammingIndex};
+    use sameish::Fingerprint;
+    use sameish::index::{DocNumber, HammingIndex};
 
     #[test]
     fn returns_the_same_hits_as_the_index_in_memory() {

@@ -1,7 +1,9 @@
 //! Settings, inputs and results of a catalog.
 
 use crate::error::{Error, Result};
-use sameish::{ClusterId, Config, DocId, Document, Evidence, Match, Preset, Status, Timestamp};
+use sameish::cluster::ClusterId;
+use sameish::matching::Evidence;
+use sameish::{Config, DocId, Document, Match, Preset, Status, Timestamp};
 
 /// The settings of a collection.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,11 @@
 //! The checksum of a row is XXH3 (64 bits) over all its fields. Each field is preceded by its length, so moving bytes from
 //! one field to the next changes the checksum.
 
-use sameish::{ClusterId, Content, Document, SchemeId, Schemes, Sketches, TextKey, Timestamp};
+use sameish::analyzer::Schemes;
+use sameish::cluster::ClusterId;
+use sameish::features::TextKey;
+use sameish::sketch::SchemeId;
+use sameish::{Content, Document, Sketches, Timestamp};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A stored collection.

@@ -7,7 +7,8 @@
 use crate::error::Result;
 use crate::model::Finding;
 use crate::rows::{ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
-use sameish::{ClusterId, DocId};
+use sameish::DocId;
+use sameish::cluster::ClusterId;
 use std::path::Path;
 
 /// Storage for documents, sketches and clusters.

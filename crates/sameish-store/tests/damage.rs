@@ -3,7 +3,9 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use rusqlite::Connection;
-use sameish::{ClusterId, Content, DocId, Document, Preset, SchemeId};
+use sameish::cluster::ClusterId;
+use sameish::sketch::SchemeId;
+use sameish::{Content, DocId, Document, Preset};
 use sameish_store::{
     Catalog, CollectionConfig, Error, MemberRow, OpenOptions, SimilarOptions, SqliteStore, Store,
 };

@@ -2,7 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use sameish::{ClusterId, Document, Preset};
+use sameish::cluster::ClusterId;
+use sameish::{Document, Preset};
 use sameish_store::{
     Catalog, CollectionConfig, CollectionRow, Counters, DocumentRow, Error, Health, MemberRow, OpenOptions,
     Outcome, Read, Result, SimilarOptions, SketchRow, SqliteStore, Store, Transaction,

@@ -2,7 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use sameish::{Analyzer, ClusterId, Content, DocId, Document, Preset, Scratch, Status};
+use sameish::cluster::ClusterId;
+use sameish::{Analyzer, Content, DocId, Document, Preset, Scratch, Status};
 use sameish_store::{Catalog, Collection, CollectionConfig, Error, OpenOptions, Outcome, SimilarOptions};
 use std::collections::{BTreeMap, BTreeSet};
 

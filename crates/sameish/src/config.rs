@@ -52,7 +52,7 @@ pub struct Config {
 pub struct TextConfig {
     /// Rules for splitting a text. In preset `copies`: `unicode`.
     pub tokenizer: Tokenizer,
-    /// Language whose [stop words](crate::StopWords) are removed before features are extracted, as a two-letter code such
+    /// Language whose [stop words](crate::text::StopWords) are removed before features are extracted, as a two-letter code such
     /// as `en`. If absent, no words are removed. Default: absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_words: Option<String>,
@@ -125,7 +125,7 @@ pub enum Weighting {
     /// Each occurrence of a feature has weight 1.
     Frequency,
     /// Each occurrence of a feature is weighted by the rarity of the feature in a corpus. The engine must be created with
-    /// [`DocumentFrequencies`](crate::DocumentFrequencies).
+    /// [`DocumentFrequencies`](crate::features::DocumentFrequencies).
     InverseDocumentFrequency,
 }
 
@@ -141,7 +141,7 @@ pub struct SimHashConfig {
     pub weighting: Weighting,
     /// Maximum Hamming distance of two candidates in bits, 0 to 64, inclusive. Without `matching.verify`, candidates within
     /// the radius are matches. If matches are verified and both documents have signatures, the radius is limited to 3,
-    /// because the bands find the other candidates: see [`PrintIndex`](crate::PrintIndex).
+    /// because the bands find the other candidates: see [`FingerprintIndex`](crate::index::FingerprintIndex).
     pub radius: u32,
     /// Blocks of the Hamming index. If absent, they are chosen by the size of the index. Default: absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -328,7 +328,8 @@ impl Config {
     /// threshold. Returns `None` if there are no MinHash settings.
     ///
     /// ```
-    /// use sameish::{Bands, Preset};
+    /// use sameish::config::Bands;
+    /// use sameish::Preset;
     ///
     /// let bands = Preset::Copies.config().bands()?.unwrap();
     /// assert!(bands.probability(0.8) >= 0.99);

@@ -109,7 +109,7 @@ struct Readme;
 pub mod analyzer;
 pub mod cluster;
 pub mod config;
-mod document;
+pub mod document;
 pub mod engine;
 mod error;
 pub mod features;
@@ -118,40 +118,16 @@ pub mod matching;
 mod preset;
 mod random;
 #[allow(unsafe_code)]
+#[doc(hidden)]
 pub mod simd;
 pub mod sketch;
 pub mod text;
 
-pub use analyzer::{Analyzer, Comparison, Prepared, Schemes, Scratch, Sketches, Status, TextFeatures};
-pub use cluster::{
-    Article, ArticleGroup, Cluster, ClusterId, Contingency, MeasuredCluster, Mixed, OnlineClusters,
-    PairCounts, Score, Stars, components, greedy, greedy_stars, stars,
-};
-pub use config::{
-    Bands, Blocks, Config, Counting, Linkage, MatchingConfig, MinHashConfig, SdrConfig, Shingle,
-    SimHashConfig, Templates, TextConfig, TokenHash, Tokenizer, Weighting,
-};
-pub use document::{Content, ContentRef, DocId, Document, InvalidId, Timestamp};
-pub use engine::{
-    BulkLoad, CANDIDATES_JUDGED, Digest, Effort, Engine, External, FeaturesRef, Group, Groups, InMemory,
-    Inserted, Match, MatchedPair, Scope, Search, SearchOptions, SketchedDocument, Spread, Storage,
-    StoredDocument, TextSource,
-};
+pub use analyzer::{Analyzer, Comparison, Prepared, Scratch, Sketches, Status};
+pub use config::Config;
+pub use document::{Content, ContentRef, DocId, Document, Timestamp};
+pub use engine::{Engine, Group, Groups, Inserted, Match, MatchedPair, Search, SearchOptions};
 pub use error::{Error, Result};
-pub use features::{DocumentFrequencies, Facts, FeatureSet, TextKey, fnv1a64, hash_token};
-pub use index::{
-    BUCKET_JOINED, BUCKET_SCANNED, BUCKET_STORED, BandHit, BandIndex, BandJoin, BandPair, BandSearch,
-    BandTags, BlockTables, Buckets, BucketsBuilder, Corpus, CurvePoint, DocNumber, HammingIndex, HammingView,
-    Histogram, Hit, LinearScan, OverlapHit, OverlapIndex, Pair, Part, Permutation, PrintIndex, SIGNED_RADIUS,
-    Valley, valley,
-};
-pub use matching::{
-    Evidence, Interval, Judge, MatchKind, MatchType, Passage, SharedRun, SharedRuns, Side, Verdict,
-    distance_to_similarity, facts_agreement, is_template, shared_runs,
-};
+pub use matching::{MatchKind, Verdict};
 pub use preset::Preset;
-pub use sketch::{
-    Fingerprint, MAX_WEIGHT, MinHasher, Outline, SchemeId, Screen, Sdr, SdrEncoder, Signature, SimHasher,
-    Stored, decode_sketch, encode_sketch,
-};
-pub use text::{Decoded, Span, StopWords, Token, decode, normalize, tokens};
+pub use sketch::{Fingerprint, Sdr, Signature};

@@ -5,6 +5,8 @@
 mod random;
 
 use random::SplitMix64;
+use sameish::config::{Bands, Blocks};
+use sameish::index::{BandHit, BandIndex, DocNumber, HammingIndex, LinearScan, OverlapHit, OverlapIndex};
 use sameish::*;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

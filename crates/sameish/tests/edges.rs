@@ -1,6 +1,8 @@
 //! Edge cases: short texts, texts without features, unusual tokens.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use sameish::config::{Shingle, Weighting};
+use sameish::features::{DocumentFrequencies, fnv1a64};
 use sameish::*;
 
 fn text(text: &str) -> Content {

@@ -3,10 +3,12 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use proptest::prelude::*;
+use sameish::analyzer::TextFeatures;
+use sameish::config::{Bands, Linkage, Templates};
+use sameish::engine::{External, Scope, SketchedDocument, Spread, StoredDocument, TextSource};
+use sameish::features::{FeatureSet, TextKey};
 use sameish::{
-    Analyzer, Bands, Config, Content, DocId, Document, Engine, External, FeatureSet, Groups, Linkage, Preset,
-    Scope, Scratch, SearchOptions, SketchedDocument, Spread, Status, StoredDocument, Templates, TextFeatures,
-    TextKey, TextSource,
+    Analyzer, Config, Content, DocId, Document, Engine, Groups, Preset, Scratch, SearchOptions, Status,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -339,7 +341,7 @@ fn candidates_of_many_near_duplicates_are_bounded_and_reported() {
     }
     let query = Content::Text(base.join(" "));
     let found = engine.search(&query, SearchOptions::default(), &mut scratch).unwrap();
-    assert!(found.candidates <= sameish::CANDIDATES_JUDGED && found.capped > 0);
+    assert!(found.candidates <= sameish::engine::CANDIDATES_JUDGED && found.capped > 0);
     assert_eq!(found.matches.len(), 10);
     let groups = engine.groups();
     assert!(groups.effort.candidates <= 4000 * 65 + 4000, "{:?}", groups.effort);
@@ -421,7 +423,7 @@ fn external_engine_gives_the_same_answers() {
         }
         let mut loaded = Engine::<External>::with_analyzer(analyzer).unwrap();
         let mut loading = loaded.bulk_load();
-        let mut digest = sameish::Digest::default();
+        let mut digest = sameish::engine::Digest::default();
         for document in documents.values() {
             digest.add(document);
             loading.add(document.clone()).unwrap();

@@ -2,6 +2,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use proptest::prelude::*;
+use sameish::features::Facts;
+use sameish::matching::facts_agreement;
 use sameish::*;
 
 fn facts(text: &str) -> Facts {

@@ -1,6 +1,11 @@
 //! Golden vectors, which every version must reproduce exactly: see `testdata/golden/README.md`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
+use sameish::cluster::{Article, ArticleGroup, greedy};
+use sameish::config::{Bands, SdrConfig, Shingle, TokenHash};
+use sameish::features::{FeatureSet, fnv1a64, hash_token};
+use sameish::matching::MatchType;
+use sameish::sketch::SdrEncoder;
 use sameish::*;
 use serde_json::Value;
 

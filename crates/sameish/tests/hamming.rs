@@ -5,6 +5,8 @@
 mod random;
 
 use random::SplitMix64;
+use sameish::config::Blocks;
+use sameish::index::{BlockTables, DocNumber, HammingIndex, HammingView, Hit, LinearScan, Pair, Part};
 use sameish::*;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,6 +2,11 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use proptest::prelude::*;
+use sameish::analyzer::Schemes;
+use sameish::config::{Counting, Shingle, Tokenizer, Weighting};
+use sameish::matching::MatchType;
+use sameish::sketch::{Stored, decode_sketch, encode_sketch};
+use sameish::text::{decode, normalize, tokens};
 use sameish::*;
 
 fn engines() -> Vec<Analyzer> {

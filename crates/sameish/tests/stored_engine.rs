@@ -3,7 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use sameish::{Document, Engine, Error, Linkage, Preset, Scratch, SearchOptions};
+use sameish::config::Linkage;
+use sameish::{Document, Engine, Error, Preset, Scratch, SearchOptions};
 use std::ops::ControlFlow;
 
 const WORDS: [&str; 12] = [

@@ -5,7 +5,7 @@
 mod random;
 
 use random::SplitMix64;
-use sameish::*;
+use sameish::sketch::{MinHasher, SimHasher};
 
 /// Measurements for one set size and similarity.
 struct Measured {

@@ -2,7 +2,8 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use proptest::prelude::*;
-use sameish::{Tokenizer, normalize, tokens};
+use sameish::config::Tokenizer;
+use sameish::text::{normalize, tokens};
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 

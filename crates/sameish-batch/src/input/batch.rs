@@ -144,7 +144,7 @@ pub(crate) fn content_of(format: &dyn RecordFormat, record: &[u8], rules: Record
 fn decode(record: &[u8], lossy: bool) -> Result<(Cow<'_, str>, bool), Reason> {
     match std::str::from_utf8(record) {
         Ok(text) => Ok((Cow::Borrowed(text), false)),
-        Err(_) if lossy => Ok((sameish::decode(record).text, true)),
+        Err(_) if lossy => Ok((sameish::text::decode(record).text, true)),
         Err(error) => {
             let at = error.valid_up_to();
             let text = format!("byte 0x{:02x} is not UTF-8; convert the file, or pass `--lossy`", record[at]);

@@ -241,7 +241,7 @@ pub fn read_whole(input: &Input, options: &ReadOptions) -> Result<Content, Input
     match String::from_utf8(text) {
         Ok(text) => Ok(Content::Text(text)),
         Err(error) if options.rules.lossy => {
-            Ok(Content::Text(sameish::decode(error.as_bytes()).text.into_owned()))
+            Ok(Content::Text(sameish::text::decode(error.as_bytes()).text.into_owned()))
         }
         Err(error) => {
             let at = error.utf8_error().valid_up_to();

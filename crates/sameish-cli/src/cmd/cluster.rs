@@ -6,7 +6,7 @@ use crate::output::file::Output;
 use crate::output::messages::{counted, grouped};
 use crate::run_args::RunArgs;
 use crate::run_log::{CountsText as _, finish};
-use sameish::Linkage;
+use sameish::config::Linkage;
 use sameish_batch::{
     ClusterCounts, Clusters, Counts, Files, IndexedCorpus, Source, Spreads, Task, index, sign,
 };

@@ -5,7 +5,8 @@ use super::jsonl::rounded;
 use super::messages::{counted, grouped};
 use crate::cmd::eval::{CLASS, ClassCounts, File, Share, Tally};
 use crate::output::ids::shown;
-use sameish::{Config, DocId, Shingle};
+use sameish::config::Shingle;
+use sameish::{Config, DocId};
 use serde::Serialize;
 use std::fmt;
 

@@ -3,7 +3,8 @@
 use super::escape::{escaped, is_steering};
 use super::messages::{counted, grouped};
 use anstyle::{AnsiColor, Style};
-use sameish::{Comparison, Content, Passage};
+use sameish::matching::Passage;
+use sameish::{Comparison, Content};
 use std::fmt;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 

@@ -3,7 +3,8 @@
 use crate::common::Dir;
 use crate::{changed, corpus, dedup, lines, text};
 use proptest::prelude::*;
-use sameish::{Analyzer, Config, FeatureSet, Preset, Scratch};
+use sameish::features::FeatureSet;
+use sameish::{Analyzer, Config, Preset, Scratch};
 use serde_json::Value;
 
 /// Returns the shingles of all documents.

@@ -7,7 +7,7 @@ use crate::wire::{ClusterDetailResponse, ClusterListParams, ClusterResponse, Clu
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use sameish::ClusterId;
+use sameish::cluster::ClusterId;
 use sameish_store::ClustersPage;
 use xxhash_rust::xxh3::xxh3_64;
 

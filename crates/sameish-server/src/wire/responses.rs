@@ -2,7 +2,8 @@
 
 use super::{Id, rounded};
 use crate::problem::ProblemBody;
-use sameish::{Comparison, Content, Evidence, Match, Passage, Status, Verdict};
+use sameish::matching::{Evidence, Passage};
+use sameish::{Comparison, Content, Match, Status, Verdict};
 use sameish_store::{Inserted, Outcome, Similar, SimilarDocuments, Stored};
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::model::Finding;
 use crate::rows::{DocumentRow, MemberRow};
 use crate::store::Read;
-use sameish::{Digest, DocId, Scratch};
+use sameish::engine::Digest;
+use sameish::{DocId, Scratch};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 const RESTORE: &str = "restore the directory from a snapshot, or delete the document and insert it again";

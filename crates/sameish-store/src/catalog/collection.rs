@@ -168,7 +168,7 @@ impl Collection {
                     && document.published.is_some_and(|date| date.as_milliseconds() < oldest)
             });
             // The number protects a document that is replaced meanwhile and then has a newer date.
-            let deletion = |document: sameish::StoredDocument<'_>| Deletion {
+            let deletion = |document: sameish::engine::StoredDocument<'_>| Deletion {
                 id: document.id.clone(),
                 expected_number: Some(document.number),
             };

@@ -8,10 +8,9 @@ use crate::error::{Error, Result};
 use crate::model::{Inserted, Outcome};
 use crate::rows::{Counters, DocumentRow, MemberRow, SketchRow};
 use crate::store::Transaction;
-use sameish::{
-    ClusterId, DocId, External, Prepared, Scope, Search, SearchOptions, SketchedDocument, Status,
-    StoredDocument,
-};
+use sameish::cluster::ClusterId;
+use sameish::engine::{External, Scope, SketchedDocument, StoredDocument};
+use sameish::{DocId, Prepared, Search, SearchOptions, Status};
 use std::collections::HashSet;
 use std::sync::Arc;
 

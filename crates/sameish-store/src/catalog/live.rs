@@ -5,10 +5,9 @@ use crate::error::{Error, Result};
 use crate::model::OpenOptions;
 use crate::rows::{CollectionRow, DocumentRow, SketchRow, scheme_of};
 use crate::store::{Read, Store};
-use sameish::{
-    Analyzer, BulkLoad, Config, DocId, Engine, External, SchemeId, Scratch, SketchedDocument, StoredDocument,
-    Timestamp,
-};
+use sameish::engine::{BulkLoad, External, SketchedDocument, StoredDocument};
+use sameish::sketch::SchemeId;
+use sameish::{Analyzer, Config, DocId, Engine, Scratch, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -11,7 +11,9 @@ use super::writer::Writer;
 use crate::error::Result;
 use crate::rows::{Counters, MemberRow};
 use crate::store::Transaction;
-use sameish::{ClusterId, DocId, External, Scope, SearchOptions, StoredDocument, Timestamp};
+use sameish::cluster::ClusterId;
+use sameish::engine::{External, Scope, StoredDocument};
+use sameish::{DocId, SearchOptions, Timestamp};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 

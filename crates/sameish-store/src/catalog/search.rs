@@ -9,10 +9,10 @@ use crate::model::{
 };
 use crate::rows::{ClusterRow, DocumentRow, MemberRow};
 use crate::store::Read;
-use sameish::{
-    CANDIDATES_JUDGED, ClusterId, Content, DocId, Document, Evidence, External, Scope, Scratch, Search,
-    SearchOptions, StoredDocument, Timestamp,
-};
+use sameish::cluster::ClusterId;
+use sameish::engine::{CANDIDATES_JUDGED, External, Scope, StoredDocument};
+use sameish::matching::Evidence;
+use sameish::{Content, DocId, Document, Scratch, Search, SearchOptions, Timestamp};
 use std::collections::HashMap;
 
 impl Collection {

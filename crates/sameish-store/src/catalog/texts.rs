@@ -2,7 +2,9 @@
 
 use crate::error::Result;
 use crate::store::Read;
-use sameish::{Analyzer, Scratch, TextFeatures, TextSource};
+use sameish::analyzer::TextFeatures;
+use sameish::engine::TextSource;
+use sameish::{Analyzer, Scratch};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;

@@ -8,10 +8,10 @@ use crate::rows::{ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRo
 use crate::store::Read;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
-use sameish::{
-    ClusterId, Content, DocId, Document, Fingerprint, SchemeId, Sdr, Signature, Sketches, Status, Stored,
-    TextKey, decode_sketch,
-};
+use sameish::cluster::ClusterId;
+use sameish::features::TextKey;
+use sameish::sketch::{SchemeId, Stored, decode_sketch};
+use sameish::{Content, DocId, Document, Fingerprint, Sdr, Signature, Sketches, Status};
 use std::path::Path;
 
 const DOCUMENT: &str =

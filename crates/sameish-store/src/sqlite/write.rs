@@ -5,7 +5,9 @@ use crate::error::{Error, Result};
 use crate::rows::{Checksum, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
 use crate::store::{Read, Transaction};
 use rusqlite::params;
-use sameish::{ClusterId, Content, Status, Stored, encode_sketch};
+use sameish::cluster::ClusterId;
+use sameish::sketch::{Stored, encode_sketch};
+use sameish::{Content, Status};
 use std::borrow::Cow;
 
 /// A transaction. Dropping it without a commit rolls it back.

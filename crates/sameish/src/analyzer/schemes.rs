@@ -4,8 +4,7 @@
 //! does, so renaming a Rust type cannot change the identifier of stored sketches. `tests/golden.rs` pins the identifiers
 //! of the presets.
 
-use crate::TokenHash;
-use crate::config::{Config, SdrConfig, Weighting};
+use crate::config::{Config, MinHashConfig, SdrConfig, SimHashConfig, TokenHash, Weighting};
 use crate::error::{Error, Result};
 use crate::features::{DocumentFrequencies, hash_shingle, hash_token};
 use crate::sketch::SchemeId;
@@ -32,7 +31,7 @@ impl Schemes {
         let stop_words = stop_words.map_or(0, StopWords::digest);
         let tokenizer = spelled(&config.text.tokenizer)?;
         let text = format!("text {} {tokenizer}, stop words {stop_words:016x}", text::VERSION);
-        let simhash = |simhash: &crate::SimHashConfig| {
+        let simhash = |simhash: &SimHashConfig| {
             let (hash, weighting) = (spelled(&simhash.hash)?, spelled(&simhash.weighting)?);
             let rarity = match simhash.weighting {
                 Weighting::InverseDocumentFrequency => frequencies.map_or(0, DocumentFrequencies::digest),
@@ -43,7 +42,7 @@ impl Schemes {
             Ok(SchemeId::of(&description))
         };
         // Signatures of different lengths do not compare, so the number of rows is part of the scheme.
-        let minhash = |minhash: &crate::MinHashConfig| {
+        let minhash = |minhash: &MinHashConfig| {
             let (shingle, counting, rows) = (minhash.shingle, spelled(&minhash.counting)?, minhash.rows);
             Ok(SchemeId::of(&format!("minhash 1, {text}, {shingle}, {counting}, {rows} rows")))
         };

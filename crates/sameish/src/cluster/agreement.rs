@@ -47,7 +47,7 @@ impl PairCounts {
     /// Returns pairwise precision, recall and F1.
     ///
     /// ```
-    /// let score = sameish::PairCounts { both: 3, only_predicted: 1, only_gold: 2 }.score();
+    /// let score = sameish::cluster::PairCounts { both: 3, only_predicted: 1, only_gold: 2 }.score();
     /// assert_eq!((score.precision, score.recall), (0.75, 0.6));
     /// ```
     pub fn score(&self) -> Score {
@@ -77,7 +77,7 @@ pub struct Mixed {
 /// The contingency table of two clusterings: the number of documents in each pair of a predicted and a gold cluster.
 ///
 /// ```
-/// use sameish::Contingency;
+/// use sameish::cluster::Contingency;
 ///
 /// // Four documents. The prediction joins the first three, the gold standard the first two.
 /// let table = Contingency::new([(0, 0), (0, 0), (0, 1), (1, 2)]);

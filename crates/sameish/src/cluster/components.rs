@@ -14,7 +14,8 @@ use crate::index::DocNumber;
 /// in the number of documents and matches.
 ///
 /// ```
-/// use sameish::{DocNumber, components};
+/// use sameish::cluster::components;
+/// use sameish::index::DocNumber;
 ///
 /// let docs = [4, 1, 2, 3].map(DocNumber);
 /// let clusters = components(&docs, [(1, 2), (2, 3)].map(|(a, b)| (DocNumber(a), DocNumber(b))));

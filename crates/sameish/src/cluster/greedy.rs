@@ -45,7 +45,8 @@ pub struct ArticleGroup {
 /// article is found once, even if all articles are within the radius of each other.
 ///
 /// ```
-/// use sameish::{Article, Fingerprint, greedy};
+/// use sameish::cluster::{Article, greedy};
+/// use sameish::Fingerprint;
 ///
 /// let article = |id: &str, code, date: &str| {
 ///     Article { id: id.into(), fingerprint: Fingerprint::from_u64(code), published_at: date.into() }

@@ -15,7 +15,8 @@ pub struct ClusterId(pub u64);
 /// ids are stored and displayed elsewhere. Every update takes O(log n) time, for clusters of any size.
 ///
 /// ```
-/// use sameish::{DocNumber, OnlineClusters};
+/// use sameish::cluster::OnlineClusters;
+/// use sameish::index::DocNumber;
 ///
 /// let mut clusters = OnlineClusters::default();
 /// let first = clusters.add(DocNumber(0), None);

@@ -320,7 +320,8 @@ pub struct Stars {
 /// `order`. Matches that are not in `order` are ignored. See [`star_clusters`] for candidates that must be loaded or limited.
 ///
 /// ```
-/// use sameish::{DocNumber, stars};
+/// use sameish::cluster::stars;
+/// use sameish::index::DocNumber;
 ///
 /// // A chain 0 - 1 - 2 - 3.
 /// let near = |doc: DocNumber| (0..4).filter(move |&other| doc.0.abs_diff(other) == 1).map(DocNumber).collect();

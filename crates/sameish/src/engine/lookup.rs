@@ -2,13 +2,13 @@
 
 use crate::config::Config;
 use crate::error::Result;
-use crate::index::{BandHit, BandIndex, DocNumber, Hit, OverlapIndex, PrintIndex};
+use crate::index::{BandHit, BandIndex, DocNumber, FingerprintIndex, Hit, OverlapIndex};
 use crate::sketch::{Fingerprint, Sdr, Signature, share_equal};
 
 /// One index per lane, over text numbers. The caller verifies the candidates.
 #[derive(Clone, Debug)]
 pub(super) struct Lookup {
-    pub(super) fingerprints: Option<PrintIndex>,
+    pub(super) fingerprints: Option<FingerprintIndex>,
     pub(super) bands: Option<BandIndex>,
     pub(super) overlap: Option<Overlap>,
 }
@@ -75,7 +75,7 @@ impl Lookup {
     pub(super) fn new(config: &Config) -> Result<Lookup> {
         let bands = config.bands()?.zip(config.minhash.as_ref());
         Ok(Lookup {
-            fingerprints: PrintIndex::new(config, PLANNED_TEXTS)?,
+            fingerprints: FingerprintIndex::new(config, PLANNED_TEXTS)?,
             bands: bands.map(|(bands, minhash)| BandIndex::new(minhash.rows, bands)).transpose()?,
             overlap: config.sdr.as_ref().map(|sdr| Overlap {
                 index: OverlapIndex::new(sdr.size),

@@ -11,7 +11,8 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 /// collision-resistant: an attacker can construct different texts with equal keys, which are then treated as duplicates.
 ///
 /// ```
-/// use sameish::{Content, TextKey};
+/// use sameish::features::TextKey;
+/// use sameish::Content;
 ///
 /// let key = |text: &str| TextKey::of(&Content::Text(text.into()));
 /// assert_eq!(key("The  Bridge\nis closed."), key("the bridge is closed. "));

@@ -6,7 +6,7 @@
 //!   poorly: over all two-letter lower-case tokens, 26 of its 64 bits are constant.
 //! - **XXH3 64**, seed 0 (Yann Collet, specified in the repository `Cyan4973/xxHash`), for everything else. The hash of a
 //!   shingle of `n` words is the XXH3 of their `n` hashes, each as 8 little-endian bytes, so each word is hashed once.
-//! - **SHAKE256** (FIPS 202), for sparse codes: see [`SdrEncoder`](crate::SdrEncoder).
+//! - **SHAKE256** (FIPS 202), for sparse codes: see [`SdrEncoder`](crate::sketch::SdrEncoder).
 //!
 //! XXH3 for short inputs is implemented here because a branch on its three length cases is mispredicted for every second
 //! word: the scalar code groups tokens by case, and the AVX-512 code computes all three cases for eight tokens at a time.
@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Returns the FNV-1a 64 hash of a byte string.
 ///
 /// ```
-/// assert_eq!(sameish::fnv1a64(b"hello"), 11_831_194_018_420_276_491);
+/// assert_eq!(sameish::features::fnv1a64(b"hello"), 11_831_194_018_420_276_491);
 /// ```
 #[inline]
 pub fn fnv1a64(bytes: &[u8]) -> u64 {
@@ -33,7 +33,8 @@ pub(crate) const FNV_PRIME: u64 = 0x100_0000_01B3;
 /// Returns the hash of a token.
 ///
 /// ```
-/// use sameish::{TokenHash, hash_token};
+/// use sameish::config::TokenHash;
+/// use sameish::features::hash_token;
 /// assert_eq!(hash_token(TokenHash::Xxh3, b""), 0x2D06_8005_38D3_94C2);
 /// ```
 pub fn hash_token(hash: TokenHash, token: &[u8]) -> u64 {

@@ -3,7 +3,7 @@
 /// The distinct features of a text, sorted in ascending order.
 ///
 /// ```
-/// use sameish::FeatureSet;
+/// use sameish::features::FeatureSet;
 ///
 /// let a = FeatureSet::from_hashes(vec![3, 1, 2, 1]);
 /// let b = FeatureSet::from_hashes(vec![2, 3, 4]);

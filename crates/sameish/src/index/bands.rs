@@ -28,7 +28,10 @@ pub const BUCKET_JOINED: usize = 256;
 /// Finds documents whose signatures agree with that of a query on all rows of at least one band.
 ///
 /// ```
-/// use sameish::{BandIndex, Bands, DocNumber, MinHasher, TokenHash, hash_token};
+/// use sameish::config::{Bands, TokenHash};
+/// use sameish::features::hash_token;
+/// use sameish::index::{BandIndex, DocNumber};
+/// use sameish::sketch::MinHasher;
 ///
 /// let set = |from: u32| -> Vec<u64> { (from..from + 100).map(|i| hash_token(TokenHash::Xxh3, &i.to_le_bytes())).collect() };
 /// let hasher = MinHasher::new(128)?;
@@ -238,7 +241,9 @@ impl BandIndex {
     /// still reported by the next band that the documents share.
     ///
     /// ```
-    /// use sameish::{BandIndex, Bands, DocNumber, Signature};
+    /// use sameish::config::Bands;
+    /// use sameish::index::{BandIndex, DocNumber};
+    /// use sameish::Signature;
     ///
     /// let mut index = BandIndex::new(4, Bands { count: 2, rows: 2 })?;
     /// for (doc, rows) in [(0, [1, 2, 3, 4]), (1, [1, 2, 3, 4]), (2, [9, 9, 3, 4])] {

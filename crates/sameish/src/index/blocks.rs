@@ -16,7 +16,9 @@ const MAX_TABLES: u128 = 1024;
 /// under the same key.
 ///
 /// ```
-/// use sameish::{BlockTables, Blocks, Fingerprint};
+/// use sameish::config::Blocks;
+/// use sameish::index::BlockTables;
+/// use sameish::Fingerprint;
 ///
 /// let tables = BlockTables::new(Blocks { total: 6, differing: 3 })?;
 /// assert_eq!(tables.permutations().len(), 20);

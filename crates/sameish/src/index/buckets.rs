@@ -16,7 +16,8 @@ use crate::random::SplitMix64;
 /// between versions: the coefficients come from SplitMix64, band by band.
 ///
 /// ```
-/// use sameish::{BandTags, Bands};
+/// use sameish::config::Bands;
+/// use sameish::index::BandTags;
 ///
 /// let tags = BandTags::new(Bands { count: 2, rows: 3 });
 /// let [a, b] = [[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 7]].map(|rows| tags.of(&rows).collect::<Vec<u32>>());
@@ -63,7 +64,7 @@ pub struct BucketsBuilder {
 /// Buckets of documents with equal band tags, accessible by bucket and by document.
 ///
 /// ```
-/// use sameish::{BucketsBuilder, DocNumber};
+/// use sameish::index::{BucketsBuilder, DocNumber};
 ///
 /// let mut builder = BucketsBuilder::new(4);
 /// builder.add_band(&mut vec![(7, DocNumber(0)), (9, DocNumber(1)), (7, DocNumber(3)), (8, DocNumber(2))]);

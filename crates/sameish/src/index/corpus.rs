@@ -18,7 +18,9 @@ use crate::sketch::Fingerprint;
 /// tables with 16-bit keys, instead of C(5, 3) = 10 tables for 5 blocks or C(6, 3) = 20 tables for 6 blocks.
 ///
 /// ```
-/// use sameish::{Blocks, Corpus, Fingerprint};
+/// use sameish::config::Blocks;
+/// use sameish::index::Corpus;
+/// use sameish::Fingerprint;
 ///
 /// let print = Fingerprint::from_u64;
 /// let mut corpus = Corpus::new(Blocks { total: 6, differing: 3 })?;

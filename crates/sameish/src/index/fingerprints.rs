@@ -21,9 +21,10 @@ pub const SIGNED_RADIUS: u32 = 3;
 ///
 /// # Examples
 /// ```
-/// use sameish::{DocNumber, Fingerprint, PrintIndex, Preset};
+/// use sameish::index::{DocNumber, FingerprintIndex};
+/// use sameish::{Fingerprint, Preset};
 ///
-/// let mut prints = PrintIndex::new(&Preset::Articles.config(), 1000)?.unwrap();
+/// let mut prints = FingerprintIndex::new(&Preset::Articles.config(), 1000)?.unwrap();
 /// prints.insert(Fingerprint::from_u64(0xAB00), DocNumber(1), true);
 /// prints.insert(Fingerprint::from_u64(0xAB01), DocNumber(2), false);
 /// let mut hits = Vec::new();
@@ -35,22 +36,22 @@ pub const SIGNED_RADIUS: u32 = 3;
 /// # Ok::<(), sameish::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct PrintIndex {
+pub struct FingerprintIndex {
     unsigned: HammingIndex,
     /// `None` if signatures do not affect the radius; then `unsigned` has all fingerprints.
     signed: Option<HammingIndex>,
 }
 
-impl PrintIndex {
+impl FingerprintIndex {
     /// Creates an index for about `expected` fingerprints. Returns `None` if the configuration produces no fingerprints.
-    pub fn new(config: &Config, expected: usize) -> Result<Option<PrintIndex>> {
+    pub fn new(config: &Config, expected: usize) -> Result<Option<FingerprintIndex>> {
         let Some(simhash) = &config.simhash else { return Ok(None) };
         let index = match simhash.blocks {
             Some(blocks) => HammingIndex::with_blocks_and_radius(blocks, simhash.radius),
             None => HammingIndex::with_capacity(simhash.radius, expected),
         }?;
         let is_split = config.matching.verify && config.minhash.is_some();
-        Ok(Some(PrintIndex { signed: is_split.then(|| index.clone()), unsigned: index }))
+        Ok(Some(FingerprintIndex { signed: is_split.then(|| index.clone()), unsigned: index }))
     }
 
     /// Adds a document; `signed` says whether it has a signature. Returns `true` if it is new.

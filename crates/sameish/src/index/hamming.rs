@@ -38,7 +38,8 @@ pub(super) const EXPECTED: usize = 1_000_000;
 ///
 /// # Examples
 /// ```
-/// use sameish::{DocNumber, Fingerprint, HammingIndex, Hit};
+/// use sameish::index::{DocNumber, HammingIndex, Hit};
+/// use sameish::Fingerprint;
 ///
 /// let mut index = HammingIndex::new(3)?;
 /// index.insert(Fingerprint::from_u64(0xABCD), DocNumber(1));

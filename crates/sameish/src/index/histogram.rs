@@ -11,7 +11,7 @@ use crate::config::Bands;
 /// of all pairs, including those not found.
 ///
 /// ```
-/// use sameish::Histogram;
+/// use sameish::index::Histogram;
 ///
 /// let mut histogram = Histogram::new(20);
 /// histogram.add(0.02, 900.0);
@@ -103,7 +103,7 @@ const MIN_DEPTH: f64 = 2.0;
 /// both at least twice its own, and if there are at least 5 pairs on each side of the valley.
 ///
 /// ```
-/// use sameish::valley;
+/// use sameish::index::valley;
 ///
 /// let found = valley(&[900.0, 80.0, 9.0, 0.0, 1.0, 0.0, 2.0, 30.0]).unwrap();
 /// assert_eq!((found.first, found.last), (3, 6));

@@ -10,7 +10,8 @@ const TILE: usize = 2048;
 /// Compares a query with every fingerprint. Serves as the reference that indexes are tested against.
 ///
 /// ```
-/// use sameish::{DocNumber, Fingerprint, Hit, LinearScan};
+/// use sameish::index::{DocNumber, Hit, LinearScan};
+/// use sameish::Fingerprint;
 ///
 /// let mut scan = LinearScan::default();
 /// scan.insert(Fingerprint::from_u64(0b1011), DocNumber(7));

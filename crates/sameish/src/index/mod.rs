@@ -3,7 +3,7 @@
 //! | index | sketch | finds |
 //! |---|---|---|
 //! | [`HammingIndex`], [`HammingView`], [`Corpus`] | SimHash fingerprint | every fingerprint within a Hamming radius (exact) |
-//! | [`PrintIndex`] | SimHash fingerprint | candidates in an engine where most documents also have a signature |
+//! | [`FingerprintIndex`] | SimHash fingerprint | candidates in an engine where most documents also have a signature |
 //! | [`BandIndex`], [`Buckets`] | MinHash signature | signatures that agree with the query on all rows of a band (LSH) |
 //! | [`OverlapIndex`] | sparse code (SDR) | codes that share set bits with the query (exact) |
 //! | [`LinearScan`] | SimHash fingerprint | every fingerprint within a Hamming radius, by comparing all; the test oracle |
@@ -23,7 +23,7 @@
 //!   documents.rs     fingerprints that belong to several documents
 //!   blocks.rs        the permuted tables of Manku, Jain and Das Sarma (2007)
 //! corpus.rs        Corpus: a set of fingerprints without documents
-//! fingerprints.rs  PrintIndex: fingerprints of documents with and without signatures
+//! fingerprints.rs  FingerprintIndex: fingerprints of documents with and without signatures
 //! linear.rs        LinearScan
 //! bands.rs         BandIndex: locality-sensitive hashing by bands, with inserts and removals
 //!   slots.rs         hash table from band tags to documents
@@ -58,7 +58,7 @@ pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, Ban
 pub use blocks::{BlockTables, Permutation};
 pub use buckets::{BandTags, Buckets, BucketsBuilder};
 pub use corpus::Corpus;
-pub use fingerprints::{PrintIndex, SIGNED_RADIUS};
+pub use fingerprints::{FingerprintIndex, SIGNED_RADIUS};
 pub use hamming::HammingIndex;
 pub use histogram::{Histogram, Valley, valley};
 pub use linear::LinearScan;

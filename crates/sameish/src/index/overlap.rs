@@ -27,7 +27,8 @@ const STRIDE: usize = 64;
 /// unused; then the block is compacted.
 ///
 /// ```
-/// use sameish::{DocNumber, OverlapIndex, Sdr};
+/// use sameish::index::{DocNumber, OverlapIndex};
+/// use sameish::Sdr;
 ///
 /// let mut index = OverlapIndex::new(2048);
 /// index.insert(DocNumber(1), &Sdr::from_active(2048, vec![3, 500, 2000])?)?;

@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 /// return exactly the hits of the whole index, each once.
 ///
 /// ```
-/// use sameish::{DocNumber, Fingerprint, HammingIndex, Part};
+/// use sameish::index::{DocNumber, HammingIndex, Part};
+/// use sameish::Fingerprint;
 ///
 /// let mut parts: Vec<HammingIndex> =
 ///     (0..4).map(|index| HammingIndex::new(3)?.into_part(Part { index, of: 4 })).collect::<Result<_, _>>()?;

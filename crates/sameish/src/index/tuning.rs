@@ -12,7 +12,7 @@ impl Bands {
     /// Returns the probability that a pair with this Jaccard similarity shares a band: 1 - (1 - J^rows)^count.
     ///
     /// ```
-    /// use sameish::Bands;
+    /// use sameish::config::Bands;
     ///
     /// let bands = Bands { count: 16, rows: 8 };
     /// // Often quoted as 50 % for a similarity of 0.5; the probability is 50 % at 0.674.

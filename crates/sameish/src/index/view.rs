@@ -14,7 +14,8 @@ use crate::sketch::Fingerprint;
 /// wrong answers, but no panic.
 ///
 /// ```
-/// use sameish::{DocNumber, Fingerprint, HammingIndex, HammingView};
+/// use sameish::index::{DocNumber, HammingIndex, HammingView};
+/// use sameish::Fingerprint;
 ///
 /// let mut index = HammingIndex::new(3)?;
 /// index.insert(Fingerprint::from_u64(0xABCD), DocNumber(1));

@@ -19,7 +19,7 @@ impl Interval {
     /// or 1. Without trials, it is 0 to 1.
     ///
     /// ```
-    /// use sameish::Interval;
+    /// use sameish::matching::Interval;
     ///
     /// // Ten successes in ten trials do not prove a proportion of 1.
     /// let ten = Interval::wilson(1.0, 10.0);

@@ -39,7 +39,8 @@ const CHECKSUM: usize = 8;
 /// Encodes a sketch in the self-describing format.
 ///
 /// ```
-/// use sameish::{Fingerprint, SchemeId, Stored, decode_sketch, encode_sketch};
+/// use sameish::sketch::{SchemeId, Stored, decode_sketch, encode_sketch};
+/// use sameish::Fingerprint;
 ///
 /// let (mine, other) = (SchemeId::of("mine"), SchemeId::of("other"));
 /// let sketch = Stored::Fingerprint(Fingerprint::from_u64(7));

@@ -20,7 +20,9 @@ use std::sync::LazyLock;
 /// A MinHash signature: k rows of 32 bits.
 ///
 /// ```
-/// use sameish::{MinHasher, TokenHash, hash_token};
+/// use sameish::config::TokenHash;
+/// use sameish::features::hash_token;
+/// use sameish::sketch::MinHasher;
 ///
 /// let hash = |i: u32| hash_token(TokenHash::Xxh3, &i.to_le_bytes());
 /// let hasher = MinHasher::new(256)?;

@@ -47,7 +47,7 @@ impl Outline {
 /// A filter that rejects candidates whose outlines differ in too many rows.
 ///
 /// ```
-/// use sameish::Screen;
+/// use sameish::sketch::Screen;
 ///
 /// let screen = Screen::new(128, 0.8);
 /// // Practically all pairs at the threshold pass. At Jaccard 0.5, five of six pairs are rejected; at 0.4, nearly all.

@@ -69,7 +69,9 @@ impl Sdr {
 /// Encodes texts or tokens as [`Sdr`]s.
 ///
 /// ```
-/// use sameish::{Preset, SdrConfig, SdrEncoder};
+/// use sameish::config::SdrConfig;
+/// use sameish::sketch::SdrEncoder;
+/// use sameish::Preset;
 ///
 /// let config = SdrConfig { size: 400, active_bits: Some(21), sparsity: None, ..Preset::Sdr.config().sdr.unwrap() };
 /// let encoder = SdrEncoder::new(config)?;

@@ -86,7 +86,7 @@ pub const MAX_WEIGHT: f64 = 1e6;
 /// Computes [`Fingerprint`]s from feature hashes. An empty list gives the zero fingerprint.
 ///
 /// ```
-/// use sameish::SimHasher;
+/// use sameish::sketch::SimHasher;
 ///
 /// let features = [1, 2, 3].map(|i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
 /// let plain = SimHasher.sketch(&features);

@@ -58,7 +58,8 @@ pub struct Token {
 /// Returns the tokens of a text with their positions. For inspection; the engine never builds this list.
 ///
 /// ```
-/// use sameish::{Tokenizer, tokens};
+/// use sameish::config::Tokenizer;
+/// use sameish::text::tokens;
 ///
 /// let words = |text| -> Vec<String> { tokens(Tokenizer::Unicode, text).into_iter().map(|t| t.text).collect() };
 /// assert_eq!(words("Don’t PANIC: 3.14 ≠ π!"), ["don't", "panic", "3.14", "π"]);

@@ -150,7 +150,7 @@ impl Normalizer {
 /// Returns the normalized form of a text, including the separators between words.
 ///
 /// ```
-/// assert_eq!(sameish::normalize("ﬁne CAFE\u{301}\u{200B}"), "fine café");
+/// assert_eq!(sameish::text::normalize("ﬁne CAFE\u{301}\u{200B}"), "fine café");
 /// ```
 pub fn normalize(text: &str) -> String {
     let mut normalized = String::with_capacity(text.len());
@@ -172,7 +172,7 @@ pub struct Decoded<'a> {
 /// Decodes bytes as UTF-8, replacing and counting invalid sequences.
 ///
 /// ```
-/// let decoded = sameish::decode(b"caf\xE9 au lait");
+/// let decoded = sameish::text::decode(b"caf\xE9 au lait");
 /// assert_eq!(decoded.text, "caf\u{FFFD} au lait");
 /// assert_eq!(decoded.replaced, 1);
 /// ```

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 ///
 /// The lists come from the crate `stop-words`: NLTK's list where it has one for the language, otherwise that of Stopwords
 /// ISO. Entries are normalized like any text. Entries of several words are skipped, because their parts are content words
-/// elsewhere. The list affects the sketches, so its [`digest`](Self::digest) is part of the [`SchemeId`](crate::SchemeId).
+/// elsewhere. The list affects the sketches, so its [`digest`](Self::digest) is part of the [`SchemeId`](crate::sketch::SchemeId).
 #[derive(Clone, Debug)]
 pub struct StopWords {
     /// XXH3 hash of each word.

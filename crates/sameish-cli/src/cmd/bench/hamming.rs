@@ -4,7 +4,9 @@ use crate::exit::{Exit, Failure};
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::messages::grouped;
-use sameish::{Blocks, DocNumber, Fingerprint, HammingIndex};
+use sameish::Fingerprint;
+use sameish::config::Blocks;
+use sameish::index::{DocNumber, HammingIndex};
 use serde::Serialize;
 use std::time::Instant;
 

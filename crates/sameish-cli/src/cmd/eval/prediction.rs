@@ -3,7 +3,9 @@
 use super::survey::Sampled;
 use super::{Ids, Side};
 use crate::exit::Failure;
-use sameish::{Analyzer, Bands, Config, DocId, Fingerprint, Judge, Prepared, Status};
+use sameish::config::Bands;
+use sameish::matching::Judge;
+use sameish::{Analyzer, Config, DocId, Fingerprint, Prepared, Status};
 use sameish_batch::input::judgments::Judgments;
 use std::collections::HashMap;
 
@@ -72,11 +74,11 @@ impl Index {
         if self.judge.verifies() && !short(a) && !short(b) {
             return similarity >= self.judge.threshold();
         }
-        let side = |doc: &'_ Prepared| sameish::Side {
+        let side = |doc: &'_ Prepared| sameish::matching::Side {
             key: doc.key,
             too_short: short(doc),
             simhash: doc.sketches.simhash,
-            ..sameish::Side::default()
+            ..sameish::matching::Side::default()
         };
         self.judge.judge(&side(a), &side(b)).is_some()
     }

@@ -1,6 +1,7 @@
 //! Counts of true and predicted pairs, and confidence intervals of precision and recall.
 
-use sameish::{DocId, Interval};
+use sameish::DocId;
+use sameish::matching::Interval;
 use std::collections::HashMap;
 
 /// Counts of one sampled document.

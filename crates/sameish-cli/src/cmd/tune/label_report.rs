@@ -7,7 +7,7 @@ use super::report::{Part, Section};
 use crate::output::escape::escaped;
 use crate::output::messages::{counted, grouped};
 use crate::output::plot::{Line, LineChart, Mark};
-use sameish::Interval;
+use sameish::matching::Interval;
 
 /// Shows precision and recall by threshold or radius.
 pub(super) fn section(tuning: &Tuning<'_>, quality: &Quality, proposal: &Proposal) -> Section {

@@ -9,7 +9,10 @@ use super::sample::Texts;
 use crate::exit::{Exit, Failure};
 use crate::output::escape::{escaped, escaped_name};
 use rayon::prelude::*;
-use sameish::{Bands, Config, DocId, Interval, TokenHash, hash_token};
+use sameish::config::{Bands, TokenHash};
+use sameish::features::hash_token;
+use sameish::matching::Interval;
+use sameish::{Config, DocId};
 use serde::Deserialize;
 use std::path::Path;
 

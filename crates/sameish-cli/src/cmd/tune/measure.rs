@@ -7,9 +7,10 @@
 use super::sample::{Text, Texts};
 use crate::exit::Failure;
 use rayon::prelude::*;
-use sameish::{
-    BandIndex, Bands, Config, DocNumber, Fingerprint, Histogram, Signature, TokenHash, hash_token,
-};
+use sameish::config::{Bands, TokenHash};
+use sameish::features::hash_token;
+use sameish::index::{BandIndex, DocNumber, Histogram};
+use sameish::{Config, Fingerprint, Signature};
 
 /// Maximum cost of comparing all pairs or all candidates, in features: a few seconds.
 const MAX_FEATURES: u64 = 2_000_000_000;

@@ -4,7 +4,9 @@ use super::labels::Quality;
 use super::measure::{Distances, MAX_BITS, Similarities};
 use super::sample::Texts;
 use crate::exit::Failure;
-use sameish::{Bands, Config, Valley, valley};
+use sameish::Config;
+use sameish::config::Bands;
+use sameish::index::{Valley, valley};
 
 /// How a threshold or radius was chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]

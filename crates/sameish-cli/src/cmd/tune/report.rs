@@ -9,7 +9,8 @@ use super::proposal::{Basis, Expected, Proposal};
 use super::{Findings, Measured, Tuning};
 use crate::output::messages::{counted, grouped};
 use crate::output::plot::{Bar, BarChart, Line, LineChart, Mark, similarity_bars};
-use sameish::{Bands, Config};
+use sameish::Config;
+use sameish::config::Bands;
 
 /// A part of the report with a title. The introduction has an empty title.
 pub(super) struct Section {

@@ -5,7 +5,9 @@
 
 use crate::args::OnDupId;
 use crate::run_log::Log;
-use sameish::{Analyzer, DocId, Prepared, Scratch, Status, TextKey, TokenHash, hash_token};
+use sameish::config::TokenHash;
+use sameish::features::{TextKey, hash_token};
+use sameish::{Analyzer, DocId, Prepared, Scratch, Status};
 use sameish_batch::input::{
     InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
 };

@@ -16,7 +16,7 @@ use crate::output::figures::{chance, shortened, threshold};
 use crate::output::messages::counted;
 use markup::{bare, name};
 pub(crate) use removals::summed;
-use sameish::Passage;
+use sameish::matching::Passage;
 
 /// The results of a run.
 pub(crate) struct Report {
