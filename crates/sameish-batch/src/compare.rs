@@ -89,9 +89,9 @@ impl IndexedCorpus<'_> {
 /// Minimum number of texts per thread.
 const PIECE_OF_TEXTS: usize = 16;
 
-/// A document and its candidates.
+/// The comparisons of a document with its candidates.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Task {
+pub(crate) struct Comparisons {
     pub(crate) doc: u32,
     pub(crate) candidates: Vec<u32>,
 }
@@ -123,6 +123,7 @@ const PIECE: usize = 64;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Comparison {
     candidate: u32,
+    /// Position of the task.
     task: u32,
 }
 
@@ -143,7 +144,7 @@ impl<'a> TextCache<'a> {
     ///
     /// The texts of as many tasks as fit are kept while their candidates are read one by one. So even if all documents are
     /// candidates of each other, the corpus is read only as often as its size exceeds the limit.
-    pub(crate) fn judge(&mut self, tasks: &[Task], judge: Judge) -> Result<Vec<Vec<DocMatch>>> {
+    pub(crate) fn judge(&mut self, tasks: &[Comparisons], judge: Judge) -> Result<Vec<Vec<DocMatch>>> {
         let mut matches: Vec<Vec<DocMatch>> = Vec::new();
         matches.resize_with(tasks.len(), Vec::new);
         let mut from = 0;
@@ -160,10 +161,15 @@ impl<'a> TextCache<'a> {
         Ok(matches)
     }
 
-    fn judge_part(&mut self, tasks: &[Task], judge: Judge, matches: &mut [Vec<DocMatch>]) -> Result<()> {
+    fn judge_part(
+        &mut self,
+        tasks: &[Comparisons],
+        judge: Judge,
+        matches: &mut [Vec<DocMatch>],
+    ) -> Result<()> {
         let mut comparisons: Vec<Comparison> = (0u32..)
             .zip(tasks)
-            .flat_map(|(task, Task { candidates, .. })| {
+            .flat_map(|(task, Comparisons { candidates, .. })| {
                 candidates.iter().map(move |&candidate| Comparison { candidate, task })
             })
             .collect();
@@ -227,7 +233,7 @@ impl<'a> TextCache<'a> {
     /// Returns the verdict for two documents with the same text.
     pub(crate) fn same_text(&mut self, doc: u32, judge: Judge) -> Result<Option<Verdict>> {
         if !judge.verifies() {
-            let found = self.judge(&[Task { doc, candidates: vec![doc] }], judge)?;
+            let found = self.judge(&[Comparisons { doc, candidates: vec![doc] }], judge)?;
             return Ok(found.iter().flatten().next().map(|found| found.verdict));
         }
         // Equal texts have equal features, whatever these are.

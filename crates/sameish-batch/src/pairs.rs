@@ -1,7 +1,7 @@
 //! Matching pairs: each distinct text is compared with its earlier candidates, many at a time.
 
 use crate::candidates::EarlierCandidates;
-use crate::compare::{DocMatch, Task, TextCache, WithFacts};
+use crate::compare::{Comparisons, DocMatch, TextCache, WithFacts};
 use crate::error::Result;
 use crate::run_log::{Monitor, Progress, RunLog};
 use crate::signed::IndexedCorpus;
@@ -51,7 +51,7 @@ impl<'a> EarlierMatches<'a> {
             let Some(doc) = texts.next() else { break };
             let candidates = self.candidates.of(doc, &mut self.effort);
             total += candidates.len();
-            tasks.push(Task { doc, candidates });
+            tasks.push(Comparisons { doc, candidates });
         }
         let matches = self.texts.judge(&tasks, self.judge)?;
         Ok(tasks.into_iter().zip(matches).map(|(task, matches)| Matches { doc: task.doc, matches }).collect())

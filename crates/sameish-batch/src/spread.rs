@@ -1,7 +1,7 @@
 //! Spread of clusters: how close members are to their center.
 
 use crate::clusters::Clusters;
-use crate::compare::{Task, TextCache, WithFacts, by_distance};
+use crate::compare::{Comparisons, TextCache, WithFacts, by_distance};
 use crate::error::Result;
 use crate::signed::IndexedCorpus;
 use sameish::matching::Judge;
@@ -83,9 +83,9 @@ impl<'a> Spreads<'a> {
                 members.iter().map(|&doc| leader(doc)).filter(|doc| doc != center).collect();
             candidates.sort_unstable();
             candidates.dedup();
-            Task { doc: *center, candidates }
+            Comparisons { doc: *center, candidates }
         };
-        let tasks: Vec<Task> = pieces.iter().map(task).collect();
+        let tasks: Vec<Comparisons> = pieces.iter().map(task).collect();
         let found = self.texts.judge(&tasks, self.judge)?;
         for (Piece { cluster, center, members }, found) in pieces.iter().zip(found) {
             let similarity = |doc: u32| match found.binary_search_by_key(&doc, |found| found.doc) {

@@ -50,7 +50,7 @@ pub struct ClusterCounts {
     pub verified: u64,
     /// Number of centers for which a limit ended the search, so that members may be missing.
     pub caps_hit: u64,
-    /// Number of matches between a center and a member of another cluster; at most [`CHAINS`] per center are searched.
+    /// Number of matches between a center and a member of another cluster; at most 8 per center are compared.
     pub chains_cut: u64,
     /// Number of verified matches that are templates and were kept apart.
     pub templates: u64,

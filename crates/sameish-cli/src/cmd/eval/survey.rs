@@ -135,8 +135,6 @@ impl Preparer {
     }
 }
 
-/// Returns an id as JSON, in which `7` and `"7"` differ.
-
 /// Receives documents in the order of the input and keeps those with the smallest sort keys.
 struct Sampler<'a> {
     preparer: &'a Preparer,
