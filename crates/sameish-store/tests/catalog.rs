@@ -297,6 +297,25 @@ fn restores_snapshots_and_rejects_damaged_ones() {
 }
 
 #[test]
+fn rejects_a_snapshot_of_another_database() {
+    let (dir, catalog, _articles) = create(Preset::Articles);
+    let snapshot = dir.path().join("snapshot");
+    catalog.snapshot(&snapshot).unwrap();
+    let database = snapshot.join("sameish.db");
+    rusqlite::Connection::open(&database).unwrap().execute_batch("CREATE TABLE other (a)").unwrap();
+    // The manifest agrees with the modified file.
+    let bytes = std::fs::read(&database).unwrap();
+    let xxh3 = xxhash_rust::xxh3::xxh3_64(&bytes);
+    let manifest = format!(r#"{{"format":1,"bytes":{},"xxh3":"{xxh3:016x}"}}"#, bytes.len());
+    std::fs::write(snapshot.join("snapshot.json"), manifest).unwrap();
+    let restored = tempfile::tempdir().unwrap();
+    let error = Catalog::restore(&snapshot, restored.path(), false).unwrap_err();
+    assert!(matches!(&error, Error::NotOurs { reason, .. } if reason.contains("table `other`")), "{error}");
+    assert!(!restored.path().join("sameish.db").exists());
+    assert!(!restored.path().join("sameish.db.restoring").exists());
+}
+
+#[test]
 fn replacing_only_the_title_keeps_cluster_and_arrival() {
     let (_dir, catalog, articles) = create(Preset::Articles);
     for id in 0..3 {
@@ -325,6 +344,33 @@ fn deleting_the_center_of_a_large_cluster_keeps_the_cluster() {
     let cluster = articles.get(&1.into()).unwrap().unwrap().cluster.unwrap();
     assert_eq!(articles.cluster(cluster).unwrap().unwrap().size, 2_999);
     assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn returns_only_clusters_of_its_own_collection() {
+    let (_dir, catalog, articles) = create(Preset::Articles);
+    let copies = catalog.create("copies", CollectionConfig::new(Preset::Copies)).unwrap();
+    let cluster = articles.insert(document(1, article(1, 0))).unwrap().cluster.unwrap();
+    assert!(articles.cluster(cluster).unwrap().is_some());
+    assert_eq!(copies.cluster(cluster).unwrap(), None);
+}
+
+#[test]
+fn stats_report_the_last_arrival_also_after_a_restart() {
+    let (dir, catalog, articles) = create(Preset::Articles);
+    assert_eq!(articles.stats().unwrap().last_arrival, None);
+    articles.insert(document(1, article(1, 0))).unwrap();
+    let arrived_at = |collection: &Collection, id: u64| {
+        collection.get(&id.into()).unwrap().unwrap().arrived_at.as_milliseconds()
+    };
+    let last_arrival = articles.stats().unwrap().last_arrival.unwrap().as_milliseconds();
+    assert!((last_arrival - arrived_at(&articles, 1)).abs() < 10_000);
+    articles.insert(document(2, article(2, 0))).unwrap();
+    drop(articles);
+    catalog.close();
+    let articles = open(&dir).collection("articles").unwrap();
+    let last_arrival = articles.stats().unwrap().last_arrival.unwrap().as_milliseconds();
+    assert_eq!(last_arrival, arrived_at(&articles, 2));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use rusqlite::Connection;
 use sameish::cluster::ClusterId;
 use sameish::sketch::SchemeId;
-use sameish::{Content, DocId, Document, Preset};
+use sameish::{Content, DocId, Document, Fingerprint, Preset};
 use sameish_store::{
     Catalog, CollectionConfig, Error, MemberRow, OpenOptions, SimilarOptions, SqliteStore, Store,
 };
@@ -186,6 +186,24 @@ fn restored_store_survives_an_unclean_shutdown() {
     assert!(restored.path().join("sameish.db.before-restore.1").exists());
 }
 
+/// The latest document is only in the write-ahead log of the replaced store.
+#[test]
+fn restore_keeps_the_replaced_store_with_its_log() {
+    let dir = filled();
+    let snapshot = tempfile::tempdir().unwrap();
+    open(dir.path()).unwrap().snapshot(snapshot.path()).unwrap();
+    let replaced = killed(true);
+    Catalog::restore(snapshot.path(), replaced.path(), true).unwrap();
+    assert_eq!(open(replaced.path()).unwrap().collection("articles").unwrap().len(), 40);
+
+    let old = tempfile::tempdir().unwrap();
+    for suffix in ["", "-wal"] {
+        let kept = replaced.path().join(format!("sameish.db.before-restore{suffix}"));
+        std::fs::copy(kept, old.path().join(format!("sameish.db{suffix}"))).unwrap();
+    }
+    assert_eq!(open(old.path()).unwrap().collection("articles").unwrap().len(), 41);
+}
+
 #[test]
 fn damaged_memberships_do_not_affect_writes() {
     let dir = filled();
@@ -213,6 +231,50 @@ fn damaged_id_does_not_affect_other_documents() {
     sql(&dir, "UPDATE documents SET id = '700' WHERE number = 8");
     let stored = open(dir.path()).unwrap().collection("articles").unwrap().get(&700.into());
     assert!(matches!(stored, Err(Error::Damaged { .. })));
+}
+
+/// The index on ids has another id than the row.
+#[test]
+fn rejects_a_document_that_is_indexed_under_a_different_id() {
+    let dir = filled();
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'documents_by_id'";
+    let page: u32 = Connection::open(file(&dir)).unwrap().query_row(root, [], |row| row.get(0)).unwrap();
+    let page = page as usize;
+    let mut bytes = std::fs::read(file(&dir)).unwrap();
+    let page = &mut bytes[(page - 1) * 8192..page * 8192];
+    let at = page.windows(2).rposition(|id| id == b"40").unwrap();
+    page[at..at + 2].copy_from_slice(b"77");
+    std::fs::write(file(&dir), bytes).unwrap();
+
+    let catalog = open(dir.path()).unwrap();
+    let error = catalog.collection("articles").unwrap().get(&77.into()).unwrap_err();
+    assert!(matches!(&error, Error::Damaged { what, .. } if what == "document 40"), "{error}");
+    let findings = catalog.verify().unwrap();
+    assert!(findings.iter().any(|finding| finding.object.ends_with("sameish.db")), "{findings:?}");
+}
+
+#[test]
+fn reports_an_index_that_differs_from_the_stored_sketches() {
+    let dir = filled();
+    let catalog = open(dir.path()).unwrap();
+    {
+        let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
+        let mut row = store.reader().unwrap().sketch(9).unwrap().unwrap();
+        row.sketches.simhash = Some(Fingerprint::from_u64(1));
+        let mut change = store.begin().unwrap();
+        change.put_sketch(&row).unwrap();
+        change.commit().unwrap();
+    }
+    let findings: Vec<String> = catalog.verify().unwrap().iter().map(ToString::to_string).collect();
+    assert!(findings.iter().any(|finding| finding.starts_with("index of articles: ")), "{findings:?}");
+}
+
+#[test]
+fn rejects_a_damaged_collection() {
+    let dir = filled();
+    sql(&dir, "UPDATE collections SET retention_days = 1");
+    let error = open(dir.path()).unwrap_err();
+    assert!(matches!(&error, Error::Damaged { what, .. } if what == "collection 1"), "{error}");
 }
 
 #[test]

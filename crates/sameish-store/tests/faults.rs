@@ -1,33 +1,83 @@
-//! Catalogs over a store whose commits fail.
+//! Catalogs over a store whose commits fail or wait.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use sameish::cluster::ClusterId;
-use sameish::{Document, Preset};
+use sameish::{Document, Preset, Timestamp};
 use sameish_store::{
     Catalog, CollectionConfig, CollectionRow, Counters, DocumentRow, Error, Health, MemberRow, OpenOptions,
     Outcome, Read, Result, SimilarOptions, SketchRow, SqliteStore, Store, Transaction,
 };
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
-const NONE: u8 = 0;
-const FULL: u8 = 1;
-const FAILED: u8 = 2;
-/// The disk is full, and space is reserved for deletes.
-const FULL_WITH_RESERVE: u8 = 3;
-/// The disk is full, and the reserved space was released.
-const RESERVE_RELEASED: u8 = 4;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fault {
+    #[default]
+    None,
+    /// The disk is full.
+    Full,
+    /// The disk is full, and space is reserved for deletes.
+    FullWithReserve,
+    /// The disk is full, and the reserved space was released.
+    ReserveReleased,
+    FailedSync,
+    /// Commits wait until the fault changes.
+    Wait,
+    /// A commit waits.
+    Waiting,
+}
 
-/// A store whose commits fail on request.
+/// Controls a [`FaultyStore`] from a test.
+#[derive(Default)]
+struct Control {
+    fault: Mutex<Fault>,
+    changed: Condvar,
+    commits: AtomicUsize,
+    checkpoints: AtomicUsize,
+}
+
+impl Control {
+    fn get(&self) -> Fault {
+        *self.fault.lock().unwrap()
+    }
+
+    fn set(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = fault;
+        self.changed.notify_all();
+    }
+
+    /// Waits while the fault fulfills a condition.
+    fn wait_while(&self, condition: impl Fn(Fault) -> bool) -> MutexGuard<'_, Fault> {
+        let fault = self.fault.lock().unwrap();
+        let limit = Duration::from_secs(30);
+        let (fault, timeout) =
+            self.changed.wait_timeout_while(fault, limit, |fault| condition(*fault)).unwrap();
+        assert!(!timeout.timed_out(), "{fault:?} for too long");
+        fault
+    }
+
+    /// Makes the next commit wait, and runs `test` while it waits.
+    fn during_commit<T>(&self, start: impl FnOnce() -> T, test: impl FnOnce()) -> T {
+        self.set(Fault::Wait);
+        let started = start();
+        drop(self.wait_while(|fault| fault != Fault::Waiting));
+        test();
+        self.set(Fault::None);
+        started
+    }
+}
+
+/// A store whose commits fail or wait on request.
 struct FaultyStore {
     inner: SqliteStore,
-    fault: Arc<AtomicU8>,
+    control: Arc<Control>,
 }
 
 struct FaultyTransaction<'a> {
     inner: Box<dyn Transaction + 'a>,
-    fault: u8,
+    control: Arc<Control>,
 }
 
 impl Store for FaultyStore {
@@ -36,25 +86,28 @@ impl Store for FaultyStore {
     }
 
     fn checkpoint(&mut self) -> Result<()> {
+        self.control.checkpoints.fetch_add(1, Ordering::SeqCst);
         self.inner.checkpoint()
     }
 
     fn reserve_space(&mut self) -> Result<()> {
-        match self.fault.load(Ordering::SeqCst) {
-            RESERVE_RELEASED => Err(Error::Full),
+        match self.control.get() {
+            Fault::ReserveReleased => Err(Error::Full),
             _ => Ok(()),
         }
     }
 
     fn release_space(&mut self) -> bool {
-        self.fault
-            .compare_exchange(FULL_WITH_RESERVE, RESERVE_RELEASED, Ordering::SeqCst, Ordering::SeqCst)
-            .is_ok()
+        let has_reserve = self.control.get() == Fault::FullWithReserve;
+        if has_reserve {
+            self.control.set(Fault::ReserveReleased);
+        }
+        has_reserve
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>> {
-        let fault = self.fault.load(Ordering::SeqCst);
-        Ok(Box::new(FaultyTransaction { inner: self.inner.begin()?, fault }))
+        let control = Arc::clone(&self.control);
+        Ok(Box::new(FaultyTransaction { inner: self.inner.begin()?, control }))
     }
 }
 
@@ -100,10 +153,17 @@ impl Transaction for FaultyTransaction<'_> {
     }
 
     fn commit(self: Box<Self>) -> Result<()> {
-        match self.fault {
-            NONE | RESERVE_RELEASED => self.inner.commit(),
-            FULL | FULL_WITH_RESERVE => Err(Error::Full),
-            _ => Err(Error::Failed { reason: "sync".into() }),
+        if self.control.get() == Fault::Wait {
+            self.control.set(Fault::Waiting);
+            drop(self.control.wait_while(|fault| fault == Fault::Waiting));
+        }
+        match self.control.get() {
+            Fault::Full | Fault::FullWithReserve => Err(Error::Full),
+            Fault::FailedSync => Err(Error::Failed { reason: "sync".into() }),
+            _ => {
+                self.control.commits.fetch_add(1, Ordering::SeqCst);
+                self.inner.commit()
+            }
         }
     }
 }
@@ -114,30 +174,33 @@ fn text(i: u64) -> String {
 
 struct Fixture {
     dir: tempfile::TempDir,
-    fault: Arc<AtomicU8>,
+    control: Arc<Control>,
     catalog: Catalog,
 }
 
 /// Returns a catalog with 20 documents in 10 clusters.
 fn fixture() -> Fixture {
     let dir = tempfile::tempdir().unwrap();
-    let fault = Arc::new(AtomicU8::new(NONE));
+    let control = Arc::<Control>::default();
     let inner = SqliteStore::open(dir.path(), true, false).unwrap();
-    let store = Box::new(FaultyStore { inner, fault: Arc::clone(&fault) });
+    let store = Box::new(FaultyStore { inner, control: Arc::clone(&control) });
     let catalog = Catalog::over(store, dir.path(), OpenOptions::default()).unwrap();
     let articles = catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
     let documents = (0..20).map(|i| Document::new(i, text(i))).collect();
     articles.insert_many(documents).unwrap().into_iter().for_each(|result| _ = result.unwrap());
-    Fixture { dir, fault, catalog }
+    Fixture { dir, control, catalog }
 }
 
 #[test]
 fn write_on_a_full_disk_changes_nothing_and_the_next_one_succeeds() {
-    let Fixture { dir, fault, catalog } = fixture();
+    let Fixture { dir, control, catalog } = fixture();
     let articles = catalog.collection("articles").unwrap();
     let digest = articles.digest().unwrap();
-    fault.store(FULL, Ordering::SeqCst);
+    control.set(Fault::Full);
+    let checkpoints = control.checkpoints.load(Ordering::SeqCst);
     assert!(matches!(articles.insert(Document::new(100, text(100))), Err(Error::Full)));
+    // A checkpoint empties the log, which frees space.
+    assert_eq!(control.checkpoints.load(Ordering::SeqCst), checkpoints + 1);
     let many = articles.insert_many((100..110).map(|i| Document::new(i, text(i))).collect());
     assert!(matches!(many, Err(Error::Full)));
     assert!(matches!(articles.replace(Document::new(1, text(100))), Err(Error::Full)));
@@ -149,7 +212,7 @@ fn write_on_a_full_disk_changes_nothing_and_the_next_one_succeeds() {
     assert_eq!(similar.similar.len(), 1);
     assert_eq!(catalog.verify().unwrap(), []);
 
-    fault.store(NONE, Ordering::SeqCst);
+    control.set(Fault::None);
     assert_eq!(articles.insert(Document::new(100, text(100))).unwrap().outcome, Outcome::Created);
     assert_eq!(catalog.health(), Health::Ready);
     assert_eq!(catalog.verify().unwrap(), []);
@@ -162,28 +225,28 @@ fn write_on_a_full_disk_changes_nothing_and_the_next_one_succeeds() {
 
 #[test]
 fn full_disk_accepts_only_deletes() {
-    let Fixture { dir: _dir, fault, catalog } = fixture();
+    let Fixture { dir: _dir, control, catalog } = fixture();
     let articles = catalog.collection("articles").unwrap();
-    fault.store(FULL_WITH_RESERVE, Ordering::SeqCst);
+    control.set(Fault::FullWithReserve);
     assert!(matches!(articles.insert(Document::new(100, text(100))), Err(Error::Full)));
     assert!(articles.delete(&1.into()).unwrap());
-    assert_eq!(fault.load(Ordering::SeqCst), RESERVE_RELEASED);
+    assert_eq!(control.get(), Fault::ReserveReleased);
     // Only deletes may use the released space.
     assert!(matches!(articles.insert(Document::new(100, text(100))), Err(Error::Full)));
     assert!(matches!(articles.replace(Document::new(2, text(100))), Err(Error::Full)));
     assert!(articles.delete(&2.into()).unwrap());
-    fault.store(NONE, Ordering::SeqCst);
+    control.set(Fault::None);
     assert_eq!(articles.insert(Document::new(100, text(100))).unwrap().outcome, Outcome::Created);
     assert_eq!((articles.len(), catalog.verify().unwrap()), (19, vec![]));
 }
 
 #[test]
 fn failed_sync_rejects_writes_until_reopened_and_keeps_reads() {
-    let Fixture { dir, fault, catalog } = fixture();
+    let Fixture { dir, control, catalog } = fixture();
     let articles = catalog.collection("articles").unwrap();
-    fault.store(FAILED, Ordering::SeqCst);
+    control.set(Fault::FailedSync);
     assert!(matches!(articles.insert(Document::new(100, text(100))), Err(Error::Failed { .. })));
-    fault.store(NONE, Ordering::SeqCst);
+    control.set(Fault::None);
     assert!(matches!(articles.insert(Document::new(101, text(101))), Err(Error::Failed { .. })));
     assert!(matches!(articles.delete(&1.into()), Err(Error::Failed { .. })));
     assert!(matches!(catalog.health(), Health::Failed(_)));
@@ -223,4 +286,70 @@ fn concurrent_writers_create_each_id_once() {
     });
     assert_eq!((created, articles.len()), (40, 60));
     assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn uncommitted_documents_are_invisible() {
+    let Fixture { dir: _dir, control, catalog } = fixture();
+    let articles = catalog.collection("articles").unwrap();
+    let similar = || articles.similar(&1.into(), SimilarOptions::default()).unwrap().similar;
+    let query = || articles.query(&Document::new(0, text(1)), SimilarOptions::default()).unwrap().similar;
+    let before = (similar(), query());
+    let insert = || articles.submit(vec![Document::new(100, text(1))]).unwrap();
+    let pending = control.during_commit(insert, || {
+        assert_eq!(articles.get(&100.into()).unwrap(), None);
+        assert!(!articles.holds(&100.into()).unwrap());
+        let unknown = articles.similar(&100.into(), SimilarOptions::default());
+        assert!(matches!(unknown, Err(Error::NoDocument { .. })));
+        assert_eq!((similar(), query()), before);
+    });
+    let results = pending.wait().unwrap();
+    assert_eq!(results[0].as_ref().unwrap().duplicates.len(), 2);
+    assert!(articles.holds(&100.into()).unwrap());
+    assert_eq!(similar().len(), before.0.len() + 1);
+    assert_eq!(query().len(), before.1.len() + 1);
+}
+
+#[test]
+fn queued_inserts_share_a_commit() {
+    let Fixture { dir: _dir, control, catalog } = fixture();
+    let articles = catalog.collection("articles").unwrap();
+    let submit = |id: u64| articles.submit(vec![Document::new(id, text(id))]).unwrap();
+    let commits = control.commits.load(Ordering::SeqCst);
+    let queued = Mutex::new(Vec::new());
+    let first = control.during_commit(
+        || submit(100),
+        || {
+            queued.lock().unwrap().extend((101..150).map(submit));
+            assert_eq!(catalog.waiting(), 49);
+        },
+    );
+    for pending in std::iter::once(first).chain(queued.into_inner().unwrap()) {
+        assert!(pending.wait().unwrap()[0].is_ok());
+    }
+    assert_eq!(control.commits.load(Ordering::SeqCst), commits + 2);
+}
+
+/// Expiry selects documents before it queues their deletion. A document that is replaced in between must survive.
+#[test]
+fn expiry_keeps_a_document_that_is_replaced_meanwhile() {
+    let Fixture { dir: _dir, control, catalog } = fixture();
+    let config = CollectionConfig { retention_days: Some(30), ..CollectionConfig::new(Preset::Articles) };
+    let articles = catalog.create("retained", config).unwrap();
+    let dated = |date: &str| Document { published_at: Some(date.into()), ..Document::new(1, text(1)) };
+    articles.insert(dated("2024-01-01")).unwrap();
+    let now = Timestamp::parse("2024-06-01").unwrap();
+    std::thread::scope(|scope| {
+        let replace = || scope.spawn(|| articles.replace(dated("2024-05-31")).unwrap());
+        let mut expiry = None;
+        let replaced = control.during_commit(replace, || {
+            expiry = Some(scope.spawn(|| articles.expire(now).unwrap()));
+            while catalog.waiting() == 0 {
+                std::thread::yield_now();
+            }
+        });
+        assert_eq!(replaced.join().unwrap().outcome, Outcome::Replaced);
+        assert_eq!(expiry.unwrap().join().unwrap(), 0);
+    });
+    assert_eq!(articles.get(&1.into()).unwrap().unwrap().document, dated("2024-05-31"));
 }

@@ -350,6 +350,12 @@ mod tests {
 
     const NEXT_STEP: &str = "ALTER TABLE documents ADD COLUMN note TEXT";
 
+    impl SqliteStore {
+        fn setting(&self, pragma: &str) -> rusqlite::types::Value {
+            self.connection.pragma_query_value(None, pragma, |row| row.get(0)).unwrap()
+        }
+    }
+
     fn open(dir: &tempfile::TempDir, access: Access, steps: &[&str]) -> Result<SqliteStore> {
         SqliteStore::open_file(&dir.path().join(FILE), access, steps)
     }
@@ -403,6 +409,31 @@ mod tests {
 
         std::fs::remove_dir(probe_path(dir.path())).unwrap();
         assert_eq!(open(&dir, Access::Read, schema::MIGRATIONS).unwrap().mode, Mode::Read);
+    }
+
+    #[test]
+    fn writes_with_full_sync_and_overwrites_deleted_data() {
+        let dir = created();
+        let store = SqliteStore::open(dir.path(), false, false).unwrap();
+        assert_eq!(store.setting("journal_mode"), "wal".to_owned().into());
+        assert_eq!(store.setting("synchronous"), 2.into());
+        assert_eq!(store.setting("secure_delete"), 1.into());
+    }
+
+    #[test]
+    fn releasing_the_reserve_removes_its_file_and_stops_checkpoints() {
+        let dir = created();
+        let file = dir.path().join("sameish.room");
+        let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
+        assert!(!store.release_space(), "nothing is reserved yet");
+        for _ in 0..2 {
+            store.reserve_space().unwrap();
+            assert!(file.exists());
+            assert_eq!(store.setting("wal_autocheckpoint"), i64::from(CHECKPOINT_PAGES).into());
+            assert!(store.release_space());
+            assert!(!file.exists());
+            assert_eq!(store.setting("wal_autocheckpoint"), 0.into());
+        }
     }
 
     #[test]
