@@ -1,4 +1,4 @@
-//! Inserts documents and asks for each new one whether a near-duplicate is already stored.
+//! Inserts documents and checks for each new one whether a near-duplicate is already stored.
 //!
 //! Run with `cargo run -p sameish --example search`.
 #![allow(clippy::print_stdout)]

@@ -146,7 +146,7 @@ fn online(
     let mut clusters = OnlineClusters::default();
     let mut texts = corpus.distinct();
     let mut root = vec![NO_CENTER; corpus.signed.len()];
-    let mut founders: Vec<u32> = Vec::new();
+    let mut first_documents: Vec<u32> = Vec::new();
     loop {
         let window = finder.next(&mut texts)?;
         let Some(last) = window.last() else { return Ok((root, counts(&finder))) };
@@ -160,10 +160,10 @@ fn online(
             let best = joined
                 .min_by(|a, b| b.verdict.similarity.total_cmp(&a.verdict.similarity).then(a.doc.cmp(&b.doc)));
             let cluster = clusters.add(DocNumber(doc), best.map(|best| DocNumber(best.doc))).0 as usize;
-            if cluster > founders.len() {
-                founders.push(doc);
+            if cluster > first_documents.len() {
+                first_documents.push(doc);
             }
-            root[doc as usize] = founders[cluster - 1];
+            root[doc as usize] = first_documents[cluster - 1];
         }
     }
 }

@@ -16,12 +16,12 @@ pub enum Error {
     Config(#[from] sameish::Error),
     /// Deduplication does not support the configuration.
     #[error(
-        "`dedup` needs a configuration that verifies matches or uses fingerprints alone, without sparse codes, \
-         such as preset `copies` or `wire`"
+        "`dedup` does not support this configuration; use a preset such as `copies` or `wire`: matches must be verified, or \
+         found by fingerprints alone"
     )]
     UnsupportedConfig,
     /// Standard input was named more than once.
-    #[error("`-` is given twice: standard input can be read only once")]
+    #[error("`-` is given twice; standard input can be read only once")]
     StdinTwice,
     /// The memory limit is too small to work with.
     #[error("the memory limit must be at least {least_mib}M")]
@@ -57,7 +57,7 @@ pub enum Error {
         /// Escaped name of the input.
         name: String,
     },
-    /// A record was rejected, and the run was told to stop at the first one.
+    /// A record was rejected, and the run stops at the first rejected record.
     #[error("stopped at the first rejected record: {reject}")]
     RecordRejected {
         /// The record.
@@ -66,7 +66,7 @@ pub enum Error {
         completion: Completion,
     },
     /// The directory of a resumable run is in use.
-    #[error("another run over the same inputs uses {directory}")]
+    #[error("another run over the same inputs uses `{directory}`")]
     RunInProgress {
         /// Escaped name of the temporary directory.
         directory: String,
@@ -81,19 +81,19 @@ pub enum Error {
         name: String,
     },
     /// An output exists and may not be replaced.
-    #[error("output `{name}` exists already")]
+    #[error("output `{name}` already exists")]
     OutputExists {
         /// Escaped name of the output.
         name: String,
     },
-    /// An output was created by somebody else while this run was working.
+    /// An output was created by another process during the run.
     #[error("output `{name}` was created while this command was running")]
     OutputCreated {
         /// Escaped name of the output.
         name: String,
     },
     /// An output would overwrite an input.
-    #[error("{output} is also the input {input}; write to another file")]
+    #[error("output `{output}` is also the input `{input}`; write to another file")]
     OutputIsInput {
         /// Escaped name of the output.
         output: String,
@@ -104,7 +104,7 @@ pub enum Error {
     #[error("whole files cannot be written into one file; pass `-o DIR/`")]
     WholeFilesIntoOne,
     /// Two inputs would be written to the same file of the output directory.
-    #[error("two inputs would both be written to {name}; process them separately")]
+    #[error("two inputs would both be written to `{name}`; process them separately")]
     OutputNameClash {
         /// Escaped name of the output.
         name: String,
@@ -119,7 +119,7 @@ pub enum Error {
     #[error("the inputs have different columns; pass `-o DIR/` to write them to separate files")]
     MixedColumns,
     /// The directory of an output does not exist.
-    #[error("{name}: cannot be written: its directory does not exist; create it")]
+    #[error("cannot write `{name}`: its directory does not exist; create it")]
     NoOutputDirectory {
         /// Escaped name of the output.
         name: String,
@@ -198,12 +198,14 @@ impl Error {
         let name = name.to_owned();
         match source.kind() {
             io::ErrorKind::NotFound => Error::NoOutputDirectory { name },
-            _ if is_full(&source) => Error::Output {
+            _ if is_full(&source) => {
+                Error::Output { name, problem: "out of disk space; free some space and run again", source }
+            }
+            _ => Error::Output {
                 name,
-                problem: "no space left to write; free some space and run again",
+                problem: "cannot be written; check the path and its permissions",
                 source,
             },
-            _ => Error::Output { name, problem: "cannot be written; check the path", source },
         }
     }
 }

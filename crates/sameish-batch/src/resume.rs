@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn detects_damage_at_any_offset() {
         let parent = tempfile::tempdir().unwrap();
-        let folder = StepDirectory::open(parent.path(), "key", true).unwrap();
+        let directory = StepDirectory::open(parent.path(), "key", true).unwrap();
         save(&folder);
         let whole = fs::read(folder.path("sign")).unwrap();
         for at in (0..whole.len()).step_by(7) {

@@ -19,10 +19,10 @@ use std::str::FromStr;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
-    /// Preset of the configuration [default: copies]
+    /// Configuration preset [default: copies]
     #[arg(long, value_name = "NAME", value_parser = presets())]
     preset: Option<Preset>,
-    /// TOML file with settings that override the preset; it may name the preset
+    /// TOML file that overrides settings of the preset; its key `preset` may select the preset
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Shingles to compare: `words:3` for three words in a row, `chars:5` for five characters, `windows:3` for rolling
@@ -63,7 +63,7 @@ impl EngineArgs {
         let mut config = self.preset.unwrap_or_default().config();
         if let Some(path) = &self.config {
             let wrong = |why: String| {
-                Failure::usage(format!("config file {}: {why}", escaped_name(path.as_os_str())))
+                Failure::usage(format!("config file `{}`: {why}", escaped_name(path.as_os_str())))
             };
             let text = std::fs::read_to_string(path).map_err(|e| wrong(format!("{e}; check the path")))?;
             self.check_preset(&text).map_err(wrong)?;
@@ -84,16 +84,16 @@ fn checked(config: Config) -> Result<Analyzer, Failure> {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Matching")]
 pub(crate) struct MatchArgs {
-    /// Minimum similarity of a match, from 0 to 1 [default: that of the preset]
+    /// Minimum similarity of a match, from 0 to 1 [default: from the preset]
     #[arg(long, value_name = "SIMILARITY")]
     threshold: Option<f64>,
-    /// Fraction of the pairs at the threshold that must be found [default: that of the preset]
+    /// Minimum fraction of the pairs exactly at the threshold that the index finds [default: from the preset]
     #[arg(long, value_name = "SHARE")]
     recall: Option<f64>,
-    /// Maximum number of bits in which matching fingerprints differ [default: that of the preset]
+    /// Maximum number of bits in which matching fingerprints differ [default: from the preset]
     #[arg(long, value_name = "BITS")]
     radius: Option<u32>,
-    /// Which record to use if an id occurs again with a different text
+    /// Record to use if an id occurs again with a different text
     #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
     pub(crate) on_dup_id: OnDupId,
 }
@@ -120,7 +120,7 @@ impl From<OnDupId> for sameish_batch::OnDupId {
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Matching")]
 pub(crate) struct TemplateArgs {
-    /// What to do with templates: the same wording with different names or numbers [default: that of the preset, keep]
+    /// Treatment of templates: the same wording with different names or numbers [default: keep]
     #[arg(long, value_enum)]
     templates: Option<TemplatesArg>,
 }
@@ -147,10 +147,10 @@ impl TemplateArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Memory and files")]
 pub(crate) struct MemoryArgs {
-    /// Memory limit, at least 64M [default: none]
+    /// Memory limit in bytes, or with a suffix K, M, G or T (KiB to TiB); at least 64M [default: none]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_memory: Option<Size>,
-    /// Directory for temporary files [default: that of the system]
+    /// Directory for temporary files [default: the temporary directory of the system]
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,
 }
@@ -165,7 +165,7 @@ impl MemoryArgs {
     ) -> Result<Options, Failure> {
         if let Some(directory) = self.temp_dir.as_deref().filter(|directory| !directory.is_dir()) {
             let name = escaped_name(directory.as_os_str());
-            return Err(Failure::usage(format!("`--temp-dir` {name}: not a directory; create it first")));
+            return Err(Failure::usage(format!("`--temp-dir {name}` is not a directory; create it first")));
         }
         let options = Options {
             threads,
@@ -211,7 +211,7 @@ impl MatchArgs {
         if let Some(radius) = self.radius {
             let Some(simhash) = &mut config.simhash else {
                 return Err(Failure::usage(
-                    "`--radius` has no effect: the configuration has no fingerprints",
+                    "`--radius` has no effect: the configuration has no fingerprints; omit it, or pass `--preset wire`",
                 ));
             };
             simhash.radius = radius;
@@ -229,7 +229,7 @@ impl EngineArgs {
         let named = Config::preset_named_in(config).map_err(|error| error.to_string())?;
         match (self.preset, named) {
             (Some(flag), Some(file)) if flag.name() != file => {
-                Err(format!("`preset` is {file}: must be {flag}, as in `--preset`, or absent"))
+                Err(format!("`preset` is `{file}`, but `--preset` is `{flag}`; remove one of them"))
             }
             _ => Ok(()),
         }
@@ -248,7 +248,9 @@ fn set_shingle(config: &mut Config, shingle: Shingle) -> Result<(), Failure> {
             }
         }
         (None, None) => {
-            return Err(Failure::usage("`--shingle` has no effect: the configuration has no shingles"));
+            return Err(Failure::usage(
+                "`--shingle` has no effect: the configuration has no shingles; omit it, or pass another `--preset`",
+            ));
         }
     }
     Ok(())
@@ -306,7 +308,7 @@ pub(crate) struct TextArgs {
     /// Maximum length of the text of a document
     #[arg(long, value_name = "SIZE", default_value = "16M")]
     max_document: Size,
-    /// Maximum expanded size of a compressed input [default: 200 times its size, above 64M]
+    /// Maximum decompressed size of an input [default: 64M or 200 times its compressed size, whichever is larger]
     #[arg(long, value_name = "SIZE")]
     max_expanded: Option<Size>,
 }
@@ -346,7 +348,7 @@ impl InputArgs {
     /// Returns the files of an existing corpus.
     pub(crate) fn find_against(&self, inputs: &[OsString]) -> Result<Vec<InputResult>, Failure> {
         if inputs.iter().any(|input| input == "-") {
-            return Err(Failure::usage("`--against` takes files; standard input is for the documents"));
+            return Err(Failure::usage("`--against` cannot read standard input; pass files"));
         }
         self.documents.find(inputs)
     }

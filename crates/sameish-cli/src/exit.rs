@@ -133,10 +133,9 @@ pub(crate) fn fenced(command: impl FnOnce() -> anyhow::Result<Exit>) -> Exit {
         }
         Err(_) => {
             say(format_args!(
-                "error: internal error in sameish {}, not caused by your data",
+                "error: internal error in sameish {}; please report it with the command and the lines above",
                 env!("CARGO_PKG_VERSION")
             ));
-            say(format_args!("Please report it with the command and the lines above."));
             Exit::Fault
         }
     }

@@ -27,6 +27,7 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Examples:
   sameish compare draft.txt published.txt
+  sameish dedup articles.jsonl -o kept.jsonl
   sameish pairs articles.jsonl
   sameish cluster --preset headlines titles.jsonl
   sameish fingerprint articles.jsonl.gz -o sketches.jsonl

@@ -21,7 +21,7 @@ pub(crate) struct RunArgs {
     /// Replace the output if it exists
     #[arg(long)]
     pub(crate) force: bool,
-    /// What to do with a record that cannot be used
+    /// Treatment of invalid records
     #[arg(long, value_enum, default_value_t = OnBad::Reject)]
     pub(crate) on_bad: OnBad,
     /// Write rejected records to FILE as JSONL: position, reason and excerpt

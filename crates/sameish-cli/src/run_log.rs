@@ -83,8 +83,8 @@ impl CountsText for Counts {
             }
         };
         add(self.too_short, "too short");
-        add(self.repeated, "repeated");
-        add(self.replaced, "with bytes replaced");
+        add(self.repeated, "repeated records skipped");
+        add(self.replaced, "with invalid UTF-8 replaced");
         add(self.rejected, "rejected");
         if self.failed_inputs > 0 {
             words += &format!(", {} not read completely", counted(self.failed_inputs, "input"));

@@ -219,7 +219,7 @@ fn reports_usage_errors_and_invalid_inputs() {
     let dir = Dir::new();
     write(&dir, "corpus.jsonl", &families());
     let cases: [(&[&str], &str); 7] = [
-        (&["--exact", "-"], "name files"),
+        (&["--exact", "-"], "pass files"),
         (&["a", "b", "--exact", "corpus.jsonl"], "cannot be used with"),
         (&["--exact", "corpus.jsonl", "--sample", "0"], "--sample"),
         (&["--exact", "corpus.jsonl", "--preset", "sdr"], "sparse codes"),

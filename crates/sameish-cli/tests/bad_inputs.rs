@@ -121,7 +121,7 @@ fn lossy_replaces_and_counts() {
     let run = dir
         .run(["fingerprint", "a.txt", "--lossy"])
         .ends_with(0)
-        .says(&["2 documents", "1 with bytes replaced"]);
+        .says(&["2 documents", "1 with invalid UTF-8 replaced"]);
     dir.write("b.txt", "some caf\u{fffd} here\nmore words here\n");
     assert_eq!(run.stdout, dir.run(["fingerprint", "b.txt"]).ends_with(0).stdout);
 }
@@ -427,7 +427,7 @@ fn c62_settings_out_of_range_are_usage_errors() {
         (&["--config", "nan.toml"], "more than 0 and at most 1"),
         (&["--config", "radius.toml"], "0 to 64"),
         (&["--config", "bands.toml"], "at most the 16 rows"),
-        (&["--config", "none.toml"], "config file none.toml"),
+        (&["--config", "none.toml"], "config file `none.toml`"),
     ];
     for (args, says) in cases {
         let run = dir.run([&["fingerprint", "a.jsonl"], args].concat()).ends_with(2).says(&[says]);

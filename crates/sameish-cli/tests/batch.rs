@@ -244,7 +244,7 @@ fn checks_limits_before_the_run() {
     for command in ["pairs", "cluster"] {
         dir.run([command, "a.jsonl", "--max-memory", "1M"]).ends_with(2).says(&["must be at least 64M"]);
         let run = dir.run([command, "a.jsonl", "--temp-dir", "nowhere"]);
-        run.ends_with(2).says(&["`--temp-dir` nowhere: not a directory"]);
+        run.ends_with(2).says(&["`--temp-dir nowhere` is not a directory"]);
     }
     let many: String = (0..400_000).map(|i| format!("{{\"id\":{i},\"text\":\"a\"}}\n")).collect();
     dir.write("many.jsonl", many);

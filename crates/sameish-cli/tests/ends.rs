@@ -56,7 +56,7 @@ fn c57_file_size_limit_leaves_no_output() {
         // Files are limited to 16 kB, and writes fail instead of raising a signal.
         let command = command.replace("OUT", "out");
         let run = shell(&dir, &format!("trap '' XFSZ; ulimit -f 16; exec $SAMEISH {command}")).ends_with(5);
-        assert!(run.stderr.contains("no space left to write"), "{command}: {}", run.stderr);
+        assert!(run.stderr.contains("out of disk space"), "{command}: {}", run.stderr);
         assert_eq!(dir.names(), ["a.jsonl"], "{command}");
     }
     let lists =
@@ -87,11 +87,11 @@ fn c57_full_disk_leaves_no_output() {
         if matches!(run.code, Some(1 | 99 | 127)) && !run.stderr.contains("small/out") {
             return;
         }
-        let run = run.ends_with(5).says(&["small/out", "no space left to write"]);
+        let run = run.ends_with(5).says(&["small/out", "out of disk space"]);
         assert_eq!(run.stdout, "", "nothing is left: {command}");
     }
     let run = mounted("dedup a.jsonl -o small/folder/").ends_with(5);
-    assert_eq!(run.stdout.trim(), "folder", "the folder alone is left");
+    assert_eq!(run.stdout.trim(), "folder", "only the directory remains");
 }
 
 // C61: signals.
@@ -257,7 +257,7 @@ fn names_standard_input_by_its_format() {
     run.ends_with(2).says(&["two inputs would both be written to"]);
     dir.write("there/stdin.jsonl", "precious");
     let run = dir.run_with_stdin(["dedup", "-", "-o", "there"], records(3).as_bytes());
-    run.ends_with(2).says(&["exists already"]);
+    run.ends_with(2).says(&["already exists"]);
     assert_eq!(dir.read("there/stdin.jsonl"), "precious");
 }
 

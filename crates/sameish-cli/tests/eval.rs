@@ -151,7 +151,7 @@ fn invalid_lines_are_errors() {
         ("{\"a\":1,\"b\":1}\n", "a document with itself"),
         (
             "{\"members\":[1]}\n\n{\"a\":1,\"b\":2}\n",
-            "line 3: a line of pairs, in a file that starts with clusters",
+            "line 3: the line contains pairs, but the file starts with clusters",
         ),
         ("{\"id\":1}\n", "line 1: neither a cluster"),
         ("{\"cluster\":1}\n", "field `id` is missing"),

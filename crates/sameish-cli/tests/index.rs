@@ -34,7 +34,7 @@ fn built() -> Dir {
         ],
     );
     let built = dir.run(["index", "build", "folder", "news.jsonl", "-o", "answers.jsonl"]).ends_with(0);
-    built.says(&["4 documents, 1 too short added, 1 with duplicates; 4 documents in the collection"]);
+    built.says(&["read 4 documents, 1 too short; 1 with duplicates; 4 documents in the collection"]);
     dir
 }
 
@@ -116,6 +116,6 @@ fn refuses_other_directories() {
         .ends_with(2)
         .says(&["no collection is named"]);
     dir.write("other/sameish.db", "text");
-    dir.run(["index", "add", "other", "news.jsonl"]).ends_with(4).says(&["not a store made by sameish"]);
+    dir.run(["index", "add", "other", "news.jsonl"]).ends_with(4).says(&["not a sameish store"]);
     assert_eq!(dir.read("other/sameish.db"), "text");
 }

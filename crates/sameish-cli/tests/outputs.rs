@@ -104,7 +104,7 @@ fn c58_keeps_an_existing_output_without_force() {
     dir.write("out.jsonl", "precious");
     dir.run(["fingerprint", "a.jsonl", "-o", "out.jsonl"])
         .ends_with(2)
-        .says(&["output `out.jsonl` exists already", "--force"]);
+        .says(&["output `out.jsonl` already exists", "--force"]);
     assert_eq!(dir.read("out.jsonl"), "precious");
     dir.run(["fingerprint", "a.jsonl", "--rejects", "out.jsonl"]).ends_with(2);
     assert_eq!(dir.read("out.jsonl"), "precious");
@@ -123,7 +123,7 @@ fn c59_never_overwrites_an_input() {
         for flag in ["-o", "--rejects"] {
             dir.run(["fingerprint", "a.jsonl", flag, out, "--force"])
                 .ends_with(2)
-                .says(&["is also the input a.jsonl"]);
+                .says(&["is also the input `a.jsonl`"]);
         }
     }
     let from_stdin = dir
@@ -131,13 +131,13 @@ fn c59_never_overwrites_an_input() {
         .stdin(File::open(&path).unwrap())
         .output()
         .unwrap();
-    Run::from(from_stdin).ends_with(2).says(&["is also the input -"]);
+    Run::from(from_stdin).ends_with(2).says(&["is also the input `-`"]);
     let to_stdout = dir
         .command(["fingerprint", "a.jsonl"])
         .stdout(File::options().append(true).open(&path).unwrap())
         .output()
         .unwrap();
-    Run::from(to_stdout).ends_with(2).says(&["standard output is also the input a.jsonl"]);
+    Run::from(to_stdout).ends_with(2).says(&["`standard output` is also the input `a.jsonl`"]);
     assert_eq!(dir.read("a.jsonl"), content);
     dir.run(["fingerprint", "a.jsonl", "-o", "x", "--rejects", "x"]).ends_with(2);
 }
@@ -148,7 +148,7 @@ fn c57_full_disk_is_a_limit() {
     dir.write("a.jsonl", records(10));
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = dir.command(["fingerprint", "a.jsonl"]).stdout(full).output().unwrap();
-    Run::from(output).ends_with(5).says(&["standard output: no space left to write"]);
+    Run::from(output).ends_with(5).says(&["standard output: out of disk space"]);
     dir.run(["fingerprint", "a.jsonl", "-o", "/dev/full"]).ends_with(5);
 }
 
@@ -309,5 +309,5 @@ fn refuses_two_different_presets() {
     dir.run(["fingerprint", "a.jsonl", "--config", "c.toml"]).ends_with(0);
     dir.run(["fingerprint", "a.jsonl", "--config", "c.toml", "--preset", "articles"]).ends_with(0);
     let run = dir.run(["fingerprint", "a.jsonl", "--config", "c.toml", "--preset", "wire"]).ends_with(2);
-    assert!(run.stderr.contains("must be wire, as in `--preset`, or absent"), "{}", run.stderr);
+    assert!(run.stderr.contains("but `--preset` is `wire`; remove one of them"), "{}", run.stderr);
 }

@@ -185,7 +185,7 @@ fn rejects_rows_by_number() {
     assert!(reject.get("line").is_none() && reject.get("offset").is_none(), "{reject}");
     let run = dir.run(["fingerprint", "a.parquet", "--max-line", "4K"]).ends_with(3);
     run.says(&["row 4: longer than 4096 bytes"]);
-    dir.run(["fingerprint", "a.parquet", "--lossy"]).ends_with(3).says(&["1 with bytes replaced"]);
+    dir.run(["fingerprint", "a.parquet", "--lossy"]).ends_with(3).says(&["1 with invalid UTF-8 replaced"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `sameish serve`, the real binary.
+//! Tests of `sameish serve` with the real binary.
 
 #![cfg(unix)]
 #![allow(missing_docs, clippy::unwrap_used)]
@@ -56,7 +56,7 @@ impl Service {
         assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
     }
 
-    /// Waits for the end; gives the code and what was logged.
+    /// Waits for the end. Returns the exit code and the log.
     fn end(mut self) -> (Option<i32>, String) {
         let mut log = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
@@ -64,7 +64,7 @@ impl Service {
     }
 }
 
-/// A test that fails leaves no process behind.
+/// Ends the process, also if a test fails.
 impl Drop for Service {
     fn drop(&mut self) {
         _ = self.child.kill();
@@ -75,7 +75,7 @@ impl Drop for Service {
 const LOCAL: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
 #[test]
-fn documents_outlive_a_signal_and_a_kill() {
+fn documents_survive_signals_and_kills() {
     let dir = Dir::new();
     for (round, signal) in ["TERM", "INT", "KILL"].into_iter().enumerate() {
         let service = Service::start(dir.command(LOCAL).args(["--data", "d"]));
@@ -91,7 +91,7 @@ fn documents_outlive_a_signal_and_a_kill() {
 }
 
 #[test]
-fn a_signal_right_after_the_first_line_is_heard() {
+fn handles_a_signal_right_after_the_first_line() {
     let dir = Dir::new();
     for signal in ["TERM", "INT", "TERM"] {
         let service = Service::start(&mut dir.command(LOCAL));
@@ -101,7 +101,7 @@ fn a_signal_right_after_the_first_line_is_heard() {
 }
 
 #[test]
-fn the_demo_says_what_to_try() {
+fn demo_prints_example_requests_that_work() {
     let dir = Dir::new();
     let mut service = Service::start(dir.command(LOCAL).arg("--demo"));
     let mut lines = Vec::new();
@@ -114,7 +114,7 @@ fn the_demo_says_what_to_try() {
     for line in &lines[1..] {
         assert!(line.trim_start().starts_with("curl ") && line.contains(&service.address), "{line}");
         let run = Command::new("sh").args(["-c", &format!("{} -sf", line.trim_end())]).output();
-        // Without curl there is nothing to try.
+        // Skipped if curl is not installed.
         if let Ok(run) = run
             && run.status.code() != Some(127)
         {
@@ -122,13 +122,13 @@ fn the_demo_says_what_to_try() {
             serde_json::from_slice::<Value>(&run.stdout).unwrap();
         }
     }
-    assert!(dir.names().is_empty(), "nothing is left in the folder");
+    assert!(dir.names().is_empty(), "no files remain in the directory");
     service.signal("TERM");
     assert_eq!(service.end().0, Some(0));
 }
 
 #[test]
-fn a_public_address_needs_a_key() {
+fn requires_a_key_for_a_public_address() {
     let dir = Dir::new();
     dir.run(["serve", "--listen", "0.0.0.0:0", "--data", "d"])
         .ends_with(2)
@@ -142,7 +142,7 @@ fn a_public_address_needs_a_key() {
 }
 
 #[test]
-fn nothing_private_is_logged() {
+fn logs_contain_no_documents_ids_or_keys() {
     let dir = Dir::new();
     let mut command = dir.command(LOCAL);
     command
@@ -167,7 +167,7 @@ fn nothing_private_is_logged() {
 }
 
 #[test]
-fn flags_go_before_the_environment_and_this_before_the_file() {
+fn flags_override_environment_and_environment_overrides_file() {
     let dir = Dir::new();
     dir.write(
         "s.toml",
@@ -214,7 +214,7 @@ fn config_show_names_the_origin_of_each_setting() {
 }
 
 #[test]
-fn a_folder_in_use_is_refused_by_the_number_of_its_process() {
+fn reports_the_process_that_uses_a_directory() {
     let dir = Dir::new();
     let service = Service::start(dir.command(LOCAL).args(["--data", "d"]));
     let process = service.child.id().to_string();

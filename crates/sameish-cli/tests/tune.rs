@@ -317,7 +317,7 @@ fn writes_self_contained_chart_files() {
     assert_eq!(page.matches("http").count(), 3 + 1, "only namespaces and the policy: {page}");
     dir.run(["tune", "<b>&.jsonl", "--html", "page.html"])
         .ends_with(2)
-        .says(&["output `page.html` exists already"]);
+        .says(&["output `page.html` already exists"]);
     dir.run(["tune", "<b>&.jsonl", "--svg", "plots", "--force"]).ends_with(0);
 }
 

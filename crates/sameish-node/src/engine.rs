@@ -53,7 +53,7 @@ fn unavailable<T>(error: &TryLockError<T>) -> CodedError {
         TryLockError::Poisoned(_) => {
             "an earlier call failed while it changed this engine; create a new engine"
         }
-        TryLockError::WouldBlock => "two calls use this engine at the same time",
+        TryLockError::WouldBlock => "two calls use this engine at the same time; await the first one",
     })
 }
 

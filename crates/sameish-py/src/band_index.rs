@@ -187,7 +187,10 @@ impl BandIndex {
         check_numbers(u64::from(first), self.rows, self.__len__(py)?)?;
         let end = u64::from(first) + count as u64;
         if end > u64::from(u32::MAX) {
-            return Err(number_error(format!("last document is {}: must be below 2**32", end - 1)));
+            return Err(number_error(format!(
+                "document number is {}: must be below 2**32; reduce `first`",
+                end - 1
+            )));
         }
         let added = run_scoped(py, Progress::of_fingerprints(None, count), |task| {
             let mut added = 0;

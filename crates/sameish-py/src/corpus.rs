@@ -342,7 +342,7 @@ impl Matches {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let queries = self.__len__(py)?;
         let matches = self.values.bind(py).len()?;
-        Ok(format!("<Matches of {queries} queries, {matches} in all>"))
+        Ok(format!("<Matches of {queries} queries, {matches} in total>"))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Matches>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

@@ -82,12 +82,18 @@ impl Keys {
             return Err(self.count_failure(peer, now));
         };
         if key.scope < required {
-            return Err(Problem::new(Kind::Forbidden, "this key permits reading only"));
+            return Err(Problem::new(
+                Kind::Forbidden,
+                "this key permits reading only; use a key with scope `write`",
+            ));
         }
         let mut limit = key.limit.lock().unwrap_or_else(PoisonError::into_inner);
         match limit.take(self.rate, self.burst, now) {
             Ok(()) => Ok(Some(index)),
-            Err(wait) => Err(too_many("the rate limit of this key is exceeded", wait)),
+            Err(wait) => Err(too_many(
+                "the rate limit of this key is exceeded; retry after the time in `retry-after`",
+                wait,
+            )),
         }
     }
 
@@ -111,7 +117,10 @@ impl Keys {
                 Kind::Unauthorized,
                 "send `Authorization: Bearer KEY` with a key of this service",
             ),
-            Err(wait) => too_many("too many failed attempts from this address", wait),
+            Err(wait) => too_many(
+                "too many requests with invalid keys from this address; retry after the time in `retry-after`",
+                wait,
+            ),
         }
     }
 }

@@ -10,7 +10,7 @@ pub(crate) async fn run(app: App, mut stop: watch::Receiver<bool>) {
     let interval = Duration::from_secs(app.settings.expiry_seconds);
     loop {
         let task_app = app.clone();
-        // A panic in the task is logged by the runtime; the next run is tried all the same.
+        // A panic in the task is logged by the runtime and does not prevent the next run.
         _ = tokio::task::spawn_blocking(move || delete_expired(&task_app)).await;
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,

@@ -166,7 +166,7 @@ impl Problem {
 
     /// Creates an internal error. The cause is logged; the client only sees the request id.
     pub(crate) fn internal(cause: impl std::fmt::Display) -> Problem {
-        Problem::new(Kind::Internal, "the log contains the cause under this request id")
+        Problem::new(Kind::Internal, "the server log contains the cause under this request id")
             .caused_by(cause.to_string())
     }
 
@@ -295,8 +295,9 @@ impl From<sameish_store::Error> for Problem {
             E::Exists { .. } => Problem::new(Kind::Conflict, text),
             E::Conflict { id } => {
                 let id = shown(&id.to_string());
-                let detail =
-                    format!("the id `{id}` has a different text; replace it with PUT, or use another id");
+                let detail = format!(
+                    "id `{id}` already exists with a different text; replace it with PUT, or use another id"
+                );
                 Problem::new(Kind::Conflict, detail)
             }
             E::BadName { name, reserved } => {
@@ -312,9 +313,11 @@ impl From<sameish_store::Error> for Problem {
             }
             E::Engine(_) => Problem::new(Kind::Invalid, text),
             E::Busy => Problem::new(Kind::Busy, "too many writes are queued; retry in a second"),
-            E::Full => Problem::new(Kind::StorageFull, "the disk is full; nothing was stored"),
+            E::Full => Problem::new(Kind::StorageFull, "out of disk space; nothing was stored"),
             E::Failed { reason } => Problem::storage_failed().caused_by(reason.to_string()),
-            E::ReadOnly { .. } => Problem::new(Kind::ReadOnly, "the data directory is open for reading only"),
+            E::ReadOnly { .. } => {
+                Problem::new(Kind::ReadOnly, "the data directory is open read-only; writes are rejected")
+            }
             E::Closed => Problem::draining(),
             E::Damaged { what, reason } => {
                 let detail = "restore the document from a snapshot, or delete it and send it again";

@@ -21,7 +21,7 @@ pub enum Error {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The service cannot listen on the address.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}; choose another address or port")]
     Listen {
         /// The address.
         address: SocketAddr,

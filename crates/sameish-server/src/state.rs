@@ -92,7 +92,7 @@ impl App {
             Ok(result) => result.unwrap_or_else(|error| Err(Problem::internal(error))),
             Err(_) => {
                 let detail =
-                    "the request took too long; a write may still complete, which a repeated request shows";
+                    "the request took too long; a write may still complete: repeat the request to check";
                 Err(Problem::new(Kind::Slow, detail))
             }
         }

@@ -103,10 +103,10 @@ impl Backfill {
     pub fn run(&mut self, analyzer: &Analyzer, progress: &mut dyn FnMut(u64) -> bool) -> Result<Backfilled> {
         if self.target == Target::Column && analyzer.config().minhash.is_none() {
             return self
-                .reject("the settings compute no signatures; use other settings, or the table".into());
+                .reject("the configuration has no signatures; use preset `headlines` or `articles`, or `--into table`".into());
         }
         if self.target == Target::Table && analyzer.config().simhash.is_none() {
-            let reason = "the settings compute no fingerprints; use preset `articles`, or the column";
+            let reason = "the configuration has no fingerprints; use preset `articles`, or `--into column`";
             return self.reject(reason.into());
         }
         let mut result = Backfilled { added: self.prepare_target(analyzer)?, ..Backfilled::default() };
@@ -185,9 +185,9 @@ impl Backfill {
 
     fn check_source(&self) -> Result<()> {
         match (&self.source.table, &self.source.query, self.target) {
-            (None, None, _) => return self.reject("no source: name a table, or give a query".into()),
+            (None, None, _) => return self.reject("no source; pass `--table` or `--query`".into()),
             (None, _, Target::Column) => {
-                return self.reject("no table: a column needs the name of its table".into());
+                return self.reject("the column has no table; pass `--table`".into());
             }
             _ => {}
         }
@@ -202,7 +202,7 @@ impl Backfill {
     fn check_columns(&self, table: &str) -> Result<()> {
         let columns = self.columns(table)?;
         if columns.is_empty() {
-            return self.reject(format!("there is no table `{}`", table.escape_debug()));
+            return self.reject(format!("table `{}` does not exist; check `--table`", table.escape_debug()));
         }
         let text = self.source.query.is_none().then_some(&self.source.text);
         for column in [Some(&self.source.id), text].into_iter().flatten() {
@@ -366,8 +366,9 @@ impl Backfill {
         let scheme = format!("{:016x} {:016x}", id(schemes.simhash), id(schemes.minhash));
         let name = self.target_name();
         if self.record(&name)?.is_some_and(|record| record.scheme != scheme) {
-            let reason =
-                format!("`{name}` was filled with other settings; use the same settings, or undo first");
+            let reason = format!(
+                "`{name}` was filled with other settings; use the same settings, or run `--undo` first"
+            );
             return self.reject(reason);
         }
         let is_missing = !self.target_exists()?;

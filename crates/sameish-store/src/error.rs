@@ -25,7 +25,7 @@ pub enum Error {
     #[error("{0}")]
     Engine(#[from] sameish::Error),
     /// The file or directory was not created by sameish.
-    #[error("{}: not a store made by sameish: {reason}; nothing was changed, choose another directory", path.display())]
+    #[error("{}: not a sameish store: {reason}; choose another directory (nothing was changed)", path.display())]
     NotOurs {
         /// File or directory.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// The store was written by a newer version.
     #[error(
-        "{}: the store has format {found}, but this version reads formats up to {supported}; nothing was changed, update sameish",
+        "{}: the store has format {found}, but this version reads formats up to {supported}; update sameish (nothing was changed)",
         path.display()
     )]
     Newer {
@@ -108,7 +108,7 @@ pub enum Error {
     #[error("too many writes are queued; retry in a second")]
     Busy,
     /// The disk is full.
-    #[error("the disk is full; nothing was stored: free some space and retry")]
+    #[error("out of disk space; nothing was stored: free some space and retry")]
     Full,
     /// A write or sync failed, so the state of the disk is unknown. Writes are rejected until the directory is reopened.
     #[error("a write failed ({reason}); reads continue, but writes are rejected until a restart")]
@@ -156,7 +156,7 @@ pub enum Error {
         collection: String,
     },
     /// A snapshot cannot be written or restored.
-    #[error("{}: {reason}; nothing was replaced", path.display())]
+    #[error("{}: {reason} (nothing was replaced)", path.display())]
     Snapshot {
         /// Directory of the snapshot, or target of the restore.
         path: PathBuf,
@@ -172,7 +172,7 @@ pub enum Error {
         reason: String,
     },
     /// The catalog is closing.
-    #[error("the store is closing")]
+    #[error("the store is closing; reopen it and retry")]
     Closed,
 }
 

@@ -31,7 +31,7 @@ struct Manifest {
 pub(crate) fn create(read: &dyn Read, to: &Path) -> Result<()> {
     let io = |source| Error::io(to, source);
     if to.exists() && std::fs::read_dir(to).map_err(io)?.next().is_some() {
-        let reason = "the directory is not empty, choose a new one".into();
+        let reason = "the directory is not empty; choose a new one".into();
         return Err(Error::Snapshot { path: to.to_owned(), reason });
     }
     std::fs::create_dir_all(to).map_err(io)?;
@@ -69,7 +69,7 @@ pub(crate) fn restore(from: &Path, to: &Path, replace: bool) -> Result<()> {
     let _lock = Lock::acquire(to)?;
     let target = to.join(FILE);
     if target.exists() && !replace {
-        let reason = "the directory already contains documents, pass `--replace` to replace them".into();
+        let reason = "the directory already contains documents; pass `--replace` to replace them".into();
         return Err(Error::Snapshot { path: to.to_owned(), reason });
     }
     let staged = stage(from, to, &manifest)?;

@@ -141,11 +141,11 @@ fn rejects_invalid_sources_and_changes_nothing() {
     let database = database(&sql);
     let before = std::fs::read(&database.path).unwrap();
     for (source, target, reason) in [
-        (source(Some("absent"), "title", None), Target::Column, "there is no table `absent`"),
+        (source(Some("absent"), "title", None), Target::Column, "table `absent` does not exist"),
         (source(Some("items"), "body", None), Target::Column, "has no column `body`; it has id, title"),
         (source(Some("repeated"), "title", None), Target::Column, "duplicate ids"),
-        (source(None, "title", None), Target::Table, "name a table"),
-        (source(None, "title", Some("SELECT 1, 2")), Target::Column, "a column needs the name of its table"),
+        (source(None, "title", None), Target::Table, "pass `--table`"),
+        (source(None, "title", Some("SELECT 1, 2")), Target::Column, "the column has no table"),
         (source(None, "title", Some("DROP TABLE items")), Target::Table, "syntax error"),
         (source(None, "title", Some("SELECT 1")), Target::Table, "source"),
     ] {

@@ -91,7 +91,7 @@ pub enum Error {
         found: usize,
     },
     /// Bytes are not a stored sketch, or they are damaged.
-    #[error("invalid stored sketch: {reason} at byte {offset}")]
+    #[error("invalid stored sketch: {reason} at byte {offset}; compute the sketch again")]
     Corrupt {
         /// Description of the problem.
         reason: &'static str,
@@ -99,7 +99,7 @@ pub enum Error {
         offset: usize,
     },
     /// Bytes are not a stored index, or they are damaged.
-    #[error("invalid stored index: {reason} at byte {offset}")]
+    #[error("invalid stored index: {reason} at byte {offset}; restore the file or build the index again")]
     CorruptIndex {
         /// Description of the problem.
         reason: &'static str,
@@ -107,7 +107,7 @@ pub enum Error {
         offset: usize,
     },
     /// Bytes are not a stored engine, or they are damaged.
-    #[error("invalid stored engine: {reason} at byte {offset}")]
+    #[error("invalid stored engine: {reason} at byte {offset}; restore the file or build the engine again")]
     CorruptEngine {
         /// Description of the problem.
         reason: &'static str,

@@ -73,7 +73,7 @@ proptest! {
         prop_assert_eq!(answers(&again, &documents), answers(&engine, &documents));
         // Later insertions behave the same, too.
         let mut scratch = Scratch::default();
-        let newcomer = document(1000, &next);
+        let added = document(1000, &next);
         prop_assert_eq!(again.insert(&newcomer, &mut scratch), engine.insert(&newcomer, &mut scratch));
         prop_assert_eq!(answers(&again, &documents), answers(&engine, &documents));
     }

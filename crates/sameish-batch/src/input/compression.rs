@@ -158,7 +158,7 @@ impl fmt::Display for LimitExceeded {
             LimitExceeded::List { limit } => {
                 write!(
                     f,
-                    "lists with more than {limit} elements in a few rows; check that the file contains texts"
+                    "a few rows have more than {limit} list elements; check that the file contains texts"
                 )
             }
             LimitExceeded::Footer { limit } => {

@@ -118,7 +118,7 @@ fn find_matching(pattern: &str, includes: &impl Fn(&Path) -> bool, inputs: &mut 
     let paths = match glob::glob(pattern) {
         Ok(paths) => paths,
         Err(error) => {
-            let reason = format!("invalid pattern: {}", error.msg);
+            let reason = format!("invalid pattern: {}; fix the pattern", error.msg);
             return inputs.push(Err(InputError::unreadable(&name, reason)));
         }
     };

@@ -91,7 +91,7 @@ impl Judgments {
         (self.kind == Kind::Pairs).then_some(&self.pairs)
     }
 
-    /// Returns the number of pairs of documents that belong together, listed or in one cluster.
+    /// Returns the number of positive pairs: listed pairs, or pairs of documents in the same cluster.
     pub fn count_pairs(&self) -> u64 {
         self.sizes.iter().map(|&n| n * n.saturating_sub(1) / 2).sum::<u64>() + self.pairs.len() as u64
     }
@@ -215,7 +215,7 @@ impl<N: FnMut(DocId) -> Result<u32, String>> Reader<'_, N> {
         let judgments = self.judgments.get_or_insert_with(|| Judgments::new(kind));
         if judgments.kind != kind {
             return Err(format!(
-                "a line of {}, in a file that starts with {}",
+                "the line contains {}, but the file starts with {}; use one kind of line per file",
                 kind.name(),
                 judgments.kind.name()
             ));
@@ -267,7 +267,7 @@ impl<N: FnMut(DocId) -> Result<u32, String>> Reader<'_, N> {
         }
         match duplicate {
             None => Ok(()),
-            Some(id) => Err(format!("duplicate id {}; a document belongs to one cluster", shown(&id))),
+            Some(id) => Err(format!("duplicate id {}; list each document in one cluster only", shown(&id))),
         }
     }
 

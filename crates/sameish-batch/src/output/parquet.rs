@@ -134,7 +134,7 @@ impl ColumnCopy<'_> {
             let want = step.min(usize::try_from(self.rows - first).unwrap_or(step));
             let (rows, _, levels) = reader.read_records(want, Some(&mut def), Some(&mut rep), &mut values)?;
             if rows == 0 {
-                return Err(damaged("a column has fewer rows than the file says"));
+                return Err(damaged("a column has fewer rows than the file"));
             }
             let chosen = self.choose(first, levels, max_def, (&def, &rep), &values);
             let (def, rep) = (chosen.def, chosen.rep);
@@ -209,7 +209,7 @@ mod tests {
 
     /// Returns files written by other programs; see testdata/parquet/README.md.
     fn samples() -> Vec<PathBuf> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/parquet");
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/parquet");
         let mut files: Vec<PathBuf> =
             std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.retain(|path| path.extension().is_some_and(|suffix| suffix == "parquet"));

@@ -13,39 +13,39 @@ use std::path::PathBuf;
 
 /// Add sketches to a SQLite database
 ///
-/// Computes the sketches of texts that are in a database already: into a column `minhash_signature` of their table, which
-/// is added where it is missing, or into a table `article_fingerprints` beside it. Rows without text are skipped, rows that
-/// have their sketches too; a run that was broken off goes on where it was.
+/// Computes the sketches of texts in an existing database and writes them to a new column `minhash_signature` of the same
+/// table, or to a new table `article_fingerprints`. Skips rows without text and rows that already have sketches, so an
+/// interrupted run can be continued by running the same command again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
-    /// The SQLite file
+    /// SQLite database file
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// The table of the texts, or of what they belong to
+    /// Table of the texts; with `--query`, the table whose ids the query returns
     #[arg(long, value_name = "TABLE")]
     table: Option<String>,
-    /// Its column of ids
+    /// Column of the ids
     #[arg(long, value_name = "COLUMN", default_value = "id")]
     id: String,
-    /// Its column of texts
+    /// Column of the texts
     #[arg(long, value_name = "COLUMN", default_value = "text", conflicts_with = "query")]
     text: String,
-    /// A query that gives ids and texts instead, where texts are in another table
+    /// Query that returns ids and texts, for texts in another table
     #[arg(long, value_name = "SQL", required_unless_present = "table")]
     query: Option<String>,
-    /// Where sketches go [default: the table for settings that make fingerprints, else the column]
+    /// Destination of the sketches [default: `table` if the configuration has fingerprints, otherwise `column`]
     #[arg(long, value_enum)]
     into: Option<Place>,
-    /// Take away what runs before added
+    /// Remove the column or table that earlier runs added
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
     engine: EngineArgs,
-    /// End with a summary for machines
+    /// Print a machine-readable summary
     #[arg(long)]
     json: bool,
-    /// Say nothing but errors
+    /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -66,12 +66,12 @@ Examples:
     --query 'SELECT content_id, body_text FROM content_analysis'
   sameish backfill feeds.db --table items --preset headlines --undo
 
-A signature is the little-endian BLOB of 4 bytes a row, a fingerprint one of 8
-bytes. Texts too short for the preset have no signature. What was added is noted
-in a table `sameish_backfill`, which goes with `--undo`.
+A signature is a little-endian BLOB of 4 bytes per row, a fingerprint a BLOB of
+8 bytes. Texts that are too short for the preset have no signature. The table
+`sameish_backfill` records what was added; `--undo` removes it as well.
 
-Exit codes: 0 clean, 2 wrong usage, 4 the database unreadable or not as told, 5
-the disk full, 6 writing failed, 1 our fault.";
+Exit codes: 0 success, 2 usage error, 4 database unreadable or without the given
+table or column, 5 out of disk space, 6 output failed, 1 internal error.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let (_, config) = args.engine.settings()?;
@@ -84,15 +84,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let engine = Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))?;
     if engine.config().minhash.is_none() && engine.config().simhash.is_none() {
         let known = [Preset::Articles, Preset::Headlines, Preset::Copies].map(Preset::name).join(", ");
-        return Err(Failure::usage(format!("the settings make nothing to store; use one of {known}")).into());
+        return Err(Failure::usage(format!(
+            "the configuration has no signatures and no fingerprints; pass `--preset` with one of: {known}"
+        ))
+        .into());
     }
     let Args { table, id, text, query, .. } = args;
     let source = TextSource { table, id, text, query };
     let mut backfill = Backfill::open(&args.database, source, target).map_err(failure)?;
     if args.undo {
-        let taken = backfill.undo().map_err(failure)?;
+        let removed = backfill.undo().map_err(failure)?;
         if !args.quiet {
-            say(format_args!("{}", if taken { "taken away" } else { "there was nothing to take away" }));
+            say(format_args!("{}", if removed { "removed the sketches" } else { "nothing to remove" }));
         }
         return Ok(Exit::Clean);
     }
@@ -122,7 +125,7 @@ fn report(done: Backfilled, json: bool, quiet: bool) -> anyhow::Result<Exit> {
         Output::Stdout.write(&line)?;
     } else if !quiet {
         say(format_args!(
-            "{} computed, {} done before, {} skipped without text or signature; {} too short",
+            "{} computed, {} already computed, {} skipped (no id, text or signature), {} too short",
             counted(computed, "row"),
             grouped(before),
             grouped(skipped),

@@ -28,10 +28,10 @@ pub(crate) struct Args {
     matching: MatchArgs,
     #[command(flatten)]
     templates: TemplateArgs,
-    /// How matches form clusters [default: that of the preset]
+    /// Linkage: how matches form clusters [default: from the preset]
     #[arg(long, value_enum, help_heading = "Matching")]
     linkage: Option<LinkageArg>,
-    /// Omit clusters with fewer members
+    /// Omit clusters with fewer than N members
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     min_size: u64,
     #[command(flatten)]
@@ -196,12 +196,15 @@ impl Summary {
     fn in_words(&self) -> String {
         let clusters = counted(self.clusters, "cluster");
         let mut words =
-            format!("{}: {clusters}, the largest of {}", self.counts.in_words(), self.largest_cluster);
+            format!("{}: {clusters} (largest size: {})", self.counts.in_words(), self.largest_cluster);
         if self.chains_cut > 0 {
-            words += &format!(", {} matches between clusters cut", grouped(self.chains_cut));
+            words += &format!(", {} matches between different clusters ignored", grouped(self.chains_cut));
         }
         if self.caps_hit > 0 {
-            words += &format!(", {} limits reached (matches may be missing)", grouped(self.caps_hit));
+            words += &format!(
+                ", {} bucket or candidate limits reached (matches may be missing)",
+                grouped(self.caps_hit)
+            );
         }
         format!("{words}; {}", self.counts.effort())
     }

@@ -39,7 +39,7 @@ pub(crate) struct Args {
     quiet: bool,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// When to use color; `auto` respects NO_COLOR, CLICOLOR and CLICOLOR_FORCE
+    /// Colored output; `auto` respects `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
     color: ColorChoice,
     #[command(flatten)]

@@ -1,10 +1,10 @@
-//! `sameish config`: which settings hold, and who said so.
+//! `sameish config`: the effective settings and their origins.
 
 use super::serve;
 use crate::exit::{Exit, Failure};
 use std::io::Write;
 
-/// Show the settings of the service, and where each comes from
+/// Show the settings of the service and their origins
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -13,9 +13,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Write all settings that `serve` would start with as a settings file, each with its origin; keys are left out
+    /// Print the settings that `serve` would use as a settings file, each with its origin, without keys
     ///
-    /// Takes the flags of `serve`, and tells what is wrong with them as `serve` does.
+    /// Accepts the flags of `serve` and reports invalid settings like `serve`.
     Show(serve::Args),
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Selection")]
 struct SelectionArgs {
-    /// Which document of a cluster to keep: `first`, `longest`, `newest`, or `field:NAME` for the largest value of a field
+    /// Document of a cluster to keep: `first`, `longest`, `newest`, or `field:NAME` for the largest value of a field
     #[arg(long, value_name = "RULE", default_value = "first")]
     keep: KeepArg,
     /// Keep one document per source in each cluster
@@ -87,11 +87,10 @@ struct SelectionArgs {
 struct WorkArgs {
     #[command(flatten)]
     memory: MemoryArgs,
-    /// Continue an interrupted run with the same inputs and settings after its last completed step. Steps are saved in
-    /// `--temp-dir` until the run is complete
+    /// Resume an interrupted run with the same inputs and settings; completed steps are saved in `--temp-dir`
     #[arg(long)]
     resume: bool,
-    /// Compression of the output [default: from the suffix, in a directory that of the input]
+    /// Compression of the output [default: from the suffix; in an output directory, that of each input]
     #[arg(long, value_enum)]
     compress: Option<CompressionArg>,
 }
@@ -300,7 +299,7 @@ impl Run {
         let limit = self.options.memory_limit;
         let limit = limit.map_or(String::new(), |limit| format!(" (limit {} MB)", limit / 1_000_000));
         say(format_args!(
-            "{:.1} MB of input: about {} documents and {} MB of memory{limit} if texts are as long as news articles",
+            "estimate for {:.1} MB of input: about {} documents and {} MB of memory{limit}, assuming the length of news articles",
             bytes as f64 / 1e6,
             grouped(documents),
             grouped(memory / 1_000_000),
@@ -339,7 +338,7 @@ impl Run {
         } else {
             let missing = grouped(missing as u64);
             say(format_args!(
-                "note: field `{field}` of `--keep` is missing in {missing} of {documents}, which are kept last"
+                "note: field `{field}` of `--keep` is missing in {missing} of {documents}; these are kept only if no document of their cluster has it"
             ));
         }
     }
@@ -448,7 +447,7 @@ impl Run {
             return exit;
         }
         say(format_args!(
-            "error: {:.1} % of the documents would be removed, more than `--max-removed` {:.0} % allows; nothing was \
+            "error: {:.1} % of the documents would be removed, more than `--max-removed` ({:.0} %) allows; nothing was \
              written: check with `--dry-run`, then raise `--max-removed` or pass `--force`",
             removed_fraction(selection) * 100.0,
             self.args.max_removed.0 * 100.0

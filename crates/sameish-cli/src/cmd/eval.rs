@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Prediction: a JSONL file (plain, .gz or .zst), or `-` for standard input
     #[arg(value_name = "PRED", required_unless_present = "exact")]
     predicted: Option<OsString>,
-    /// Gold standard: a file of the same kinds
+    /// Gold standard: a JSONL file of clusters, labeled records or pairs
     #[arg(required_unless_present = "exact", conflicts_with = "exact")]
     gold: Option<OsString>,
     /// Compare with brute force over these documents instead of with GOLD
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Sampling seed (with `--exact`)
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Field of labeled records with the cluster; null means no cluster
+    /// Field of the cluster in labeled records; null means no cluster
     #[arg(long, value_name = "NAME", default_value = "cluster")]
     cluster_field: String,
     /// Number of errors of each kind to show
@@ -107,7 +107,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         return Err(Failure::usage(reason).into());
     }
     let (Some(predicted), Some(gold)) = (&args.predicted, &args.gold) else {
-        return Err(Failure::usage("PRED and GOLD are required, or `--exact IN...`").into());
+        return Err(Failure::usage("missing argument; pass `PRED` and `GOLD`, or `--exact IN...`").into());
     };
     if predicted == "-" && gold == "-" {
         return Err(Failure::usage("`-` is given twice; standard input can be read only once").into());

@@ -31,8 +31,8 @@ A directory may have several collections; pass `--collection` if it has more
 than one. While a service uses a directory, it can be queried but not changed.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 input or
-directory unreadable or damaged, 5 limit reached or disk full, 6 output failed,
-1 internal error.";
+directory unreadable or damaged, 5 limit reached or out of disk space, 6 output
+failed, 1 internal error.";
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
@@ -65,7 +65,7 @@ struct DirectoryArgs {
     /// Index directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Collection [default: the only one]
+    /// Name of the collection [default: the only collection]
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
 }
@@ -86,12 +86,15 @@ impl DirectoryArgs {
             0 => {
                 let name = escaped_name(self.directory.as_os_str());
                 Err(Failure::usage(format!(
-                    "{name} has no collections; create one with `sameish index build`"
+                    "`{name}` has no collections; create one with `sameish index build`"
                 )))
             }
             _ => {
                 let names: Vec<&str> = all.iter().map(Collection::name).collect();
-                Err(Failure::usage(format!("pass `--collection`, one of {}", names.join(", "))))
+                Err(Failure::usage(format!(
+                    "the directory has several collections; pass `--collection` with one of: {}",
+                    names.join(", ")
+                )))
             }
         }
     }

@@ -189,7 +189,10 @@ impl Summary {
             words += &format!(", expected recall at the threshold {:.1} %", 100.0 * recall);
         }
         if self.caps_hit > 0 {
-            words += &format!(", {} limits reached (pairs may be missing)", grouped(self.caps_hit));
+            words += &format!(
+                ", {} bucket or candidate limits reached (pairs may be missing)",
+                grouped(self.caps_hit)
+            );
         }
         format!("{words}; {}", self.counts.effort())
     }

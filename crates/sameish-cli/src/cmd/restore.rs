@@ -1,23 +1,24 @@
-//! `sameish restore`: a snapshot becomes a folder again.
+//! `sameish restore`: restores a snapshot into an index directory.
 
 use super::index::failure;
 use crate::exit::Exit;
 use sameish_store::Catalog;
 use std::path::PathBuf;
 
-/// Put a snapshot into a folder
+/// Restore a snapshot into an index directory
 ///
-/// The snapshot is checked before anything is replaced. A folder that has documents is refused without `--replace`; with
-/// it, the old documents are kept beside the new under a name that ends in `.before-restore`.
+/// Checks the snapshot before it replaces anything. Fails if the directory already contains documents, unless `--replace` is
+/// given; then the old database is kept in the same directory under a name that starts with
+/// `sameish.db.before-restore`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The snapshot, a folder
+    /// Snapshot directory
     #[arg(value_name = "SNAPSHOT")]
     from: PathBuf,
-    /// Where it goes
+    /// Index directory to restore into
     #[arg(value_name = "DIR")]
     to: PathBuf,
-    /// Replace the documents that are there
+    /// Replace existing documents
     #[arg(long)]
     replace: bool,
 }

@@ -7,32 +7,32 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Serve documents over HTTP: store them, find what is like them, cluster them as they come
+/// Store, search and cluster documents over HTTP
 ///
-/// Flags go before variables of the environment, these before the settings file. Without a key only addresses of this
-/// machine are listened on.
+/// Precedence: command-line flags, environment variables, settings file. Without a key, the service listens on loopback
+/// addresses only.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
-    /// Address and port; port 0 picks a free one [default: 127.0.0.1:7070]
+    /// Address and port to listen on; port 0 selects a free port [default: 127.0.0.1:7070]
     #[arg(long, value_name = "ADDRESS", value_parser = listen)]
     listen: Option<SocketAddr>,
-    /// Folder of the documents [default: ./sameish-data]
+    /// Data directory [default: ./sameish-data]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Settings file, in TOML
+    /// Settings file (TOML)
     #[arg(long, value_name = "FILE", env = "SAMEISH_CONFIG")]
     config: Option<PathBuf>,
-    /// Load a few dozen bundled articles and headlines; without `--data` into a folder that goes away
+    /// Load a few dozen bundled articles and headlines; without `--data` into a temporary directory
     #[arg(long)]
     demo: bool,
-    /// Serve what is there and store nothing
+    /// Serve stored documents and reject writes
     #[arg(long)]
     read_only: bool,
-    /// What is logged: error, warn, info, debug [default: info]
+    /// Log level: `error`, `warn`, `info` or `debug` [default: info]
     #[arg(long, value_name = "LEVEL")]
     log: Option<String>,
-    /// How it is logged [default: text]
+    /// Log format [default: text]
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     log_format: Option<String>,
 }
@@ -43,21 +43,23 @@ Examples:
   sameish serve --listen 127.0.0.1:8080 --data /var/lib/sameish
   SAMEISH_WRITE_KEYS=KEY sameish serve --listen 0.0.0.0:7070
 
-Variables: SAMEISH_LISTEN, SAMEISH_DATA, SAMEISH_SNAPSHOTS, SAMEISH_CONFIG,
-SAMEISH_LOG, SAMEISH_LOG_FORMAT, SAMEISH_READ_KEYS and SAMEISH_WRITE_KEYS (keys
-with commas between them). docs/http.md has the settings file and every route.
+Environment variables: SAMEISH_LISTEN, SAMEISH_DATA, SAMEISH_SNAPSHOTS,
+SAMEISH_CONFIG, SAMEISH_LOG, SAMEISH_LOG_FORMAT, SAMEISH_READ_KEYS and
+SAMEISH_WRITE_KEYS (comma-separated keys). docs/http.md describes the settings
+file and all routes.
 
-The first line of standard output is `listening on http://ADDRESS`. Ctrl-C or
-SIGTERM finishes what runs; a second one ends at once.
+The first line of standard output is `listening on http://ADDRESS`. SIGINT
+(Ctrl-C) or SIGTERM starts a graceful shutdown; a second signal ends the process
+immediately.
 
-Exit codes: 0 stopped in good order, 2 wrong usage or settings, 4 the folder
-can not be used, 5 the disk is full, 1 our fault.";
+Exit codes: 0 graceful shutdown, 1 internal error, 2 usage error or invalid
+settings, 4 unusable data directory, 5 out of disk space, 6 output failed.";
 
 fn listen(text: &str) -> Result<SocketAddr, String> {
     parse_listen(text).ok_or_else(|| "must be an address with a port, such as 127.0.0.1:7070".into())
 }
 
-/// The settings as they would be without a start, and where each comes from.
+/// Returns the settings that `run` would use as a settings file, each with its origin.
 pub(crate) fn show(args: &Args) -> anyhow::Result<String> {
     let (settings, _) = settings(args)?;
     settings.check().map_err(wrong)?;
@@ -82,7 +84,7 @@ pub(crate) fn show(args: &Args) -> anyhow::Result<String> {
 }
 
 impl Args {
-    /// Whether a flag says what a setting is.
+    /// Returns `true` if a flag sets this setting.
     fn has_flag(&self, name: &str) -> bool {
         match name {
             "listen" => self.listen.is_some(),
@@ -113,7 +115,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// All settings, and the folder that goes away if there is one.
+/// Returns the settings, and the temporary directory if one was created.
 fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failure> {
     let file = match &args.config {
         Some(path) => read_file(path)?,
@@ -121,7 +123,7 @@ fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failur
     };
     for name in VARIABLES {
         if std::env::var_os(name).is_some_and(|value| value.to_str().is_none()) {
-            return Err(Failure::usage(format!("variable `{name}`: must be UTF-8")));
+            return Err(Failure::usage(format!("environment variable `{name}`: not UTF-8")));
         }
     }
     let mut settings = file.with_environment(|name| std::env::var(name).ok()).map_err(wrong)?;
@@ -138,8 +140,12 @@ fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failur
         Some(data) => settings.data.clone_from(data),
         None if args.demo && settings.data == Settings::default().data => {
             let folder = tempfile::Builder::new().prefix("sameish-demo-").tempdir();
-            let folder =
-                folder.map_err(|error| Failure::new(Exit::Output, format!("temporary folder: {error}")))?;
+            let folder = folder.map_err(|error| {
+                Failure::new(
+                    Exit::Output,
+                    format!("cannot create a temporary directory: {error}; pass `--data DIR`"),
+                )
+            })?;
             settings.data = folder.path().to_owned();
             temporary = Some(folder);
         }
@@ -148,7 +154,7 @@ fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failur
     Ok((settings, temporary))
 }
 
-/// Largest settings file that is read.
+/// Maximum size of a settings file in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 fn read_file(path: &Path) -> Result<Settings, Failure> {
@@ -156,22 +162,26 @@ fn read_file(path: &Path) -> Result<Settings, Failure> {
 }
 
 fn wrong_file(path: &Path, why: &str) -> Failure {
-    Failure::usage(format!("settings file {}: {why}", escaped_name(path.as_os_str())))
+    Failure::usage(format!("settings file `{}`: {why}", escaped_name(path.as_os_str())))
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {
     let wrong = |why: String| wrong_file(path, &why);
     let size = std::fs::metadata(path).map_err(|error| wrong(format!("{error}; check the path")))?.len();
     if size > MAX_FILE {
-        return Err(wrong(format!("has {size} bytes: at most {MAX_FILE}")));
+        return Err(wrong(format!("the file has {size} bytes, maximum is {MAX_FILE} bytes")));
     }
     std::fs::read_to_string(path).map_err(|error| wrong(format!("{error}; check the path")))
 }
 
-/// Logs go to standard error, without documents, ids or keys.
+/// Starts logging to standard error. Logs never contain documents, ids or keys.
 fn start_log(settings: &Settings) -> Result<(), Failure> {
-    let filter = tracing_subscriber::EnvFilter::try_new(&settings.log)
-        .map_err(|error| Failure::usage(format!("`log` is {}: {error}", settings.log.escape_debug())))?;
+    let filter = tracing_subscriber::EnvFilter::try_new(&settings.log).map_err(|error| {
+        Failure::usage(format!(
+            "`log` is `{}`: {error}; expected a level such as `info`",
+            settings.log.escape_debug()
+        ))
+    })?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
     let started = match settings.log_format {
         LogFormat::Text => log.with_target(false).try_init(),
@@ -179,7 +189,7 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
             log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
         }
     };
-    started.map_err(|error| Failure::new(Exit::Fault, format!("log: {error}")))
+    started.map_err(|error| Failure::new(Exit::Fault, format!("cannot start the log: {error}")))
 }
 
 fn refused(error: Error) -> Failure {
@@ -192,20 +202,20 @@ fn refused(error: Error) -> Failure {
     Failure::new(exit, error.to_string())
 }
 
-/// Says where the service is, and what to try.
+/// Prints the address of the service and, for the demo, example requests.
 fn announce(address: SocketAddr, demo: Option<usize>) -> Result<(), Failure> {
     let mut text = format!("listening on http://{address}\n");
     if let Some(documents) = demo {
         let api = format!("http://{address}/api/v1");
         text.push_str(&format!(
-            "{documents} documents are loaded. See http://{address}/ or try:\n  \
+            "{documents} documents are loaded. Open http://{address}/ or try:\n  \
              curl '{api}/articles/harbor-1/similar?evidence=true'\n  \
              curl '{api}/headlines/clusters'\n  \
              curl -H 'content-type: application/json' -d '{{\"text\": \"Storm closes coastal road as waves top sea wall near Porthaven\"}}' {api}/headlines\n"
         ));
     }
     let mut stdout = std::io::stdout().lock();
-    // Whoever closed our output does not want to read it; the service runs all the same.
+    // If standard output is closed, the service runs without the message.
     _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     Ok(())
 }

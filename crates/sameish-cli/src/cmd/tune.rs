@@ -80,7 +80,7 @@ struct TuningArgs {
     /// Evaluate this radius instead of proposing one (presets that compare fingerprints)
     #[arg(long, value_name = "BITS")]
     radius: Option<u32>,
-    /// Which record to use if an id occurs again with a different text
+    /// Record to use if an id occurs again with a different text
     #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
     on_dup_id: OnDupId,
 }
@@ -221,7 +221,9 @@ fn configure(mut config: Config, tuning: &TuningArgs) -> Result<Analyzer, Failur
             simhash.blocks = None;
         }
         (_, Some(_)) => {
-            return Err(Failure::usage("`--radius` has no effect: these settings compare by similarity"));
+            return Err(Failure::usage(
+                "`--radius` has no effect: these settings compare by similarity; pass `--threshold`",
+            ));
         }
         _ if config.minhash.is_none() && tuning.threshold.is_some() => {
             return Err(Failure::usage(
@@ -298,7 +300,10 @@ impl Files {
         if let Some(directory) = &plots.svg {
             std::fs::create_dir_all(directory).map_err(|error| {
                 let name = escaped_name(directory.as_os_str());
-                Failure::new(Exit::Output, format!("cannot create directory `{name}`: {error}"))
+                Failure::new(
+                    Exit::Output,
+                    format!("cannot create directory `{name}`: {error}; check the path"),
+                )
             })?;
             for name in render::CHARTS {
                 svg.push((name, create(&directory.join(format!("{name}.svg")))?));

@@ -161,7 +161,7 @@ impl Answer {
         writeln!(f, "True pairs have a similarity of {} or more ({})", self.threshold, self.shingle)?;
         if let Some(unknown) = self.unknown.filter(|&unknown| unknown > 0) {
             let unknown = counted(unknown, "document");
-            writeln!(f, "{unknown} of the file not in the input; their pairs are ignored")?;
+            writeln!(f, "Ignored: pairs of {unknown} that are in the file but not in the input")?;
         }
         writeln!(f)
     }

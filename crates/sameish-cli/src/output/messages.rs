@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Write};
 /// Maximum number of rejected records that are listed on standard error.
 const LISTED: u64 = 10;
 
-/// Prints a line above the progress bar. A failure is ignored, because there is nowhere left to report it.
+/// Prints a line above the progress bar. A failure is ignored, because it cannot be reported.
 pub(crate) fn say(line: fmt::Arguments<'_>) {
     let _ = progress::suspend(|| writeln!(std::io::stderr(), "{line}"));
 }

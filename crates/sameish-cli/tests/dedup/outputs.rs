@@ -48,7 +48,7 @@ fn checks_outputs_before_the_run() {
     for flag in ["-o", "--clusters", "--removed", "--rejects"] {
         let run = dir.run(["dedup", "a.jsonl", flag, "old"]).ends_with(2);
         assert!(!run.stderr.contains("MB of input"), "{flag}: {}", run.stderr);
-        run.says(&["output `old` exists already; pass `--force`"]);
+        run.says(&["output `old` already exists; pass `--force`"]);
         dir.run(["dedup", "a.jsonl", flag, "a.jsonl", "--force"]).ends_with(2).says(&["is also the input"]);
         dir.run(["dedup", "a.jsonl", flag, "no/such", "--force"])
             .ends_with(6)
@@ -65,7 +65,7 @@ fn checks_outputs_before_the_run() {
     assert_eq!(dir.names(), ["a.jsonl", "old"]);
     dir.write("more/a.jsonl", news());
     let run = dir.run(["dedup", "a.jsonl", "more", "-o", "out/"]).ends_with(2);
-    run.says(&["two inputs would both be written to out/a.jsonl"]);
+    run.says(&["two inputs would both be written to `out/a.jsonl`"]);
     assert!(!dir.exists("out"));
 }
 
@@ -107,17 +107,14 @@ fn settings_out_of_range_are_usage_errors() {
         (vec!["--max-memory", "1"], "must be 1K to 1024T"),
         (vec!["--compress", "zip"], "[possible values: none, gz, zst]"),
         (vec!["--templates", "drop"], "[possible values: keep, merge]"),
-        (
-            vec!["--preset", "sdr"],
-            "`dedup` needs a configuration that verifies matches or uses fingerprints alone",
-        ),
+        (vec!["--preset", "sdr"], "`dedup` does not support this configuration"),
     ] {
         let run = dir.run(["dedup", "a.jsonl", "-o", "out"].into_iter().chain(flags.iter().copied()));
         run.ends_with(2).says(&[says]);
         assert!(!dir.exists("out"));
     }
     let run = dir.run(["dedup", "a.jsonl", "--temp-dir", "nowhere", "-o", "x"]);
-    run.ends_with(2).says(&["`--temp-dir` nowhere: not a directory"]);
+    run.ends_with(2).says(&["`--temp-dir nowhere` is not a directory"]);
 }
 
 #[test]
@@ -157,5 +154,5 @@ fn accepts_an_index_directory_as_existing_corpus() {
     }
     dir.write("index/sameish.db", b"not a database");
     let run = dir.run(["dedup", "a.jsonl", "--against", "index"]).ends_with(4);
-    run.says(&["not a store"]);
+    run.says(&["not a sameish store"]);
 }

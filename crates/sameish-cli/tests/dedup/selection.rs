@@ -70,7 +70,7 @@ fn removes_documents_of_an_existing_corpus() {
     assert_eq!(run.stdout, "");
     let run = dir.run(["dedup", "new.jsonl", "--against", "new.jsonl", "--max-removed", "1"]).ends_with(0);
     assert_eq!(run.stdout, "");
-    dir.run(["dedup", "new.jsonl", "--against", "-"]).ends_with(2).says(&["takes files"]);
+    dir.run(["dedup", "new.jsonl", "--against", "-"]).ends_with(2).says(&["cannot read standard input"]);
     dir.run(["dedup", "new.jsonl", "--against", "missing", "-o", "x"]).ends_with(4);
     dir.run(["dedup", "new.jsonl", "--against", "old.jsonl", "-o", "old.jsonl", "--force"]).ends_with(2);
     assert_eq!(dir.read("old.jsonl").lines().count(), 2);

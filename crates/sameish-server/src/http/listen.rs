@@ -1,7 +1,7 @@
 //! Accepting, serving and closing connections.
 //!
 //! The number of connections is limited. Beyond the limit the longest idle connection is closed, so that thousands of waiting
-//! clients do not keep others out; if none is idle, the new connection is closed. During shutdown running requests are finished and
+//! clients do not block others; if none is idle, the new connection is closed. During shutdown running requests are finished and
 //! new ones are rejected.
 
 use super::middleware::{RequestService, rejection_response};

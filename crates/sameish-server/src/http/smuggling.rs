@@ -147,13 +147,19 @@ fn check_head(bytes: &[u8], limits: HeadLimits) -> Result<Option<Head>, Problem>
         Ok(Status::Complete(length)) if length <= limits.bytes => length,
         Ok(Status::Partial) if bytes.len() < limits.bytes => return Ok(None),
         Ok(_) | Err(httparse::Error::TooManyHeaders) => {
-            return Err(Problem::new(Kind::HeadersTooLarge, "the headers are too large"));
+            return Err(Problem::new(
+                Kind::HeadersTooLarge,
+                format!(
+                    "the head is larger than {} bytes or has more than {} headers",
+                    limits.bytes, limits.headers
+                ),
+            ));
         }
         Err(_) => return Err(malformed("the request is not HTTP/1.1")),
     };
     let uri = request.path.unwrap_or_default();
     if uri.len() > MAX_URI_BYTES {
-        return Err(Problem::new(Kind::UriTooLong, "the URI is too long"));
+        return Err(Problem::new(Kind::UriTooLong, format!("the URI is longer than {MAX_URI_BYTES} bytes")));
     }
     let is_valid_method = request.method.is_some_and(|name| Method::from_bytes(name.as_bytes()).is_ok());
     let are_valid_names =

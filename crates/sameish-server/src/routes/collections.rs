@@ -19,7 +19,7 @@ use sameish_store::CollectionConfig;
     request_body(content = Option<CollectionSettings>),
     responses(
         (status = 201, description = "Created", body = CollectionResponse),
-        (status = 200, description = "Existed with these settings", body = CollectionResponse),
+        (status = 200, description = "Already exists with these settings", body = CollectionResponse),
     )
 )]
 pub(crate) async fn create(

@@ -28,7 +28,7 @@ use xxhash_rust::xxh3::xxh3_128;
     request_body = NewDocument,
     responses(
         (status = 201, description = "Stored", body = InsertResponse),
-        (status = 200, description = "Existed with the same text", body = InsertResponse),
+        (status = 200, description = "Already exists with the same text", body = InsertResponse),
     )
 )]
 pub(crate) async fn insert(
@@ -57,7 +57,7 @@ pub(crate) async fn insert(
     get, path = "/api/v1/{collection}/{id}", tag = "documents",
     params(
         ("collection" = String, Path),
-        ("id" = String, Path, description = "An integer means the document with that integer id, or, if there is none, with that string id; an id in double quotes is a string"),
+        ("id" = String, Path, description = "Id of the document. `7` means the integer id 7 or, if there is none, the string id \"7\"; an id in double quotes is a string"),
     ),
     responses((status = 200, description = "The document", body = DocumentResponse))
 )]
@@ -82,7 +82,7 @@ pub(crate) async fn show(
     put, path = "/api/v1/{collection}/{id}", tag = "documents",
     params(
         ("collection" = String, Path),
-        ("id" = String, Path, description = "As for GET. An `id` in the body must be the same"),
+        ("id" = String, Path, description = "Id of the document, as for GET. An `id` in the body must be the same"),
     ),
     request_body = NewDocument,
     responses(
@@ -116,7 +116,7 @@ pub(crate) async fn replace(
     delete, path = "/api/v1/{collection}/{id}", tag = "documents",
     params(
         ("collection" = String, Path),
-        ("id" = String, Path, description = "As for GET. A conflict if it matches two stored documents"),
+        ("id" = String, Path, description = "Id of the document, as for GET. 409 if it matches two stored documents"),
         DeleteParams,
     ),
     responses((status = 204, description = "Deleted"))

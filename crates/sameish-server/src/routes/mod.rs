@@ -70,7 +70,7 @@ async fn method_not_allowed(request: Request) -> Response {
 }
 
 async fn not_found() -> Problem {
-    Problem::new(Kind::NotFound, "no such path; see /docs")
+    Problem::new(Kind::NotFound, "no such path; see `/docs`")
 }
 
 /// Rejects a request whose `accept` header excludes the content type of the response.
@@ -80,7 +80,7 @@ async fn check_accept(request: Request, next: middleware::Next) -> Response {
     let ranges = accepted.iter().flat_map(|value| value.to_str().unwrap_or_default().split(','));
     let is_given = accepted.iter().next().is_some();
     if is_given && !accepts(ranges, content_type) {
-        let detail = format!("the response is {content_type}, which `accept` excludes");
+        let detail = format!("the response is `{content_type}`, which `accept` excludes; change `accept`");
         return Problem::new(Kind::NotAcceptable, detail).into_response();
     }
     next.run(request).await

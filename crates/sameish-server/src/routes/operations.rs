@@ -40,7 +40,7 @@ fn create_snapshot(app: &App, payload: Payload) -> Result<SnapshotResponse, Prob
     let request = payload.parse_optional::<SnapshotRequest>(app.limits())?;
     let name = request.and_then(|request| request.name).map_or_else(|| app.ids.next(), |name| name.0);
     let directory = app.settings.snapshots.clone();
-    let path = directory.unwrap_or_else(|| app.catalog.folder().join("snapshots")).join(&name);
+    let path = directory.unwrap_or_else(|| app.catalog.directory().join("snapshots")).join(&name);
     if path.exists() {
         let detail = format!("a snapshot named `{name}` exists; use another name");
         return Err(Problem::new(Kind::Conflict, detail));
@@ -108,7 +108,7 @@ pub(crate) async fn live() -> Response {
 
 /// Check that the service is ready for requests
 ///
-/// It is not ready during shutdown, nor after a failed sync until it is restarted.
+/// The service is not ready during shutdown and, after a failed sync, until it is restarted.
 #[utoipa::path(
     get, path = "/health/ready", tag = "operations", security(()),
     responses((status = 200, description = "Ready", body = HealthResponse))
@@ -126,7 +126,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &HealthResponse { status }))
 }
 
-/// Get this description
+/// Get the OpenAPI description
 #[utoipa::path(
     get, path = "/openapi.json", tag = "operations",
     responses((status = 200, description = "OpenAPI 3.1", body = Object, content_type = "application/json"))

@@ -123,7 +123,7 @@ impl<const MIN: u64, const MAX: u64> Field for Bounded<MIN, MAX> {
     }
 }
 
-/// The maximum number of results that a client asks for: at least 1. Values above the limit of the service are accepted, because
+/// The maximum number of results that a client requests: at least 1. Values above the limit of the service are accepted, because
 /// the service lowers them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResultLimit(pub(crate) usize);

@@ -229,7 +229,7 @@ pub(crate) struct SimilarDocument {
     pub(crate) id: Id,
     pub(crate) title: Option<String>,
     pub(crate) host: Option<String>,
-    /// Similarity from 0 to 1: the exact Jaccard similarity of the preset's shingles if `verified`; 1 - d/64 for short articles.
+    /// Similarity from 0 to 1: the exact Jaccard similarity of the preset's shingles if `verified`; 1 - d/64 for short articles, where d is the Hamming distance.
     pub(crate) similarity_score: f64,
     /// `exact`, `near` or `similar`.
     pub(crate) match_type: &'static str,

@@ -166,7 +166,7 @@ impl Catalog {
     }
 
     /// Returns the directory.
-    pub fn folder(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         &self.shared.dir
     }
 

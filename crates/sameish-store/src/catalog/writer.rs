@@ -240,7 +240,7 @@ impl Writer {
         let written = write(self);
         let health = match &written {
             Err(Error::Full) => {
-                // A checkpoint empties the log, which makes room for deletes.
+                // A checkpoint empties the log, which frees space for deletes.
                 _ = self.store.checkpoint();
                 Health::Full
             }

@@ -149,7 +149,9 @@ impl SqliteStore {
     /// Upgrades the file to the newest format, after copying it.
     fn upgrade(&mut self, format: i64, steps: &[&str]) -> Result<()> {
         if self.mode != Mode::Write {
-            let reason = format!("format {format} must be upgraded; open the directory once for writing");
+            let reason = format!(
+                "the store has format {format} and must be upgraded; open it once with a command that writes, such as `sameish index rebuild`"
+            );
             return Err(Error::Database { path: self.path.clone(), reason });
         }
         let backup = self.path.with_extension(format!("format-{format}.db"));

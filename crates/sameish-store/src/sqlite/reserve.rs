@@ -34,7 +34,7 @@ pub(super) fn remove(database: &Path) -> bool {
 }
 
 fn reserve_path(database: &Path) -> PathBuf {
-    database.with_extension("room")
+    database.with_extension("reserve")
 }
 
 /// Writes incompressible bytes, because a file system may compress others or store them as a hole.

@@ -1,4 +1,4 @@
-//! Clustering: which documents belong together?
+//! Clustering: which documents form a cluster?
 //!
 //! Clustering requests the matches of one document at a time, so it does not depend on any index. The exception is
 //! [`greedy`], which takes fingerprints and builds its own index. The result depends only on the matches and on the order of
@@ -31,7 +31,7 @@ pub use star::{Batch, Candidates, Centers, Purpose, StarClusters, StarSource, St
 
 use crate::index::DocNumber;
 
-/// Documents that belong together, with a representative.
+/// Documents of one cluster, with a representative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     /// The representative of the cluster.

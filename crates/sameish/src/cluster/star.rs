@@ -6,7 +6,7 @@
 //! algorithm for static and dynamic information organization*, 2004): documents become centers in a given order instead of by
 //! descending degree, and a document belongs to one star only.
 //!
-//! [`star_clusters`] is the only implementation. It asks a [`StarSource`] for candidates and verifies them; the sources are the
+//! [`star_clusters`] is the only implementation. It gets candidates from a [`StarSource`] and verifies them; the sources are the
 //! indexes of an engine, a corpus on disk, an index of fingerprints ([`greedy`](super::greedy)), or a list of verified pairs
 //! ([`stars`]).
 

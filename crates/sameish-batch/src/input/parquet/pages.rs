@@ -114,7 +114,7 @@ impl Pages {
         self.at = start + packed as u64;
         self.shared.expansion.add(expanded as u64, self.shared.len).map_err(external)?;
         let values = u32::try_from(header.values).ok().filter(|_| header.values <= MAX_VALUES);
-        let values = values.ok_or_else(|| damaged("page with too many values"))?;
+        let values = values.ok_or_else(|| damaged("a page has too many values"))?;
         if let Some(left) = &self.elements {
             let drawn = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(u64::from(values)));
             drawn.map_err(|_| external(LimitExceeded::List { limit: MAX_ELEMENTS }))?;
@@ -275,7 +275,7 @@ fn size(bytes: i64) -> Result<usize> {
     match usize::try_from(bytes) {
         Ok(bytes) if bytes <= MAX_PAGE => Ok(bytes),
         Ok(_) => Err(external(LimitExceeded::Page { limit: MAX_PAGE })),
-        Err(_) => Err(damaged("page of negative size")),
+        Err(_) => Err(damaged("a page has a negative size")),
     }
 }
 
@@ -297,7 +297,7 @@ fn encoding(number: i64) -> Result<Encoding> {
 
 /// Decompresses a page to exactly `expanded` bytes.
 fn decompress(compression: Compression, packed: &[u8], expanded: usize) -> Result<Vec<u8>> {
-    let wrong = || damaged("page that cannot be decompressed");
+    let wrong = || damaged("a page cannot be decompressed");
     // Snappy and LZ4 blocks do not exceed a ratio of 255 to 1, so a larger size is refused before allocating it.
     let possible = expanded <= packed.len().saturating_mul(256);
     let bytes_out = match compression {

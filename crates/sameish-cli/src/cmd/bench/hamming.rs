@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Number of fingerprints and of queries
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     random: u32,
-    /// Number of blocks of the 64 bits; the index has one table per choice of equal blocks [default: by size]
+    /// Number of blocks of the 64 bits; the index has one table per choice of equal blocks [default: chosen by `--random`]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
     /// Radius of a match in bits
@@ -127,13 +127,16 @@ fn in_words(report: &Report) -> String {
     let blocks = report.blocks.map_or("blocks chosen by size".into(), |blocks| format!("{blocks} blocks"));
     let many = grouped(u64::from(*fingerprints));
     let mut text = format!("{many} fingerprints and queries, {bits} bits, {blocks}, {tables} tables\n\n");
-    text += &format!("{:<18}{:>12}{:>12}{:>14}\n", "", "seconds", "us each", "count");
+    text += &format!("{:<18}{:>12}{:>12}{:>14}\n", "", "seconds", "us per item", "count");
     for Step { name, seconds, count } in &report.steps {
         let each = seconds * 1e6 / f64::from(*fingerprints);
         text += &format!("{name:<18}{seconds:>12.6}{each:>12.3}{:>14}\n", grouped(*count as u64));
     }
     let bytes = report.bytes_per_fingerprint;
-    text + &format!("\nrecall of planted matches {:.4}, {bytes:.1} bytes per fingerprint\n", report.recall)
+    text + &format!(
+        "\nrecall of queries near a stored fingerprint {:.4}, {bytes:.1} bytes per fingerprint\n",
+        report.recall
+    )
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014), which gives the same numbers on every machine.

@@ -49,7 +49,9 @@ pub(super) fn copy_indexes(
         return Err(Failure::usage(why));
     }
     if !directories.is_empty() && work.resume {
-        return Err(Failure::usage("`--resume` cannot continue if `--against` is an index directory"));
+        return Err(Failure::usage(
+            "`--resume` does not support an index directory in `--against`; omit `--resume`",
+        ));
     }
     let indexes = directories.into_iter().map(|directory| copy(Path::new(directory), work, read));
     Ok(Against { files: files.into_iter().cloned().collect(), indexes: indexes.collect::<Result<_, _>>()? })

@@ -121,8 +121,11 @@ impl Summary {
             "pairs are templates (the same wording with different names or numbers) and were kept; \
              `--templates merge` removes them.",
         );
-        add(self.chains_cut, "matches between clusters were cut, so that every document matches its center.");
-        add(self.caps_hit, "limits were reached: some matches may be missing.");
+        add(
+            self.chains_cut,
+            "matches between documents of different clusters were ignored, so that every document matches the center of its cluster.",
+        );
+        add(self.caps_hit, "bucket or candidate limits were reached: some matches may be missing.");
         if self.unverified {
             notes.push("Only fingerprints were compared; nothing was verified.".to_owned());
         }
@@ -132,7 +135,7 @@ impl Summary {
     pub(super) fn in_words(&self) -> String {
         let share = 100.0 * self.removed as f64 / self.documents.max(1) as f64;
         let mut words = format!(
-            "{}: {} kept, {} removed ({share:.1} %) in {}, the largest of {}",
+            "{}: {} kept, {} removed ({share:.1} %) in {} (largest size: {})",
             counted(self.documents, "document"),
             grouped(self.kept),
             grouped(self.removed),
@@ -145,11 +148,11 @@ impl Summary {
             }
         };
         add(self.templates, "template pairs kept");
-        add(self.chains_cut, "matches between clusters cut");
+        add(self.chains_cut, "matches between different clusters ignored");
         add(self.too_short, "too short");
-        add(self.repeated, "repeated");
+        add(self.repeated, "repeated records skipped");
         add(self.rejected, "rejected");
-        add(self.caps_hit, "limits reached (matches may be missing)");
+        add(self.caps_hit, "bucket or candidate limits reached (matches may be missing)");
         if let Some(recall) = self.expected_recall {
             _ = write!(words, "; expected recall at the threshold {:.1} %", 100.0 * recall);
         }

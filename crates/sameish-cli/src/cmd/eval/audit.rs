@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.exact.iter().any(|input| input == "-") {
-        let reason = "`--exact` reads its documents twice, so it cannot read standard input; name files";
+        let reason = "`--exact` reads its documents twice, so it cannot read standard input; pass files";
         return Err(Failure::usage(reason).into());
     }
     let engine = args.matching.analyzer(&args.engine, |config| args.templates.set(config))?;

@@ -43,7 +43,7 @@ pub(super) struct AddArgs {
     directory: DirectoryArgs,
     #[command(flatten)]
     input: InputArgs,
-    /// Which text to use if an id is already stored with a different one
+    /// Text to keep if an id is already stored with a different text
     #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
     on_dup_id: OnDupId,
     #[command(flatten)]
@@ -287,13 +287,16 @@ struct Summary {
 impl Summary {
     fn in_words(&self) -> String {
         let mut words = format!(
-            "{} added, {} with duplicates; {} in the collection",
+            "read {}; {} with duplicates; {} in the collection",
             self.counts.in_words(),
             grouped(self.with_duplicates),
             counted(self.total, "document")
         );
         if self.caps_hit > 0 {
-            words += &format!(", {} limits reached (duplicates may be missing)", grouped(self.caps_hit));
+            words += &format!(
+                ", {} bucket or candidate limits reached (duplicates may be missing)",
+                grouped(self.caps_hit)
+            );
         }
         format!("{words}; {}", self.counts.effort())
     }

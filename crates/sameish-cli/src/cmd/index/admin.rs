@@ -118,7 +118,7 @@ pub(super) fn stats(args: StatsArgs) -> anyhow::Result<Exit> {
 impl Figures {
     fn in_words(&self) -> String {
         format!(
-            "{} ({}): {}, {} too short; {} of {}, the largest has {}\n",
+            "{} (preset {}): {}, {} too short; {} with {} in total, {} in the largest\n",
             self.collection,
             self.preset,
             counted(self.documents, "document"),

@@ -27,10 +27,10 @@ pub(super) struct Args {
     directory: DirectoryArgs,
     #[command(flatten)]
     input: InputArgs,
-    /// Maximum number of matches per document [default: that of the collection]
+    /// Maximum number of matches per document [default: from the collection]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: Option<u32>,
-    /// Minimum similarity, from 0 to 1 [default: that of the collection]
+    /// Minimum similarity, from 0 to 1 [default: from the collection]
     #[arg(long, value_name = "SIMILARITY")]
     min_similarity: Option<f64>,
     #[command(flatten)]

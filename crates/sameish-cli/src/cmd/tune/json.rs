@@ -52,7 +52,7 @@ fn proposal_object(tuning: &Tuning<'_>, proposal: &Proposal) -> Value {
         Basis::BestF1 => "f1",
         Basis::Valley { .. } => "valley",
         Basis::NoCopies => "preset, as there are no copies",
-        Basis::NoStrangers => "preset, as there are no strangers",
+        Basis::NoUnrelatedPairs => "preset, as there are no strangers",
         Basis::Slope => "preset, as there is no valley",
         Basis::TooFewTexts => "preset, as there is nothing to compare",
     };

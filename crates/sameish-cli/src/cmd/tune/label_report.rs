@@ -103,7 +103,7 @@ fn labeled_pairs(pairs: u64, unknown: u64, quality: &Quality) -> String {
         grouped(quality.positives)
     );
     if unknown > 0 {
-        text += &format!(" {} with an unknown id ignored.", counted(unknown, "pair"));
+        text += &format!(" Ignored: {} with an unknown id.", counted(unknown, "pair"));
     }
     text
 }
@@ -120,7 +120,7 @@ fn labeled_clusters(field: &str, tuning: &Tuning<'_>, quality: &Quality) -> Stri
     }
     let without = tuning.texts.cluster_of.iter().filter(|cluster| cluster.is_none()).count() as u64;
     if without > 0 {
-        text += &format!(" {} without a cluster ignored.", counted(without, "document"));
+        text += &format!(" Ignored: {} without a cluster.", counted(without, "document"));
     }
     text
 }

@@ -3,7 +3,7 @@
 use crate::output::escape::escaped;
 use std::ffi::OsString;
 
-/// Flags with a value that other commands do not have, or that are set anew.
+/// Flags with a value that other commands do not have, or that the suggested command sets itself.
 const WITH_VALUE: [&str; 14] = [
     "--sample",
     "--threshold",

@@ -22,7 +22,7 @@ pub(super) enum Basis {
     /// The preset's: there are almost no pairs above the bulk of unrelated pairs.
     NoCopies,
     /// The preset's: almost all pairs are similar.
-    NoStrangers,
+    NoUnrelatedPairs,
     /// The preset's: the histogram has no valley.
     Slope,
     /// The preset's: fewer than two texts can be compared.
@@ -179,7 +179,7 @@ fn without_valley(near: f64, pairs: f64) -> Basis {
     if near < MIN_PAIRS {
         Basis::NoCopies
     } else if near > 0.9 * pairs {
-        Basis::NoStrangers
+        Basis::NoUnrelatedPairs
     } else {
         Basis::Slope
     }

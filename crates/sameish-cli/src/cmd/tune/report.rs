@@ -143,8 +143,8 @@ fn choice(tuning: &Tuning<'_>, proposal: &Proposal, quality: Option<&Quality>) -
     let limit = if proposal.is_radius() { bits(proposal.limit) } else { proposal.limit.to_string() };
     let title = match proposal.basis {
         Basis::Given => format!("Given {name}: {limit}"),
-        Basis::NoCopies | Basis::NoStrangers | Basis::Slope => {
-            format!("No {name} stands out. Preset {name}: {limit}")
+        Basis::NoCopies | Basis::NoUnrelatedPairs | Basis::Slope => {
+            format!("No proposal; the preset has {name} {limit}")
         }
         _ => format!("Proposed {name}: {limit}"),
     };
@@ -179,7 +179,7 @@ fn reason(proposal: &Proposal, quality: Option<&Quality>) -> String {
                             separate."
                 .into()
         }
-        Basis::NoStrangers => {
+        Basis::NoUnrelatedPairs => {
             "Almost all pairs are similar, so there are no unrelated pairs to separate them from.".into()
         }
         Basis::Slope => format!(

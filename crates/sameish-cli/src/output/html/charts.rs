@@ -34,7 +34,10 @@ fn curve(points: &[(f64, f64)], threshold: f64, expected_recall: Option<f64>) ->
     let mut points: Vec<(f64, f64)> = finite.copied().collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     if points.len() < 2 {
-        return empty(title, "This run has no probability curve.");
+        return empty(
+            title,
+            "Presets that compare only fingerprints have no probability curve: all pairs within the radius are found.",
+        );
     }
     let recall = expected_recall.filter(|recall| recall.is_finite() && threshold.is_finite());
     let label = format!("threshold {}", written(threshold));

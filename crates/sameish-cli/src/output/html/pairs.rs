@@ -10,7 +10,7 @@ use crate::output::messages::counted;
 const SHORT: usize = 60;
 
 const LEGEND: &str = "\
-<p><span class=\"shared\">Shared passages</span> are tinted, <mark>differing words</mark> are marked. \
+<p><span class=\"shared\">Shared passages</span> are shaded, <mark>differing words</mark> are marked. \
 Long texts are shown around their differences. <em>Similarity</em> is the Jaccard similarity: shared shingles divided by all \
 distinct shingles. <em>Facts</em> is the facts agreement: how far the names and numbers of the two texts agree.</p>\n";
 

@@ -282,7 +282,10 @@ impl Worker {
     fn parse(&self, line: &Line) -> Result<(Document, Vec<&'static str>), Problem> {
         let max = self.app.limits().line_bytes;
         if line.bytes.len() > max {
-            return Err(Problem::new(Kind::TooLarge, format!("the line is longer than {max} bytes")));
+            return Err(Problem::new(
+                Kind::TooLarge,
+                format!("the line is longer than {max} bytes; shorten the text"),
+            ));
         }
         let document: NewDocument = body::parse(&line.bytes, self.app.limits())?;
         let warnings = document.warnings();
