@@ -268,15 +268,15 @@ mod tests {
     fn detects_damage_at_any_offset() {
         let parent = tempfile::tempdir().unwrap();
         let directory = StepDirectory::open(parent.path(), "key", true).unwrap();
-        save(&folder);
-        let whole = fs::read(folder.path("sign")).unwrap();
+        save(&directory);
+        let whole = fs::read(directory.path("sign")).unwrap();
         for at in (0..whole.len()).step_by(7) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x10;
-            fs::write(folder.path("sign"), &bytes).unwrap();
-            assert_eq!(load(&folder, "sign"), None, "byte {at}");
-            fs::write(folder.path("sign"), &whole[..at]).unwrap();
-            assert_eq!(load(&folder, "sign"), None, "cut at {at}");
+            fs::write(directory.path("sign"), &bytes).unwrap();
+            assert_eq!(load(&directory, "sign"), None, "byte {at}");
+            fs::write(directory.path("sign"), &whole[..at]).unwrap();
+            assert_eq!(load(&directory, "sign"), None, "cut at {at}");
         }
     }
 

@@ -211,7 +211,7 @@ mod tests {
     fn samples() -> Vec<PathBuf> {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/parquet");
         let mut files: Vec<PathBuf> =
-            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.retain(|path| path.extension().is_some_and(|suffix| suffix == "parquet"));
         files.sort();
         assert!(files.len() >= 5);
