@@ -57,7 +57,7 @@ pub enum Error {
         /// Escaped name of the input.
         name: String,
     },
-    /// A record was rejected, and the run was told to stop at the first one.
+    /// A record was rejected, and the run stops at the first one.
     #[error("stopped at the first rejected record: {reject}")]
     RecordRejected {
         /// The record.

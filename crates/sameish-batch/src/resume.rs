@@ -267,16 +267,16 @@ mod tests {
     #[test]
     fn detects_damage_at_any_offset() {
         let parent = tempfile::tempdir().unwrap();
-        let folder = StepDirectory::open(parent.path(), "key", true).unwrap();
-        save(&folder);
-        let whole = fs::read(folder.path("sign")).unwrap();
+        let steps = StepDirectory::open(parent.path(), "key", true).unwrap();
+        save(&steps);
+        let whole = fs::read(steps.path("sign")).unwrap();
         for at in (0..whole.len()).step_by(7) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x10;
-            fs::write(folder.path("sign"), &bytes).unwrap();
-            assert_eq!(load(&folder, "sign"), None, "byte {at}");
-            fs::write(folder.path("sign"), &whole[..at]).unwrap();
-            assert_eq!(load(&folder, "sign"), None, "cut at {at}");
+            fs::write(steps.path("sign"), &bytes).unwrap();
+            assert_eq!(load(&steps, "sign"), None, "byte {at}");
+            fs::write(steps.path("sign"), &whole[..at]).unwrap();
+            assert_eq!(load(&steps, "sign"), None, "cut at {at}");
         }
     }
 

@@ -209,9 +209,9 @@ mod tests {
 
     /// Returns files written by other programs; see testdata/parquet/README.md.
     fn samples() -> Vec<PathBuf> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/parquet");
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/parquet");
         let mut files: Vec<PathBuf> =
-            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.retain(|path| path.extension().is_some_and(|suffix| suffix == "parquet"));
         files.sort();
         assert!(files.len() >= 5);
