@@ -267,16 +267,16 @@ mod tests {
     #[test]
     fn detects_damage_at_any_offset() {
         let parent = tempfile::tempdir().unwrap();
-        let directory = StepDirectory::open(parent.path(), "key", true).unwrap();
-        save(&directory);
-        let whole = fs::read(directory.path("sign")).unwrap();
+        let steps = StepDirectory::open(parent.path(), "key", true).unwrap();
+        save(&steps);
+        let whole = fs::read(steps.path("sign")).unwrap();
         for at in (0..whole.len()).step_by(7) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x10;
-            fs::write(directory.path("sign"), &bytes).unwrap();
-            assert_eq!(load(&directory, "sign"), None, "byte {at}");
-            fs::write(directory.path("sign"), &whole[..at]).unwrap();
-            assert_eq!(load(&directory, "sign"), None, "cut at {at}");
+            fs::write(steps.path("sign"), &bytes).unwrap();
+            assert_eq!(load(&steps, "sign"), None, "byte {at}");
+            fs::write(steps.path("sign"), &whole[..at]).unwrap();
+            assert_eq!(load(&steps, "sign"), None, "cut at {at}");
         }
     }
 
