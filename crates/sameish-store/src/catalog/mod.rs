@@ -89,7 +89,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Opens a catalog over any store. `dir` is used in error messages and returned by [`folder`](Self::folder).
+    /// Opens a catalog over any store. `dir` is used in error messages and returned by [`directory`](Self::directory).
     pub fn over(mut store: Box<dyn Store>, dir: &Path, options: OpenOptions) -> Result<Catalog> {
         let readers = ReaderPool::new(store.reader()?);
         if options.at_one_moment {
