@@ -193,7 +193,7 @@ fn cluster_labels_give_precision_and_recall() {
     fits_the_terminal(&run);
     for part in [
         "32 positive pairs",
-        "1 document without a cluster ignored.",
+        "Ignored: 1 document without a cluster.",
         "No threshold reaches a precision of 0.99",
         "Precision 0.99: not reached",
     ] {
@@ -221,7 +221,7 @@ fn labeled_pairs_count_outside_the_sample() {
     );
     let run = dir.run(["tune", "in.jsonl", "--labels", "judged.jsonl"]).ends_with(0);
     assert!(run.stdout.contains("20 labeled pairs, 15 of them positive"), "{}", run.stdout);
-    assert!(flat(&run.stdout).contains("1 pair with an unknown id ignored."), "{}", run.stdout);
+    assert!(flat(&run.stdout).contains("Ignored: 1 pair with an unknown id."), "{}", run.stdout);
     dir.write("bad.jsonl", "{\"a\": 1, \"b\": 2, \"same\": true}\n{\"a\": 1}\n");
     dir.run(["tune", "in.jsonl", "--labels", "bad.jsonl"])
         .ends_with(4)

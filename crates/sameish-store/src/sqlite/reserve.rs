@@ -33,8 +33,9 @@ pub(super) fn remove(database: &Path) -> bool {
     std::fs::remove_file(reserve_path(database)).is_ok()
 }
 
+/// The extension is that of earlier versions, so that a reserve of theirs is found.
 fn reserve_path(database: &Path) -> PathBuf {
-    database.with_extension("reserve")
+    database.with_extension("room")
 }
 
 /// Writes incompressible bytes, because a file system may compress others or store them as a hole.
