@@ -101,7 +101,7 @@ fn snapshots_come_back() {
     let dir = built();
     dir.run(["index", "snapshot", "folder", "copy"]).ends_with(0);
     dir.run(["restore", "copy", "again"]).ends_with(0);
-    dir.run(["restore", "copy", "again"]).ends_with(4).says(&["has documents already"]);
+    dir.run(["restore", "copy", "again"]).ends_with(4).says(&["already contains documents"]);
     dir.run(["restore", "copy", "again", "--replace"]).ends_with(0);
     dir.run(["index", "verify", "again"]).ends_with(0).says(&["4 documents"]);
 }
