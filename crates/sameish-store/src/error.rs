@@ -88,10 +88,10 @@ pub enum Error {
         reserved: &'static str,
     },
     /// The id of a document is invalid.
-    #[error("invalid document id: {reason}")]
+    #[error("invalid document id: it {reason}")]
     BadId {
         /// Which rule the id breaks.
-        reason: &'static str,
+        reason: sameish::document::InvalidId,
     },
     /// No document has this id.
     #[error("no document has the id `{}`", id.to_string().escape_debug())]
