@@ -307,7 +307,7 @@ impl From<sameish_store::Error> for Problem {
                 );
                 Problem::new(Kind::Invalid, detail)
             }
-            E::BadId { reason } => Problem::field("/id", "invalid", format!("the id is invalid: {reason}")),
+            E::BadId { reason } => Problem::field("/id", "invalid", format!("the id {reason}")),
             E::Engine(sameish::Error::InvalidField { field: "published_at", .. }) => {
                 Problem::field("/published_at", "invalid", text)
             }

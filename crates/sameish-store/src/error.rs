@@ -5,13 +5,14 @@
 
 use sameish::DocId;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of the store.
 #[non_exhaustive]
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
@@ -19,7 +20,7 @@ pub enum Error {
         /// File or directory.
         path: PathBuf,
         /// Error of the operating system.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
     /// The engine rejects a setting, a date or a sketch.
     #[error("{0}")]
@@ -87,10 +88,10 @@ pub enum Error {
         reserved: &'static str,
     },
     /// The id of a document is invalid.
-    #[error("invalid document id: {reason}")]
+    #[error("invalid document id: it {reason}")]
     BadId {
         /// Which rule the id breaks.
-        reason: &'static str,
+        reason: sameish::document::InvalidId,
     },
     /// No document has this id.
     #[error("no document has the id `{}`", id.to_string().escape_debug())]
@@ -180,29 +181,7 @@ impl Error {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Error {
         match source.kind() {
             std::io::ErrorKind::StorageFull => Error::Full,
-            _ => Error::Io { path: path.to_owned(), source },
-        }
-    }
-
-    /// Copies the error of a transaction, for each caller whose write was part of it.
-    pub(crate) fn duplicate(&self) -> Error {
-        match self {
-            Error::Full => Error::Full,
-            Error::Closed => Error::Closed,
-            Error::Busy => Error::Busy,
-            Error::ReadOnly { path } => Error::ReadOnly { path: path.clone() },
-            Error::Failed { reason } => Error::Failed { reason: reason.clone() },
-            Error::Database { path, reason } => {
-                Error::Database { path: path.clone(), reason: reason.clone() }
-            }
-            Error::Damaged { what, reason } => Error::Damaged { what: what.clone(), reason: reason.clone() },
-            Error::Engine(error) => Error::Engine(error.clone()),
-            Error::Io { path, source } => Error::Io {
-                path: path.clone(),
-                source: std::io::Error::new(source.kind(), source.to_string()),
-            },
-            // No transaction returns the other variants.
-            other => Error::Failed { reason: other.to_string() },
+            _ => Error::Io { path: path.to_owned(), source: Arc::new(source) },
         }
     }
 }

@@ -290,24 +290,6 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     Err(Error::BadName { name: name.chars().take(80).collect(), reserved: RESERVED_LIST })
 }
 
-/// Maximum length of a text id in bytes.
-const MAX_ID_BYTES: usize = 512;
-
-/// Rejects invalid document ids.
-pub(crate) fn check_id(id: &DocId) -> Result<()> {
-    let DocId::Text(id) = id else { return Ok(()) };
-    let reason = if id.is_empty() {
-        "it is empty"
-    } else if id.len() > MAX_ID_BYTES {
-        "it is longer than 512 bytes"
-    } else if id.chars().any(char::is_control) {
-        "it contains control characters"
-    } else {
-        return Ok(());
-    };
-    Err(Error::BadId { reason })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,21 +297,5 @@ mod tests {
     #[test]
     fn error_message_lists_every_reserved_name() {
         assert_eq!(RESERVED_LIST.replace(" or ", ", "), RESERVED.join(", "));
-    }
-
-    #[test]
-    fn accepts_valid_ids_and_names_the_broken_rule_of_others() {
-        let reason = |id: &str| match check_id(&id.into()) {
-            Err(Error::BadId { reason }) => reason,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(reason(""), "it is empty");
-        assert_eq!(reason(&"x".repeat(513)), "it is longer than 512 bytes");
-        assert_eq!(reason("a\nb"), "it contains control characters");
-        for id in
-            [DocId::Number(u64::MAX), DocId::Negative(-1), "x".repeat(512).as_str().into(), "ü b".into()]
-        {
-            assert!(check_id(&id).is_ok(), "{id}");
-        }
     }
 }

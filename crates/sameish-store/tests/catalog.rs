@@ -259,6 +259,15 @@ fn rejects_a_second_writer_and_accepts_readers() {
     open(&dir).close();
 }
 
+/// No user can create files in `/sys`, not even the superuser.
+#[cfg(target_os = "linux")]
+#[test]
+fn reports_a_directory_that_is_not_writable() {
+    let error = Catalog::open("/sys", OpenOptions::default()).unwrap_err();
+    assert!(matches!(&error, Error::ReadOnly { path } if path.as_os_str() == "/sys"), "{error}");
+    assert!(error.to_string().contains("--read-only"), "{error}");
+}
+
 #[test]
 fn restores_snapshots_and_rejects_damaged_ones() {
     let (dir, catalog, articles) = create(Preset::Articles);

@@ -10,7 +10,8 @@ use sameish::engine::Digest;
 use sameish::{DocId, Scratch};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-const RESTORE: &str = "restore the directory from a snapshot, or delete the document and insert it again";
+const RESTORE: &str =
+    "restore the directory from a snapshot, or delete the affected documents and insert them again";
 const REBUILD: &str = "run `sameish index rebuild`";
 
 /// Checks the database file, every row, the links between rows, and the indexes in memory.

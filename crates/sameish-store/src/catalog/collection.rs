@@ -5,7 +5,7 @@ use super::repair::Deletion;
 use super::writer::{Batch, GROUP, PreparedDocument, ReplyReceiver, Request, reply_channel, wait_for};
 use super::{Shared, now};
 use crate::error::{Error, Result};
-use crate::model::{CollectionConfig, Inserted, Stored, check_id};
+use crate::model::{CollectionConfig, Inserted, Stored};
 use rayon::prelude::*;
 use sameish::{DocId, Document, Scratch, Timestamp};
 use std::sync::Arc;
@@ -233,7 +233,7 @@ impl Collection {
 
     /// Checks the id and the date of a document and computes its sketches.
     fn prepare(&self, document: Document, scratch: &mut Scratch) -> Result<PreparedDocument> {
-        check_id(&document.id)?;
+        document.id.validate().map_err(|reason| Error::BadId { reason })?;
         if let Some(date) = &document.published_at {
             Timestamp::parse(date)?;
         }

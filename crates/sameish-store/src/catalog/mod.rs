@@ -79,8 +79,8 @@ impl Catalog {
             std::fs::create_dir_all(dir).map_err(|source| Error::io(dir, source))?;
         }
         if !dir.is_dir() {
-            let reason = "it is not a directory".to_owned();
-            return Err(Error::NotOurs { path: dir.to_owned(), reason });
+            let reason = if dir.exists() { "it is not a directory" } else { "the directory does not exist" };
+            return Err(Error::NotOurs { path: dir.to_owned(), reason: reason.to_owned() });
         }
         let lock = if options.read_only { None } else { Some(Lock::acquire(dir)?) };
         let store = SqliteStore::open(dir, options.create, options.read_only)?;

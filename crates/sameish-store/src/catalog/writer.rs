@@ -15,6 +15,7 @@ use crate::model::{Health, Inserted};
 use crate::rows::{CollectionRow, Counters};
 use crate::store::Store;
 use sameish::{Document, Prepared};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -152,13 +153,6 @@ pub(super) struct Writer {
     failed: Option<String>,
 }
 
-/// Whether the writer thread continues after a group.
-#[derive(PartialEq, Eq)]
-enum Next {
-    Continue,
-    Stop,
-}
-
 impl Writer {
     pub(super) fn start(
         store: Box<dyn Store>,
@@ -172,13 +166,13 @@ impl Writer {
             let _guard = PanicGuard(Arc::clone(&writer.shared));
             writer.run(&requests);
         });
-        started.map_err(|source| Error::Io { path: "writer thread".into(), source })
+        started.map_err(|source| Error::io("writer thread".as_ref(), source))
     }
 
     fn run(&mut self, requests: &QueueReceiver) {
         let mut next = None;
         while let Some(group) = requests.next_group(&mut next) {
-            if self.process(group) == Next::Stop {
+            if self.process(group).is_break() {
                 break;
             }
         }
@@ -186,8 +180,8 @@ impl Writer {
         _ = self.store.checkpoint();
     }
 
-    /// Processes requests of one kind.
-    fn process(&mut self, group: Vec<Request>) -> Next {
+    /// Processes requests of one kind. Breaks if the thread must stop.
+    fn process(&mut self, group: Vec<Request>) -> ControlFlow<()> {
         let mut inserts = Vec::new();
         let mut deletes = Vec::new();
         for request in group {
@@ -202,7 +196,7 @@ impl Writer {
                     send_reply(&reply, replaced);
                 }
                 Request::Run(job) => job(self),
-                Request::Stop => return Next::Stop,
+                Request::Stop => return ControlFlow::Break(()),
             }
         }
         if !inserts.is_empty() {
@@ -211,7 +205,7 @@ impl Writer {
         if !deletes.is_empty() {
             self.process_deletes(deletes);
         }
-        Next::Continue
+        ControlFlow::Continue(())
     }
 
     fn process_inserts(&mut self, batches: Vec<Batch<PreparedDocument, Result<Inserted>>>) {
@@ -333,7 +327,7 @@ fn send_replies<T>(replies: Vec<ReplySender<T>>, results: Result<Vec<T>>) {
         Ok(results) => {
             replies.iter().zip(results).for_each(|(reply, result)| send_reply(reply, Ok(result)));
         }
-        Err(error) => replies.iter().for_each(|reply| send_reply(reply, Err(error.duplicate()))),
+        Err(error) => replies.iter().for_each(|reply| send_reply(reply, Err(error.clone()))),
     }
 }
 

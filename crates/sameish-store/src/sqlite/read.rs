@@ -234,10 +234,8 @@ impl Read for SqliteStore {
     }
 
     fn copy_to(&self, file: &Path) -> Result<()> {
-        let name = file.to_str().ok_or_else(|| Error::Io {
-            path: file.to_owned(),
-            source: std::io::Error::other("the path is not valid UTF-8; choose another one"),
-        })?;
+        let not_utf8 = || std::io::Error::other("the path is not valid UTF-8; choose another one");
+        let name = file.to_str().ok_or_else(|| Error::io(file, not_utf8()))?;
         let copied = self.connection.execute("VACUUM INTO ?", [name]);
         copied.map_err(|error| super::database_error(file, error))?;
         super::sync_file(file)

@@ -73,7 +73,13 @@ impl DocId {
     /// assert_eq!(DocId::from_text("").unwrap_err().to_string(), "is empty");
     /// ```
     pub fn from_text(text: impl Into<String>) -> std::result::Result<DocId, InvalidId> {
-        let text = text.into();
+        let id = DocId::Text(text.into());
+        id.validate().map(|()| id)
+    }
+
+    /// Returns an error if the id is a string that [`from_text`](Self::from_text) does not accept.
+    pub fn validate(&self) -> std::result::Result<(), InvalidId> {
+        let DocId::Text(text) = self else { return Ok(()) };
         if text.is_empty() {
             Err(InvalidId::Empty)
         } else if text.len() > Self::MAX_BYTES {
@@ -81,7 +87,7 @@ impl DocId {
         } else if text.chars().any(char::is_control) {
             Err(InvalidId::ControlCharacters)
         } else {
-            Ok(DocId::Text(text))
+            Ok(())
         }
     }
 
