@@ -4,14 +4,14 @@
 use libfuzzer_sys::fuzz_target;
 use sameish::config::Tokenizer;
 use sameish::text::tokens;
-use sameish::{Content, Engine, Preset};
+use sameish::{Content, Analyzer, Preset};
 
 fuzz_target!(|input: (u8, String, String)| {
     let (choice, a, b) = input;
     let preset = Preset::ALL[usize::from(choice) % Preset::ALL.len()];
-    let engine = Engine::new(preset.config()).unwrap();
+    let analyzer = Analyzer::new(preset.config()).unwrap();
     let compared =
-        engine.compare(&Content::Text(a.clone()), &Content::Text(b.clone()), 1 + usize::from(choice >> 5));
+        analyzer.compare(&Content::Text(a.clone()), &Content::Text(b.clone()), 1 + usize::from(choice >> 5));
     for share in [compared.similarity, compared.containment, compared.coverage_a, compared.coverage_b] {
         assert!((0.0..=1.0).contains(&share));
     }

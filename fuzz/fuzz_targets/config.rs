@@ -1,8 +1,8 @@
-//! Configuration files: arbitrary text is rejected, or gives a configuration that survives a round trip and a working engine.
+//! Configuration files: arbitrary text is rejected, or gives a configuration that survives a round trip and a working analyzer.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sameish::{Config, Content, Engine, Scratch};
+use sameish::{Config, Content, Analyzer, Scratch};
 
 fuzz_target!(|text: &str| {
     let Ok(config) = Config::from_toml(text) else { return };
@@ -11,7 +11,7 @@ fuzz_target!(|text: &str| {
     if config.sdr.as_ref().is_some_and(|sdr| sdr.size > 1 << 16) {
         return;
     }
-    if let Ok(engine) = Engine::new(config) {
-        engine.sketch(&Content::Text(text.to_owned()), &mut Scratch::default());
+    if let Ok(analyzer) = Analyzer::new(config) {
+        analyzer.sketch(&Content::Text(text.to_owned()), &mut Scratch::default());
     }
 });
