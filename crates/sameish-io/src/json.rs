@@ -142,7 +142,7 @@ const MAX_SHOWN_KEY: usize = 64;
 /// Parses a text as one JSON value.
 pub fn parse(text: &str, limits: Limits) -> Result<Value<'_>, Error> {
     let state = State::new(limits);
-    run(text, &state, ValueSeed { keep: Keep::Tree, depth: 0, state: &state })
+    run(text, &state, ValueSeed { keep: Some(Keep::Tree), depth: 0, state: &state })
 }
 
 /// Reads one object and passes the values of selected fields to `store`.
@@ -203,6 +203,14 @@ impl State {
         ErrorKind::Syntax(message.strip_suffix(&position).unwrap_or(&message).to_owned())
     }
 
+    fn count_value<E: de::Error>(&self) -> Result<(), E> {
+        match self.remaining_values.get().checked_sub(1) {
+            Some(remaining) => self.remaining_values.set(remaining),
+            None => return Err(self.violated(ErrorKind::TooManyValues(self.limits.values))),
+        }
+        Ok(())
+    }
+
     fn deeper<E: de::Error>(&self, depth: u32) -> Result<u32, E> {
         if depth >= self.limits.depth {
             return Err(self.violated(ErrorKind::TooDeep(self.limits.depth)));
@@ -211,10 +219,11 @@ impl State {
     }
 }
 
-/// Reads a value that is kept.
+/// Reads a value. Without `keep` the value is checked and dropped: unlike [`IgnoredAny`], this limits the depth and decodes numbers
+/// and escapes.
 #[derive(Clone, Copy)]
 struct ValueSeed<'s> {
-    keep: Keep,
+    keep: Option<Keep>,
     depth: u32,
     state: &'s State,
 }
@@ -223,9 +232,8 @@ impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     type Value = Value<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value<'de>, D::Error> {
-        match self.state.remaining_values.get().checked_sub(1) {
-            Some(remaining) => self.state.remaining_values.set(remaining),
-            None => return Err(self.state.violated(ErrorKind::TooManyValues(self.state.limits.values))),
+        if self.keep.is_some() {
+            self.state.count_value()?;
         }
         deserializer.deserialize_any(self)
     }
@@ -263,100 +271,44 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value<'de>, E> {
-        Ok(Value::Text(Cow::Owned(value.to_owned())))
+        Ok(self.keep.map_or(Value::Null, |_| Value::Text(Cow::Owned(value.to_owned()))))
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Value<'de>, S::Error> {
         let depth = self.state.deeper(self.depth)?;
-        let item_keep = if self.keep == Keep::Tree { Keep::Tree } else { Keep::Scalar };
         let mut items = Vec::new();
-        let mut complete = self.keep != Keep::Scalar;
-        while complete {
-            let Some(item) = list.next_element_seed(ValueSeed { keep: item_keep, depth, ..self })? else {
-                return Ok(Value::Array(items));
-            };
-            complete = self.keep == Keep::Tree || matches!(item, Value::Text(_));
+        let mut item_keep = match self.keep {
+            Some(Keep::Tree) => Some(Keep::Tree),
+            Some(Keep::Strings) => Some(Keep::Scalar),
+            Some(Keep::Scalar) | None => None,
+        };
+        while let Some(item) = list.next_element_seed(ValueSeed { keep: item_keep, depth, ..self })? {
+            if item_keep.is_none() {
+                continue;
+            }
+            // A list of strings ends at the first other item, which is kept so that the caller sees it.
+            item_keep = item_keep.filter(|keep| *keep == Keep::Tree || matches!(item, Value::Text(_)));
             items.push(item);
         }
-        while list.next_element_seed(CheckSeed { depth, state: self.state })?.is_some() {}
         Ok(Value::Array(items))
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Value<'de>, M::Error> {
-        if self.keep != Keep::Tree {
-            CheckSeed { depth: self.depth, state: self.state }.visit_map(map)?;
-            return Ok(Value::Object(Vec::new()));
-        }
         let depth = self.state.deeper(self.depth)?;
         let mut entries = Vec::new();
+        if self.keep != Some(Keep::Tree) {
+            // The keys of a map are always decoded, so `IgnoredAny` checks their escapes too.
+            while map.next_key::<IgnoredAny>()?.is_some() {
+                map.next_value_seed(ValueSeed { keep: None, depth, ..self })?;
+            }
+            return Ok(Value::Object(entries));
+        }
         let mut keys = Keys::default();
         while let Some(Key(key)) = map.next_key()? {
             keys.insert(key.clone(), self.state)?;
             entries.push((key, map.next_value_seed(ValueSeed { depth, ..self })?));
         }
         Ok(Value::Object(entries))
-    }
-}
-
-/// Checks a value and drops it. Unlike [`IgnoredAny`], it limits the depth and decodes numbers and escapes.
-#[derive(Clone, Copy)]
-struct CheckSeed<'s> {
-    depth: u32,
-    state: &'s State,
-}
-
-impl<'de> DeserializeSeed<'de> for CheckSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for CheckSeed<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<(), S::Error> {
-        let depth = self.state.deeper(self.depth)?;
-        while list.next_element_seed(CheckSeed { depth, ..self })?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
-        let depth = self.state.deeper(self.depth)?;
-        // The keys of a map are always decoded, so `IgnoredAny` checks their escapes too.
-        while map.next_key::<IgnoredAny>()?.is_some() {
-            map.next_value_seed(CheckSeed { depth, ..self })?;
-        }
-        Ok(())
     }
 }
 
@@ -395,12 +347,11 @@ where
         let mut keys = Keys::default();
         while let Some(Key(key)) = map.next_key()? {
             keys.insert(key.clone(), self.state)?;
-            match (self.select)(&key) {
-                Some((slot, keep)) => {
-                    let value = map.next_value_seed(ValueSeed { keep, depth, state: self.state })?;
-                    (self.store)(slot, value);
-                }
-                None => map.next_value_seed(CheckSeed { depth, state: self.state })?,
+            let selected = (self.select)(&key);
+            let keep = selected.as_ref().map(|(_, keep)| *keep);
+            let value = map.next_value_seed(ValueSeed { keep, depth, state: self.state })?;
+            if let Some((slot, _)) = selected {
+                (self.store)(slot, value);
             }
         }
         Ok(())
