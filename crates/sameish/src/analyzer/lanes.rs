@@ -2,7 +2,7 @@
 
 use super::{Analyzer, Schemes, TokenBatch};
 use crate::config::{Counting, MinHashConfig, SimHashConfig, TokenHash, Weighting};
-use crate::features::{self, DocumentFrequencies, Shingler};
+use crate::features::{self, Shingler};
 use crate::sketch::{MinHasher, RowMinima, Votes};
 use crate::text::TokenRange;
 
@@ -66,47 +66,48 @@ impl Lanes {
     }
 
     pub(super) fn push(&mut self, analyzer: &Analyzer, batch: TokenBatch<'_>) {
-        let tokens = analyzer.without_stop_words(batch, &mut self.kept);
+        let mut kept = std::mem::take(&mut self.kept);
+        let tokens = analyzer.without_stop_words(batch, &mut kept);
         self.words += tokens.len();
-        if let Some(lane) = &mut self.simhash {
-            let features = lane.shingler.push_tokens(batch.bytes, tokens);
-            keep(&mut self.features, features, self.minhash.is_none());
-            vote(
-                lane.weighting,
-                features,
-                &mut lane.votes,
-                &mut lane.seen,
-                analyzer.parts.frequencies.as_ref(),
-            );
-        }
-        if let Some(lane) = &mut self.minhash {
-            let features = lane.shingler.push_tokens(batch.bytes, tokens);
-            keep(&mut self.features, features, true);
-            lower(lane.counting, features, &mut lane.minima, &mut lane.seen);
-        }
+        self.add_features(analyzer, |shingler| shingler.push_tokens(batch.bytes, tokens));
+        self.kept = kept;
     }
 
     pub(super) fn finish(&mut self, analyzer: &Analyzer) {
+        self.add_features(analyzer, Shingler::finish);
         if let Some(lane) = &mut self.simhash {
-            let features = lane.shingler.finish();
-            keep(&mut self.features, features, self.minhash.is_none());
-            vote(
-                lane.weighting,
-                features,
-                &mut lane.votes,
-                &mut lane.seen,
-                analyzer.parts.frequencies.as_ref(),
-            );
             lane.seen.sort_unstable();
             lane.seen.dedup();
             lane.votes.add_all(&lane.seen);
         }
         if let Some(lane) = &mut self.minhash {
-            let features = lane.shingler.finish();
-            keep(&mut self.features, features, true);
-            lower(lane.counting, features, &mut lane.minima, &mut lane.seen);
             features::number_occurrences(&mut lane.seen);
             lane.minima.lower(&lane.seen);
+        }
+    }
+
+    /// Adds the features that `next` gets from the shingler of each lane. A lane collects features that it must count first.
+    fn add_features(&mut self, analyzer: &Analyzer, next: impl for<'a> Fn(&'a mut Shingler) -> &'a [u64]) {
+        if let Some(lane) = &mut self.simhash {
+            let features = next(&mut lane.shingler);
+            keep(&mut self.features, features, self.minhash.is_none());
+            match (lane.weighting, &analyzer.parts.frequencies) {
+                (Weighting::Frequency, _) => lane.votes.add_all(features),
+                (Weighting::InverseDocumentFrequency, Some(frequencies)) => {
+                    features
+                        .iter()
+                        .for_each(|&feature| lane.votes.add(&[feature], frequencies.weight(feature)));
+                }
+                _ => lane.seen.extend_from_slice(features),
+            }
+        }
+        if let Some(lane) = &mut self.minhash {
+            let features = next(&mut lane.shingler);
+            keep(&mut self.features, features, true);
+            match lane.counting {
+                Counting::Set => lane.minima.lower(features),
+                Counting::Multiset => lane.seen.extend_from_slice(features),
+            }
         }
     }
 
@@ -144,30 +145,5 @@ impl MinHashLane {
 fn keep(kept: &mut Option<Vec<u64>>, features: &[u64], verified: bool) {
     if let (Some(kept), true) = (kept, verified) {
         kept.extend_from_slice(features);
-    }
-}
-
-/// Adds weighted votes, or collects the features if duplicates must be removed first.
-fn vote(
-    weighting: Weighting,
-    features: &[u64],
-    votes: &mut Votes,
-    seen: &mut Vec<u64>,
-    frequencies: Option<&DocumentFrequencies>,
-) {
-    match (weighting, frequencies) {
-        (Weighting::Frequency, _) => votes.add_all(features),
-        (Weighting::InverseDocumentFrequency, Some(frequencies)) => {
-            features.iter().for_each(|&feature| votes.add(&[feature], frequencies.weight(feature)));
-        }
-        _ => seen.extend_from_slice(features),
-    }
-}
-
-/// Updates the minima, or collects the features if occurrences must be numbered first.
-fn lower(counting: Counting, features: &[u64], minima: &mut RowMinima, seen: &mut Vec<u64>) {
-    match counting {
-        Counting::Set => minima.lower(features),
-        Counting::Multiset => seen.extend_from_slice(features),
     }
 }
