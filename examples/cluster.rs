@@ -4,7 +4,7 @@
 //! than memory use the crate `sameish-batch` or the commands `sameish pairs` and `sameish cluster`.
 #![allow(clippy::print_stdout)]
 
-use sameish::{DocId, Document, Engine, Preset, Scratch};
+use sameish::{DocId, Document, Engine, Preset};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{BufWriter, Write};
@@ -18,12 +18,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1);
     let input = path.map_or(Ok(SAMPLE.to_owned()), std::fs::read_to_string)?;
     let mut engine = Engine::new(Preset::Copies.config())?;
-    let mut scratch = Scratch::default();
     for line in input.lines() {
         let record: Value = serde_json::from_str(line)?;
         let id: DocId = serde_json::from_value(record["id"].clone())?;
         let text = record["text"].as_str().ok_or("no `text`")?;
-        engine.insert(&Document { id, ..Document::new(0, text) }, &mut scratch)?;
+        engine.insert(&Document { id, ..Document::new(0, text) })?;
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     let effort = engine.pairs(|pair| {

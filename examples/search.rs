@@ -3,13 +3,12 @@
 //! Run with `cargo run -p sameish --example search`.
 #![allow(clippy::print_stdout)]
 
-use sameish::{Document, Engine, Preset, Scratch, SearchOptions};
+use sameish::{Document, Engine, Preset, SearchOptions};
 
 fn main() -> sameish::Result<()> {
     let mut engine = Engine::new(Preset::Copies.config())?;
-    let mut scratch = Scratch::default();
     for (id, text) in ARTICLES {
-        let found = engine.search(text, SearchOptions::default(), &mut scratch)?;
+        let found = engine.search(text, SearchOptions::default())?;
         match found.matches.first() {
             Some(best) => println!(
                 "{id}: {} match of `{}`, similarity {:.2}",
@@ -17,7 +16,7 @@ fn main() -> sameish::Result<()> {
             ),
             None => println!("{id}: new"),
         }
-        engine.insert(&Document::new(id, text), &mut scratch)?;
+        engine.insert(&Document::new(id, text))?;
     }
     assert!(engine.remove(&"bridge".into()));
     Ok(())

@@ -49,7 +49,7 @@ fn filled(config: Config, texts: &[String]) -> Engine {
     let mut engine = Engine::new(config).unwrap();
     let mut scratch = Scratch::default();
     for (id, text) in (0u64..).zip(texts) {
-        engine.insert(&Document::new(id, text), &mut scratch).unwrap();
+        engine.insert_with(&Document::new(id, text), &mut scratch).unwrap();
     }
     engine
 }
@@ -60,7 +60,7 @@ fn share_found(engine: &Engine, texts: &[String], copy: impl Fn(&str, u64) -> St
     let mut scratch = Scratch::default();
     let mut found = |id: u64, text: &String| {
         let content = Content::Text(copy(text, id));
-        let search = engine.search(&content, options, &mut scratch).unwrap();
+        let search = engine.search_with(&content, options, &mut scratch).unwrap();
         search.matches.iter().any(|found| found.id == DocId::Number(id))
     };
     let count = (0u64..).zip(texts).filter(|(id, text)| found(*id, text)).count();
@@ -106,7 +106,7 @@ fn unrelated(engine: &Engine, texts: &[String]) -> Unrelated {
         }
         pairs += 1;
         largest = largest.max(jaccard);
-        let search = engine.search(&contents[0], options, &mut scratch).unwrap();
+        let search = engine.search_with(&contents[0], options, &mut scratch).unwrap();
         matched += usize::from(search.matches.iter().any(|found| found.id == DocId::Number(b as u64)));
     }
     Unrelated { pairs, matched, largest }

@@ -4,10 +4,10 @@ use crate::batch::Batch;
 use crate::compare::ComparisonResult;
 use crate::error::{CodedError, Result};
 use crate::job::Job;
-use crate::sketches::{Sketch, Text, content, sketch_all, with_scratch};
+use crate::sketches::{Sketch, Text, content, sketch_all};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use sameish::{Analyzer, Content, Preset};
+use sameish::{Analyzer, Content, Preset, Scratch};
 
 /// A validated configuration, which sketches and compares texts.
 #[napi(js_name = "NativeAnalyzer")]
@@ -45,7 +45,7 @@ impl NativeAnalyzer {
     /// Sketches a text.
     #[napi(catch_unwind)]
     pub fn sketch(&self, text: Text) -> Sketch {
-        with_scratch(|scratch| self.analyzer.sketch(&content(text), scratch)).into()
+        Scratch::with_thread_local(|scratch| self.analyzer.sketch(&content(text), scratch)).into()
     }
 
     /// Sketches several texts.

@@ -7,13 +7,13 @@ use crate::analyzer::contents;
 use crate::error::{CodedError, Result};
 use crate::id::{self, Id};
 use crate::job::{Job, lock};
-use crate::sketches::{Text, with_scratch};
+use crate::sketches::Text;
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use rayon::prelude::*;
 use sameish::analyzer::{Prepared, Status};
 use sameish::config::Linkage;
-use sameish::{Analyzer, Content, DocId, Engine, Timestamp};
+use sameish::{Analyzer, Content, DocId, Engine, Scratch, Timestamp};
 use std::sync::{Arc, Mutex};
 
 /// A document that is ready to be inserted.
@@ -78,7 +78,8 @@ impl Batch {
             if analyzer.config().matching.linkage == Linkage::Greedy {
                 check_dates(&dates, lock(&documents).len())?;
             }
-            let prepare = |content: &Content| with_scratch(|scratch| analyzer.prepare(content, scratch));
+            let prepare =
+                |content: &Content| Scratch::with_thread_local(|scratch| analyzer.prepare(content, scratch));
             let prepared: Vec<Prepared> = contents.par_iter().map(prepare).collect();
             let columns = ids.into_iter().zip(dates).zip(prepared);
             lock(&documents).extend(columns.map(|((id, published_at), prepared)| PreparedDocument {

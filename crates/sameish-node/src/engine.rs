@@ -11,7 +11,7 @@ use crate::id::{self, Id};
 use crate::job::Job;
 use crate::pair_stream::PairStream;
 use crate::results::{ClusterList, MatchList, PairList};
-use crate::sketches::{Text, content, with_scratch};
+use crate::sketches::{Text, content};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, ObjectFinalize, Uint8Array};
 use napi_derive::napi;
@@ -349,14 +349,14 @@ fn insert(
     let content = content(text);
     let document = Document { id, content, published_at, title: None, source: None, url: None };
     move |engine| {
-        let inserted = with_scratch(|scratch| engine.insert(&document, scratch));
+        let inserted = engine.insert(&document);
         Ok(inserted.map_err(|error| CodedError::from_date(error, "publishedAt"))?.into())
     }
 }
 
 fn search(text: Text, options: SearchLimits) -> impl FnOnce(&Engine) -> Result<MatchList, CodedError> + Send {
     let content = content(text);
-    move |engine| Ok(with_scratch(|scratch| engine.search(&content, options.into(), scratch))?.into())
+    move |engine| Ok(engine.search(&content, options.into())?.into())
 }
 
 fn search_id(

@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use sameish::analyzer::Sketches;
 use sameish::sketch::{MinHasher, SimHasher};
 use sameish::{Analyzer, Content, Scratch, Signature};
-use std::cell::RefCell;
 
 /// A text, or a list of tokens from the caller's own tokenizer.
 pub(crate) type Text = Either<String, Vec<String>>;
@@ -48,17 +47,9 @@ impl From<Sketches> for Sketch {
     }
 }
 
-/// Calls a function with the scratch space of this thread.
-pub(crate) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
-    thread_local! {
-        static SCRATCH: RefCell<Scratch> = RefCell::default();
-    }
-    SCRATCH.with_borrow_mut(work)
-}
-
 /// Sketches many texts on all cores. Returns the sketches in the order of the texts.
 pub(crate) fn sketch_all(analyzer: &Analyzer, contents: &[Content]) -> Vec<Sketch> {
-    let sketch = |content| with_scratch(|scratch| analyzer.sketch(content, scratch));
+    let sketch = |content| Scratch::with_thread_local(|scratch| analyzer.sketch(content, scratch));
     let sketches: Vec<Sketches> = contents.par_iter().map(sketch).collect();
     sketches.into_iter().map(Sketch::from).collect()
 }

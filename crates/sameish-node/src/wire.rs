@@ -7,14 +7,13 @@ use crate::error::{CodedError, Result};
 use crate::id::{self, Id};
 use crate::job::Job;
 use crate::results::ClusterList;
-use crate::sketches::with_scratch;
 use napi::bindgen_prelude::{AsyncTask, BigInt};
 use napi_derive::napi;
 use sameish::cluster::greedy_stars;
 use sameish::engine::Spread;
 use sameish::index::DocNumber;
 use sameish::matching::MatchType;
-use sameish::{Analyzer, Content, DocId, Fingerprint, Preset};
+use sameish::{Analyzer, Content, DocId, Fingerprint, Preset, Scratch};
 use std::sync::LazyLock;
 
 static WIRE: LazyLock<Result<Analyzer, sameish::Error>> =
@@ -30,7 +29,7 @@ pub fn fnv1a64(text: String) -> BigInt {
 #[napi(js_name = "computeSimHash", catch_unwind)]
 pub fn compute_sim_hash(text: String) -> Result<String> {
     let wire = WIRE.as_ref().map_err(|error| CodedError::from(error.clone()))?;
-    let sketches = with_scratch(|scratch| wire.sketch(&Content::Text(text), scratch));
+    let sketches = Scratch::with_thread_local(|scratch| wire.sketch(&Content::Text(text), scratch));
     Ok(sketches.simhash.unwrap_or_default().to_hex())
 }
 

@@ -156,8 +156,7 @@ impl Analyzer {
     ) -> Comparison {
         let a = a.into();
         let b = b.into();
-        let mut scratch = Scratch::default();
-        let [x, y] = [a, b].map(|content| self.side(content, &mut scratch));
+        let [x, y] = Scratch::with_thread_local(|scratch| [a, b].map(|content| self.side(content, scratch)));
         let evidence = Evidence::find(&x.words, &y.words, min_tokens);
         let similarity = x.shingles.jaccard(&y.shingles);
         let containment_a = x.shingles.containment_in(&y.shingles);

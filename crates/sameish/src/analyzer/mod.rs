@@ -25,6 +25,7 @@ use crate::features::{DocumentFrequencies, Facts, FeatureSet, Shingler, TextKey}
 use crate::matching::Judge;
 use crate::sketch::{Fingerprint, MinHasher, Sdr, SdrEncoder, Signature};
 use crate::text::{Batch, PADDING, StopWords, TextScratch, TokenRange, for_each_batch};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A validated [`Config`] that sketches, prepares, compares and judges documents.
@@ -122,6 +123,22 @@ pub struct Prepared {
 pub struct Scratch {
     text: TextScratch,
     lanes: Option<Lanes>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+impl Scratch {
+    /// Calls `work` with the buffers of the current thread.
+    ///
+    /// A nested call gets new buffers. Buffers that were in use during a panic are dropped.
+    pub fn with_thread_local<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
+        let mut scratch = SCRATCH.take().unwrap_or_default();
+        let result = work(&mut scratch);
+        SCRATCH.set(Some(scratch));
+        result
+    }
 }
 
 impl Analyzer {

@@ -34,13 +34,13 @@ impl Engine {
     /// Serializes the engine. [`from_bytes`](Self::from_bytes) restores it.
     ///
     /// ```
-    /// use sameish::{Document, Engine, Preset, Scratch, SearchOptions};
+    /// use sameish::{Document, Engine, Preset, SearchOptions};
     ///
     /// let mut engine = Engine::new(Preset::Copies.config())?;
     /// let text = "The council voted on Monday to close the old bridge over the river for repairs until next spring.";
-    /// engine.insert(&Document::new("bridge", text), &mut Scratch::default())?;
+    /// engine.insert(&Document::new("bridge", text))?;
     /// let again = Engine::from_bytes(&engine.to_bytes()?)?;
-    /// let found = again.search(text, SearchOptions::default(), &mut Scratch::default())?;
+    /// let found = again.search(text, SearchOptions::default())?;
     /// assert_eq!(found.matches[0].id, "bridge".into());
     /// # Ok::<(), sameish::Error>(())
     /// ```

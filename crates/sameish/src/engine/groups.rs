@@ -86,12 +86,12 @@ impl Engine {
     /// first of them, and the pairs among them follow immediately.
     ///
     /// ```
-    /// use sameish::{Document, Engine, Preset, Scratch};
+    /// use sameish::{Document, Engine, Preset};
     /// use std::ops::ControlFlow;
     ///
     /// let mut engine = Engine::new(Preset::Wire.config())?;
     /// for (id, text) in [(1, "storm hits the coast"), (2, "markets calm"), (3, "STORM hits the coast")] {
-    ///     engine.insert(&Document::new(id, text), &mut Scratch::default())?;
+    ///     engine.insert(&Document::new(id, text))?;
     /// }
     /// let mut pairs = Vec::new();
     /// engine.pairs(|pair| {

@@ -22,10 +22,14 @@ mod slots;
 mod storage;
 mod text;
 
-pub use external::{BulkLoad, Digest, SketchedDocument};
+#[doc(hidden)]
+pub use external::Digest;
+pub use external::{BulkLoad, SketchedDocument};
 pub use groups::{Effort, Group, Groups, MatchedPair, Spread};
 pub use search::{CANDIDATES_JUDGED, Match, Scope, Search, SearchOptions, StoredDocument};
-pub use storage::{External, FeaturesRef, InMemory, Storage, TextSource};
+#[doc(hidden)]
+pub use storage::FeaturesRef;
+pub use storage::{External, InMemory, Storage, TextSource};
 
 use collection::Collection;
 
@@ -41,15 +45,14 @@ use crate::features::TextKey;
 /// The type parameter says where the features of the documents are kept: [`InMemory`], the default, or [`External`].
 ///
 /// ```
-/// use sameish::{Document, Engine, Preset, Scratch, SearchOptions};
+/// use sameish::{Document, Engine, Preset, SearchOptions};
 ///
 /// let mut engine = Engine::new(Preset::Copies.config())?;
-/// let mut scratch = Scratch::default();
 /// let text = "The council voted on Monday to close the old bridge over the river for repairs until next spring.";
-/// engine.insert(&Document::new("bridge", text), &mut scratch)?;
+/// engine.insert(&Document::new("bridge", text))?;
 ///
 /// let edited = text.replace("The council", "Councillors");
-/// let found = engine.search(&*edited, SearchOptions::default(), &mut scratch)?;
+/// let found = engine.search(&*edited, SearchOptions::default())?;
 /// assert_eq!(found.matches[0].id, "bridge".into());
 /// assert!(found.matches[0].verdict.verified && found.matches[0].verdict.similarity > 0.8);
 /// # Ok::<(), sameish::Error>(())
@@ -141,7 +144,15 @@ impl Engine {
     /// Inserts a document. Replaces the document with the same id, if any.
     ///
     /// The publication date matters only for greedy clustering. Under that linkage, an unreadable date is an error.
-    pub fn insert(&mut self, document: &Document, scratch: &mut Scratch) -> Result<Inserted> {
+    pub fn insert(&mut self, document: &Document) -> Result<Inserted> {
+        Scratch::with_thread_local(|scratch| self.insert_with(document, scratch))
+    }
+
+    /// Inserts a document like [`insert`](Self::insert), with buffers of the caller.
+    ///
+    /// The buffers of a thread belong to the settings that used them last. A thread that uses several engines in turn is
+    /// faster with one [`Scratch`] for each of them.
+    pub fn insert_with(&mut self, document: &Document, scratch: &mut Scratch) -> Result<Inserted> {
         let prepared = self.analyzer.prepare(&document.content, scratch);
         self.insert_prepared(&document.id, document.published_at.as_deref(), prepared)
     }

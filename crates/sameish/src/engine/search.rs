@@ -85,7 +85,13 @@ impl Scope<'_, InMemory> {
 
 impl Engine {
     /// Finds the documents that match a text.
-    pub fn search<'a>(
+    pub fn search<'a>(&self, content: impl Into<ContentRef<'a>>, options: SearchOptions) -> Result<Search> {
+        Scratch::with_thread_local(|scratch| self.search_with(content, options, scratch))
+    }
+
+    /// Finds the documents that match a text like [`search`](Self::search), with buffers of the caller. See
+    /// [`insert_with`](Self::insert_with).
+    pub fn search_with<'a>(
         &self,
         content: impl Into<ContentRef<'a>>,
         options: SearchOptions,
