@@ -2,10 +2,16 @@
 
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+pub const BRIDGE: &str =
+    "The city council voted on Monday evening to close the old stone bridge for repairs until spring";
+pub const HARVEST: &str =
+    "Apple growers in the valley expect their best harvest in ten years after a mild and wet winter";
 
 /// A temporary directory that is removed with the test.
 pub struct Dir {
@@ -26,6 +32,10 @@ impl Dir {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, content).unwrap();
         path
+    }
+
+    pub fn write_records(&self, name: &str, records: &[Value]) {
+        self.write(name, jsonl(records));
     }
 
     pub fn read(&self, name: impl AsRef<Path>) -> String {
@@ -54,6 +64,21 @@ impl Dir {
 
     pub fn run(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Run {
         Run::from(self.command(args).stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// Returns a shell command to be run in the directory; `$SAMEISH` is the program.
+    pub fn shell_command(&self, command: &str) -> Command {
+        let mut shell = Command::new("bash");
+        shell
+            .args(["-c", command])
+            .current_dir(self.dir.path())
+            .env("SAMEISH", env!("CARGO_BIN_EXE_sameish"));
+        shell
+    }
+
+    /// Runs a shell command in the directory; `$SAMEISH` is the program.
+    pub fn shell(&self, command: &str) -> Run {
+        Run::from(self.shell_command(command).stdin(Stdio::null()).output().unwrap())
     }
 
     pub fn run_with_stdin(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>, stdin: &[u8]) -> Run {
@@ -118,11 +143,18 @@ impl Run {
 /// Returns the ids of output lines as JSON, separated by commas.
 #[track_caller]
 pub fn ids(output: &str) -> String {
-    let id = |line: &str| {
-        let object: serde_json::Value = serde_json::from_str(line).unwrap();
-        object["id"].to_string()
-    };
-    output.lines().map(id).collect::<Vec<_>>().join(",")
+    lines(output).iter().map(|line| line["id"].to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// Parses lines of JSON.
+#[track_caller]
+pub fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Returns records as lines of JSON.
+pub fn jsonl(records: &[Value]) -> String {
+    records.iter().map(|record| format!("{record}\n")).collect()
 }
 
 fn cut(text: &str) -> &str {

@@ -1,7 +1,7 @@
 //! Scheme identifiers: which settings determine the bytes of a sketch?
 //!
 //! A scheme is the hash of a textual description of those settings. The description spells them as a configuration file
-//! does, so renaming a Rust type cannot change the identifier of stored sketches. `tests/golden.rs` pins the identifiers
+//! does, so renaming a Rust type cannot change the identifier of stored sketches. `tests/all/golden.rs` pins the identifiers
 //! of the presets.
 
 use crate::config::{Config, MinHashConfig, SdrConfig, SimHashConfig, TokenHash, Weighting};

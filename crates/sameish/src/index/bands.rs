@@ -223,13 +223,16 @@ impl BandIndex {
     /// Finds all documents that share a band with the signature and whose estimated similarity is at least `threshold`.
     pub fn search(&self, signature: &Signature, threshold: f64) -> Result<BandSearch> {
         self.check_rows(signature)?;
-        Ok(self.search_rows(signature.rows(), None, threshold))
-    }
-
-    /// Like [`search`](Self::search), for a document of the index, which is excluded from its own results. Returns `None` if the
-    /// index does not contain the document.
-    pub fn neighbors(&self, doc: DocNumber, threshold: f64) -> Option<BandSearch> {
-        Some(self.search_rows(self.signature(doc)?, Some(doc.0), threshold))
+        let rows = signature.rows();
+        let mut search = BandSearch::default();
+        let mut docs = self.candidates(rows, &mut search.capped);
+        docs.sort_unstable();
+        docs.dedup();
+        search.candidates = docs.len();
+        let hit = |doc| BandHit { doc: DocNumber(doc), estimate: self.estimate(rows, doc) };
+        search.hits = docs.into_iter().map(hit).filter(|hit| hit.estimate >= threshold).collect();
+        search.hits.sort_by(|a, b| b.estimate.total_cmp(&a.estimate).then(a.doc.cmp(&b.doc)));
+        Ok(search)
     }
 
     /// Self-join: calls `sink` once with each pair of documents that share a band and whose estimated similarity is at least
@@ -286,19 +289,6 @@ impl BandIndex {
             self.band(a, band) == self.band(b, band) && pairs.contains(a, b)
         };
         earlier.iter().enumerate().any(joins)
-    }
-
-    fn search_rows(&self, rows: &[u32], own: Option<u32>, threshold: f64) -> BandSearch {
-        let mut search = BandSearch::default();
-        let mut docs = self.candidates(rows, &mut search.capped);
-        docs.sort_unstable();
-        docs.dedup();
-        docs.retain(|&doc| Some(doc) != own);
-        search.candidates = docs.len();
-        let hit = |doc| BandHit { doc: DocNumber(doc), estimate: self.estimate(rows, doc) };
-        search.hits = docs.into_iter().map(hit).filter(|hit| hit.estimate >= threshold).collect();
-        search.hits.sort_by(|a, b| b.estimate.total_cmp(&a.estimate).then(a.doc.cmp(&b.doc)));
-        search
     }
 
     /// Returns the fraction of these rows that a document's signature has too.
@@ -427,114 +417,6 @@ mod tests {
     use super::*;
     use crate::random::SplitMix64;
     use crate::sketch::MinHasher;
-    use std::collections::BTreeMap;
-
-    /// Returns a signature over few distinct values, so that bands agree often.
-    fn signature(random: &mut SplitMix64, rows: usize) -> Signature {
-        Signature::from_rows((0..rows).map(|_| (random.next() % 3) as u32).collect::<Vec<_>>()).unwrap()
-    }
-
-    /// Reference implementation of `search`: compares the query with every document.
-    fn scan(
-        model: &BTreeMap<u32, Signature>,
-        query: &Signature,
-        bands: Bands,
-        threshold: f64,
-    ) -> Vec<BandHit> {
-        let height = bands.rows as usize;
-        let shares_band = |other: &Signature| {
-            let pairs = other.rows().chunks_exact(height).zip(query.rows().chunks_exact(height));
-            pairs.take(bands.count as usize).any(|(a, b)| a == b)
-        };
-        let hits = model
-            .iter()
-            .filter(|(_, other)| shares_band(other))
-            .map(|(&doc, other)| BandHit { doc: DocNumber(doc), estimate: query.estimate(other).unwrap() });
-        let mut hits: Vec<BandHit> = hits.filter(|hit| hit.estimate >= threshold).collect();
-        hits.sort_by(|a, b| b.estimate.total_cmp(&a.estimate).then(a.doc.cmp(&b.doc)));
-        hits
-    }
-
-    #[test]
-    fn agrees_with_a_scan_after_random_updates() {
-        let mut random = SplitMix64(1);
-        for bands in [Bands { count: 4, rows: 2 }, Bands { count: 3, rows: 3 }, Bands { count: 10, rows: 1 }]
-        {
-            let mut index = BandIndex::new(10, bands).unwrap();
-            let mut model = BTreeMap::new();
-            for step in 0..4000 {
-                let doc = (random.next() % 300) as u32;
-                match random.next() % 10 {
-                    0..5 => {
-                        let signature = signature(&mut random, 10);
-                        index.insert(DocNumber(doc), &signature).unwrap();
-                        model.insert(doc, signature);
-                    }
-                    5..8 => assert_eq!(index.remove(DocNumber(doc)), model.remove(&doc).is_some()),
-                    8 if step % 7 == 0 => {
-                        let more: Vec<(u32, Signature)> = (0..50)
-                            .map(|_| ((random.next() % 400) as u32, signature(&mut random, 10)))
-                            .collect();
-                        index
-                            .insert_all(more.iter().map(|(doc, signature)| (DocNumber(*doc), signature)))
-                            .unwrap();
-                        model.extend(more);
-                    }
-                    _ => {
-                        let query = signature(&mut random, 10);
-                        let found = index.search(&query, 0.4).unwrap();
-                        assert_eq!(found.hits, scan(&model, &query, bands, 0.4), "{bands:?}, step {step}");
-                        let mut own = model.get(&doc).map(|query| scan(&model, query, bands, 0.4));
-                        own.iter_mut().for_each(|hits| hits.retain(|hit| hit.doc.0 != doc));
-                        assert_eq!(index.neighbors(DocNumber(doc), 0.4).map(|found| found.hits), own);
-                    }
-                }
-                assert_eq!(index.len(), model.len());
-            }
-        }
-    }
-
-    /// Reference implementation of `pairs`: compares all documents with all others.
-    fn scanned_pairs(model: &BTreeMap<u32, Signature>, bands: Bands, threshold: f64) -> Vec<(u32, u32)> {
-        let hits =
-            |(&a, query)| scan(model, query, bands, threshold).into_iter().map(move |hit| (a, hit.doc.0));
-        let mut pairs: Vec<(u32, u32)> = model.iter().flat_map(hits).filter(|(a, b)| a < b).collect();
-        pairs.sort_unstable();
-        pairs
-    }
-
-    fn joined_pairs(index: &BandIndex, threshold: f64) -> (Vec<(u32, u32)>, BandJoin) {
-        let mut pairs = Vec::new();
-        let join = index.pairs(threshold, |pair| {
-            let rows = index.signature(pair.a).unwrap();
-            assert_eq!(pair.estimate, index.estimate(rows, pair.b.0));
-            pairs.push((pair.a.0, pair.b.0));
-        });
-        pairs.sort_unstable();
-        (pairs, join)
-    }
-
-    #[test]
-    fn pairs_agree_with_comparing_all_documents() {
-        let mut random = SplitMix64(3);
-        for bands in [Bands { count: 4, rows: 2 }, Bands { count: 3, rows: 3 }, Bands { count: 10, rows: 1 }]
-        {
-            for count in [0, 1, 2, 300] {
-                let mut model: BTreeMap<u32, Signature> =
-                    (0..count).map(|doc| (doc, signature(&mut random, 10))).collect();
-                let mut index = BandIndex::new(10, bands).unwrap();
-                index.insert_all(model.iter().map(|(&doc, signature)| (DocNumber(doc), signature))).unwrap();
-                for doc in (0..count).step_by(3) {
-                    assert!(index.remove(DocNumber(doc)) && model.remove(&doc).is_some());
-                }
-                let (pairs, join) = joined_pairs(&index, 0.0);
-                assert_eq!(pairs, scanned_pairs(&model, bands, 0.0), "{bands:?}, {count}");
-                assert_eq!(join, BandJoin { candidates: pairs.len() as u64, capped: 0 });
-                let (similar, _) = joined_pairs(&index, 0.6);
-                assert_eq!(similar, scanned_pairs(&model, bands, 0.6), "{bands:?}, {count}");
-            }
-        }
-    }
 
     /// Crafted rows put unrelated documents into one bucket of the first band. The second band finds the copies among them.
     #[test]

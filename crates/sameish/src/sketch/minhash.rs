@@ -8,7 +8,7 @@
 //! With odd constants a, row 32 g + l is `a(16 g + l) * lo` and row 32 g + 16 + l is `a(16 g + l) * lo + hi`, for l from 0
 //! to 15, modulo 2^32. Two rows of which exactly one adds `hi` are independent for a random hash. Two rows that both add
 //! or both omit it are not exactly independent, but for sets of up to thousands of features the difference is not
-//! measurable: `tests/theory.rs` checks bias and variance. This family was chosen because one multiplication serves two
+//! measurable: `tests/all/theory.rs` checks bias and variance. This family was chosen because one multiplication serves two
 //! rows; `a * lo + b` and `a * lo + hi` with one constant per row have the same error and take 1.4 times as long. The
 //! constants come from SplitMix64 and never change.
 

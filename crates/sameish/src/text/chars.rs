@@ -1,7 +1,7 @@
 //! Character properties: the word-break class and the case folding of each character.
 //!
 //! Both come from one table lookup. The table is a file in this directory and is not computed from crates at run time, so
-//! that sketches do not change when a crate is updated to a newer Unicode version. `tests/unicode_table.rs` generates and
+//! that sketches do not change when a crate is updated to a newer Unicode version. `tests/all/unicode_table.rs` generates and
 //! checks it.
 //!
 //! Layout of `unicode.bin`, little endian: four `u32` counts (index entries, character entries, mapping ends, bytes of

@@ -1,0 +1,101 @@
+//! `index`, `restore` and `backfill`.
+
+use crate::common::{BRIDGE, Dir, HARVEST, lines};
+use serde_json::json;
+
+fn built() -> Dir {
+    let dir = Dir::new();
+    dir.write_records(
+        "news.jsonl",
+        &[
+            json!({"id": 1, "text": BRIDGE, "title": "Bridge", "host": "a.example"}),
+            json!({"id": "1", "text": HARVEST}),
+            json!({"id": 2, "text": BRIDGE.to_uppercase()}),
+            json!({"id": 3, "text": "Short"}),
+        ],
+    );
+    let built = dir.run(["index", "build", "folder", "news.jsonl", "-o", "answers.jsonl"]).ends_with(0);
+    built.says(&["read 4 documents, 1 too short; 1 with duplicates; 4 documents in the collection"]);
+    dir
+}
+
+#[test]
+fn stores_and_finds_documents() {
+    let dir = built();
+    let answers = lines(&dir.read("answers.jsonl"));
+    let statuses: Vec<&str> = answers.iter().map(|line| line["status"].as_str().unwrap()).collect();
+    assert_eq!(statuses, ["created", "created", "created", "too_short"]);
+    assert_eq!(answers[2]["duplicates"][0]["id"], json!(1));
+    assert_eq!(answers[2]["cluster"], answers[0]["cluster"]);
+
+    dir.write_records("ask.jsonl", &[json!({"id": "q", "text": BRIDGE}), json!({"text": HARVEST})]);
+    let found =
+        lines(&dir.run(["index", "query", "folder", "ask.jsonl", "--limit", "1"]).ends_with(0).stdout);
+    assert_eq!(found[0]["similar"][0]["title"], json!("Bridge"));
+    assert_eq!(found[0]["similar"][0]["host"], json!("a.example"));
+    assert_eq!(
+        (found[0]["similar"].as_array().unwrap().len(), &found[1]["similar"][0]["id"]),
+        (1, &json!("1"))
+    );
+
+    let stats = lines(&dir.run(["index", "stats", "folder", "--json"]).ends_with(0).stdout);
+    assert_eq!((&stats[0]["documents"], &stats[0]["clusters"]), (&json!(4), &json!(1)));
+    dir.run(["index", "verify", "folder"]).ends_with(0).says(&["4 documents: no problems found"]);
+    dir.run(["index", "rebuild", "folder"]).ends_with(0).says(&["4 documents"]);
+}
+
+#[test]
+fn accepts_repeated_documents_and_rejects_other_texts() {
+    let dir = built();
+    dir.run(["index", "add", "folder", "news.jsonl"]).ends_with(0).says(&["4 repeated"]);
+    dir.write_records(
+        "other.jsonl",
+        &[json!({"id": 1, "text": HARVEST}), json!({"id": 9, "text": HARVEST, "published_at": "soon"})],
+    );
+    dir.run(["index", "add", "folder", "other.jsonl"])
+        .ends_with(3)
+        .says(&["with a different text", "must be a date"]);
+    let last = dir
+        .run(["index", "add", "folder", "other.jsonl", "--on-dup-id", "last", "-o", "o.jsonl"])
+        .ends_with(3);
+    last.says(&["4 documents in the collection"]);
+    assert_eq!(lines(&dir.read("o.jsonl"))[0]["status"], json!("replaced"));
+    dir.run(["index", "build", "folder", "news.jsonl"])
+        .ends_with(2)
+        .says(&["add more with `sameish index add`"]);
+}
+
+#[test]
+fn removes_ids_by_type() {
+    let dir = built();
+    dir.run(["index", "remove", "folder", "\"1\"", "seven"])
+        .ends_with(3)
+        .says(&["1 document removed, 1 not found"]);
+    dir.run_with_stdin(["index", "remove", "folder", "-"], b"1\n\n2\n")
+        .ends_with(0)
+        .says(&["2 documents removed"]);
+    let stats = lines(&dir.run(["index", "stats", "folder", "--json"]).ends_with(0).stdout);
+    assert_eq!((&stats[0]["documents"], &stats[0]["clusters"]), (&json!(1), &json!(0)));
+}
+
+#[test]
+fn restores_snapshots() {
+    let dir = built();
+    dir.run(["index", "snapshot", "folder", "copy"]).ends_with(0);
+    dir.run(["restore", "copy", "again"]).ends_with(0);
+    dir.run(["restore", "copy", "again"]).ends_with(4).says(&["already contains documents"]);
+    dir.run(["restore", "copy", "again", "--replace"]).ends_with(0);
+    dir.run(["index", "verify", "again"]).ends_with(0).says(&["4 documents"]);
+}
+
+#[test]
+fn refuses_other_directories() {
+    let dir = built();
+    dir.run(["index", "stats", "absent"]).ends_with(4);
+    dir.run(["index", "stats", "folder", "--collection", "absent"])
+        .ends_with(2)
+        .says(&["no collection is named"]);
+    dir.write("other/sameish.db", "text");
+    dir.run(["index", "add", "other", "news.jsonl"]).ends_with(4).says(&["not a sameish store"]);
+    assert_eq!(dir.read("other/sameish.db"), "text");
+}

@@ -1,0 +1,491 @@
+//! The engine, compared with a model that compares all documents with each other.
+
+use proptest::prelude::*;
+use sameish::analyzer::TextFeatures;
+use sameish::config::{Bands, Linkage, Templates};
+use sameish::engine::{External, Scope, SketchedDocument, Spread, StoredDocument, TextSource};
+use sameish::{
+    Analyzer, Config, Content, DocId, Document, Engine, Groups, Prepared, Preset, Scratch, SearchOptions,
+    Status,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use crate::random::SplitMix64;
+
+/// Bands of one row find every pair that shares a feature in practice, so that the engine must agree with the model.
+fn config(preset: Preset, linkage: Linkage) -> Config {
+    let mut config = preset.config();
+    if let Some(minhash) = &mut config.minhash {
+        minhash.bands = Some(Bands { count: minhash.rows, rows: 1 });
+    }
+    config.matching.linkage = linkage;
+    // The model does not compute facts.
+    config.matching.templates = Templates::Merge;
+    config
+}
+
+/// All documents in insertion order.
+struct Model {
+    analyzer: Analyzer,
+    docs: Vec<(DocId, Prepared)>,
+}
+
+impl Model {
+    fn new(config: Config) -> Model {
+        Model { analyzer: Analyzer::new(config).unwrap(), docs: Vec::new() }
+    }
+
+    fn insert(&mut self, id: &DocId, content: &Content) {
+        self.remove(id);
+        self.docs.push((id.clone(), self.prepare(content)));
+    }
+
+    fn prepare(&self, content: &Content) -> Prepared {
+        self.analyzer.prepare(content, &mut Scratch::default())
+    }
+
+    fn remove(&mut self, id: &DocId) -> bool {
+        let before = self.docs.len();
+        self.docs.retain(|(other, _)| other != id);
+        self.docs.len() < before
+    }
+
+    /// Returns the similarity of two documents if they match, as the presets define it.
+    fn similarity(&self, a: &Prepared, b: &Prepared) -> Option<f64> {
+        let config = self.analyzer.config();
+        let [x, y] = [&a.sketches, &b.sketches];
+        let distance = x.simhash.zip(y.simhash).filter(|(x, y)| !x.is_zero() && !y.is_zero());
+        let within = distance
+            .map(|(x, y)| x.distance(y))
+            .filter(|distance| *distance <= config.simhash.as_ref().unwrap().radius)
+            .map(|distance| 1.0 - f64::from(distance) / 64.0);
+        if !config.matching.verify {
+            return within;
+        }
+        if a.key.is_some() && a.key == b.key {
+            return Some(1.0);
+        }
+        if x.status == Status::TooShort || y.status == Status::TooShort {
+            return within;
+        }
+        let jaccard = a.features.shingles.jaccard(&b.features.shingles);
+        Some(jaccard).filter(|jaccard| *jaccard >= config.matching.threshold)
+    }
+
+    fn matches(&self, query: &Prepared) -> Vec<(DocId, f64)> {
+        let similar = |(id, other): &(DocId, Prepared)| Some((id.clone(), self.similarity(query, other)?));
+        let mut found: Vec<(DocId, f64)> = self.docs.iter().filter_map(similar).collect();
+        found.sort_by(|a, b| b.1.total_cmp(&a.1));
+        found
+    }
+
+    fn pairs(&self) -> BTreeSet<(DocId, DocId)> {
+        let mut pairs = BTreeSet::new();
+        for (j, (b, y)) in self.docs.iter().enumerate() {
+            for (a, x) in &self.docs[..j] {
+                if self.similarity(x, y).is_some() {
+                    pairs.insert((a.clone(), b.clone()));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Cohesive clusters by definition: each free document in order takes every free document that matches it.
+    fn cohesive(&self) -> Vec<Vec<DocId>> {
+        let mut groups: Vec<Vec<DocId>> = Vec::new();
+        let mut assigned = BTreeSet::new();
+        for (center, content) in &self.docs {
+            if !assigned.insert(center) {
+                continue;
+            }
+            let mut group = vec![center.clone()];
+            for (other, text) in &self.docs {
+                if !assigned.contains(other) && self.similarity(content, text).is_some() {
+                    assigned.insert(other);
+                    group.push(other.clone());
+                }
+            }
+            groups.push(group);
+        }
+        groups
+    }
+
+    fn components(&self) -> Vec<Vec<DocId>> {
+        let place: BTreeMap<&DocId, usize> =
+            self.docs.iter().enumerate().map(|(i, (id, _))| (id, i)).collect();
+        let mut group: Vec<usize> = (0..self.docs.len()).collect();
+        for (a, b) in self.pairs() {
+            let (a, b) = (group[place[&a]], group[place[&b]]);
+            group.iter_mut().filter(|g| **g == a.max(b)).for_each(|g| *g = a.min(b));
+        }
+        let members =
+            |g: usize| (0..group.len()).filter(|&i| group[i] == g).map(|i| self.docs[i].0.clone()).collect();
+        (0..group.len()).filter(|&g| group[g] == g).map(members).collect()
+    }
+}
+
+fn members(groups: Groups) -> Vec<Vec<DocId>> {
+    groups
+        .groups
+        .into_iter()
+        .map(|group| {
+            assert_eq!(group.center, group.members[0]);
+            group.members
+        })
+        .collect()
+}
+
+/// Returns a text of one of six families, so that many are similar and some are equal. Some are short, some have no words.
+fn text(random: &mut SplitMix64) -> String {
+    let family = random.below(6);
+    let words = [3, 8, 60, 60, 80, 0][family];
+    let word = |i: usize| format!("w{}", (family * 1000 + i) * 7919 % 4001);
+    let mut text: Vec<String> = (0..words).map(word).collect();
+    for _ in 0..random.below(4) {
+        if words > 0 {
+            text[random.below(words)] = format!("x{}", random.below(5));
+        }
+    }
+    match words {
+        0 => ["!", "", "?!"][random.below(3)].to_owned(),
+        _ => text.join(" "),
+    }
+}
+
+fn check_random_history(preset: Preset, linkage: Linkage, seed: u64, steps: usize) {
+    let config = config(preset, linkage);
+    let mut engine = Engine::new(config.clone()).unwrap();
+    let mut model = Model::new(config);
+    let mut random = SplitMix64(seed);
+    for _ in 0..steps {
+        let id = match random.below(2) {
+            0 => DocId::Number(random.below(40) as u64),
+            _ => DocId::Text(random.below(40).to_string()),
+        };
+        match random.below(4) {
+            0 => assert_eq!(engine.remove(&id), model.remove(&id)),
+            _ => {
+                let document = Document::new(id.clone(), text(&mut random));
+                let inserted = engine.insert(&document).unwrap();
+                assert_eq!(inserted.replaced, model.docs.iter().any(|(other, _)| *other == id));
+                model.insert(&id, &document.content);
+            }
+        }
+        assert_eq!(engine.len(), model.docs.len());
+    }
+    let all = SearchOptions { limit: Some(usize::MAX), ..SearchOptions::default() };
+    for query in (0..20).map(|_| Content::Text(text(&mut random))) {
+        let found = engine.search(&query, all).unwrap().matches;
+        let found: Vec<(DocId, f64)> = found.into_iter().map(|m| (m.id, m.verdict.similarity)).collect();
+        // Equally similar documents are ordered by the insertion of their texts, which the model does not track.
+        let sorted = |mut list: Vec<(DocId, f64)>| {
+            list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            list
+        };
+        assert!(found.is_sorted_by(|a, b| a.1 >= b.1));
+        assert_eq!(sorted(found), sorted(model.matches(&model.prepare(&query))), "{preset}");
+    }
+    for (id, query) in &model.docs {
+        let found = engine.search_id(id, all).unwrap().unwrap().matches;
+        let found: BTreeSet<DocId> = found.into_iter().map(|found| found.id).collect();
+        let expected = model.matches(query).into_iter().map(|(other, _)| other).filter(|other| other != id);
+        assert_eq!(found, expected.collect(), "{preset}");
+    }
+    let mut pairs = BTreeSet::new();
+    engine.pairs(|pair| {
+        assert!(pairs.insert((pair.a.clone(), pair.b.clone())), "a pair is reported once");
+        ControlFlow::Continue(())
+    });
+    assert_eq!(pairs, model.pairs(), "{preset}");
+    match linkage {
+        Linkage::Cohesive => assert_eq!(members(engine.groups()), model.cohesive(), "{preset}"),
+        Linkage::Components => assert_eq!(members(engine.groups()), model.components(), "{preset}"),
+        // Without dates the order is that of insertion.
+        Linkage::Greedy => assert_eq!(members(engine.groups()), model.cohesive(), "{preset}"),
+        Linkage::Online => {}
+    }
+}
+
+#[test]
+fn agrees_with_the_model() {
+    for preset in [Preset::Wire, Preset::Web, Preset::Articles, Preset::Copies, Preset::Headlines] {
+        for (seed, linkage) in
+            (1..).zip([Linkage::Cohesive, Linkage::Components, Linkage::Greedy, Linkage::Online])
+        {
+            check_random_history(preset, linkage, seed, 300);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn agrees_with_the_model_for_random_histories(seed: u64, steps in 0usize..120) {
+        check_random_history(Preset::Articles, Linkage::Cohesive, seed, steps);
+        check_random_history(Preset::Wire, Linkage::Greedy, seed, steps);
+    }
+}
+
+fn engine_of(config: Config, texts: &[&str]) -> Engine {
+    let mut engine = Engine::new(config).unwrap();
+    for (id, text) in (0u64..).zip(texts) {
+        engine.insert(&Document::new(id, *text)).unwrap();
+    }
+    engine
+}
+
+fn numbers(groups: Groups) -> Vec<Vec<u64>> {
+    let number = |id: DocId| match id {
+        DocId::Number(n) => n,
+        other => panic!("{other}"),
+    };
+    members(groups).into_iter().map(|members| members.into_iter().map(number).collect()).collect()
+}
+
+#[test]
+fn online_clustering_joins_the_best_match_and_leaves_out_short_texts() {
+    let story = "Council closes historic river bridge after engineers find cracks";
+    let follow = "Council closes historic river bridge after engineers find crack";
+    let other = "Striker scores twice as visitors snatch late derby victory";
+    let engine = engine_of(
+        Preset::Headlines.config(),
+        &[story, "Breaking news", other, follow, "Breaking news", story],
+    );
+    assert_eq!(numbers(engine.groups()), [vec![0, 3, 5], vec![2]]);
+}
+
+#[test]
+fn online_clusters_survive_the_removal_of_their_first_document() {
+    let story = "Council closes historic river bridge after engineers find cracks";
+    let mut engine = engine_of(Preset::Headlines.config(), &[story, story]);
+    let cluster = engine.insert(&Document::new(2, story)).unwrap().cluster.unwrap();
+    engine.remove(&0.into());
+    let again = engine.insert(&Document::new(3, story)).unwrap();
+    assert_eq!(again.cluster, Some(cluster));
+    assert_eq!(numbers(engine.groups()), [vec![1, 2, 3]]);
+}
+
+#[test]
+fn greedy_clustering_starts_with_the_newest_and_rejects_invalid_dates() {
+    let mut engine = Engine::new(Preset::Wire.config()).unwrap();
+    let mut insert = |id: u64, text: &str, date: Option<&str>| {
+        let published_at = date.map(str::to_owned);
+        engine.insert(&Document { published_at, ..Document::new(id, text) })
+    };
+    insert(0, "storm hits the northern coast", Some("2024-01-01")).unwrap();
+    insert(1, "markets calm before the vote", None).unwrap();
+    insert(2, "Storm hits the northern coast!", Some("2024-01-03")).unwrap();
+    insert(3, "storm hits the northern coast", Some("2024-01-02")).unwrap();
+    insert(4, "!", Some("2024-01-04")).unwrap();
+    let message = insert(5, "storm", Some("soon")).unwrap_err().to_string();
+    assert!(message.contains("\"soon\""), "{message}");
+    let groups = engine.groups();
+    assert_eq!(groups.groups[1].spread, Spread::AverageDistance(0.0));
+    assert_eq!(numbers(groups), [vec![4], vec![2, 3, 0], vec![1]]);
+}
+
+#[test]
+fn blank_texts_match_nothing_and_equal_short_texts_match() {
+    for preset in Preset::ALL {
+        let engine = engine_of(preset.config(), &["", "", "!", "!"]);
+        let mut pairs = 0;
+        engine.pairs(|_| {
+            pairs += 1;
+            ControlFlow::Continue(())
+        });
+        let expected = match preset {
+            Preset::Wire | Preset::Web => 0,
+            Preset::Copies | Preset::Articles | Preset::Headlines => 1,
+            // The sparse encoder treats `!` as a token.
+            Preset::Sdr => 1,
+        };
+        assert_eq!(pairs, expected, "{preset}");
+    }
+}
+
+#[test]
+fn equal_documents_share_one_text() {
+    let mut engine = Engine::new(Preset::Copies.config()).unwrap();
+    let text = "the same words again and again and again, as often as you like";
+    let prepared = engine.analyzer().prepare(text, &mut Scratch::default());
+    for id in 0..100_000u64 {
+        engine.insert_prepared(&id.into(), None, prepared.clone()).unwrap();
+    }
+    let groups = engine.groups();
+    assert_eq!((groups.groups.len(), groups.groups[0].members.len()), (1, 100_000));
+    assert_eq!(groups.effort.candidates, 0);
+    let found = engine.search(&Content::Text(text.into()), SearchOptions::default()).unwrap();
+    assert_eq!((found.matches.len(), found.candidates), (10, 1));
+    for id in 0..100_000u64 {
+        assert!(engine.remove(&id.into()));
+    }
+    assert!(engine.is_empty());
+}
+
+#[test]
+fn candidates_of_many_near_duplicates_are_bounded_and_reported() {
+    // Each text differs from the base in one word, so that all of them are similar to each other.
+    let base: Vec<String> = (0..60).map(|i| format!("word{i}")).collect();
+    let mut engine = Engine::new(Preset::Copies.config()).unwrap();
+    for id in 0..4000u64 {
+        let mut words = base.clone();
+        words[id as usize % 60] = format!("changed{id}");
+        engine.insert(&Document::new(id, words.join(" "))).unwrap();
+    }
+    let query = Content::Text(base.join(" "));
+    let found = engine.search(&query, SearchOptions::default()).unwrap();
+    assert!(found.candidates <= sameish::engine::CANDIDATES_JUDGED && found.capped > 0);
+    assert_eq!(found.matches.len(), 10);
+    let groups = engine.groups();
+    assert!(groups.effort.candidates <= 4000 * 65 + 4000, "{:?}", groups.effort);
+}
+
+#[test]
+fn matches_by_sketches_alone_are_not_verified() {
+    let text = "The council voted on Monday to close the old bridge over the river for repairs until spring";
+    let engine = engine_of(Preset::Copies.config(), &[text]);
+    let sketches = engine.analyzer().sketch(&Content::Text(text.into()), &mut Scratch::default());
+    let found = engine.search_sketches(&sketches, SearchOptions::default()).unwrap();
+    assert_eq!((found.matches[0].verdict.similarity, found.matches[0].verdict.verified), (1.0, false));
+    let other = Engine::new(Preset::Headlines.config()).unwrap();
+    assert!(
+        other.search_sketches(&sketches, SearchOptions::default()).is_err(),
+        "signatures of another size are an error"
+    );
+}
+
+#[test]
+fn finds_sparse_codes_by_overlap() {
+    let texts = ["The sky is beautiful today", "The sun is beautiful today", "Who did my homework"];
+    let mut config = Preset::Sdr.config();
+    config.matching.threshold = 0.3;
+    let engine = engine_of(config, &texts);
+    let found = engine.search_id(&0.into(), SearchOptions::default()).unwrap().unwrap();
+    assert_eq!(found.matches.iter().map(|found| found.id.clone()).collect::<Vec<_>>(), [DocId::Number(1)]);
+    assert!(!found.matches[0].verdict.verified && found.matches[0].verdict.similarity >= 0.3);
+}
+
+/// Texts in a map, in the place of a database.
+struct StoredTexts {
+    analyzer: Analyzer,
+    texts: BTreeMap<u64, Content>,
+    reads: std::cell::Cell<usize>,
+}
+
+impl TextSource for StoredTexts {
+    fn features(&self, number: u64) -> Option<std::sync::Arc<TextFeatures>> {
+        self.reads.set(self.reads.get() + 1);
+        let content = self.texts.get(&number)?;
+        Some(std::sync::Arc::new(self.analyzer.features(content, &mut Scratch::default())))
+    }
+}
+
+/// Compares an external engine, filled by bulk load or one by one, with an engine that keeps features in memory.
+#[test]
+fn external_engine_gives_the_same_answers() {
+    for preset in [Preset::Copies, Preset::Articles, Preset::Headlines, Preset::Wire] {
+        let config = config(preset, preset.config().matching.linkage);
+        let mut random = SplitMix64(11);
+        let analyzer = Analyzer::new(config.clone()).unwrap();
+        let mut in_memory = Engine::new(config).unwrap();
+        let mut external = Engine::<External>::with_analyzer(analyzer.clone()).unwrap();
+        let mut stored =
+            StoredTexts { analyzer: analyzer.clone(), texts: BTreeMap::new(), reads: Default::default() };
+        let mut scratch = Scratch::default();
+        let mut documents: BTreeMap<u64, SketchedDocument> = BTreeMap::new();
+        for number in 0..400 {
+            let words = (0..60).map(|at| match random.next() % 24 {
+                0 => format!("other{}", random.next() % 4),
+                _ => format!("word{}of{}", at, number % 7),
+            });
+            let content = Content::Text(words.collect::<Vec<_>>().join(" "));
+            let id = DocId::Number(random.next() % 300);
+            let prepared = analyzer.prepare(&content, &mut scratch);
+            let document = SketchedDocument {
+                id: id.clone(),
+                number,
+                published: None,
+                sketches: prepared.sketches.clone(),
+                key: prepared.key,
+            };
+            documents.retain(|_, other| other.id != id);
+            documents.insert(number, document.clone());
+            in_memory.insert_prepared(&id, None, prepared).unwrap();
+            external.insert_sketched(document).unwrap();
+            stored.texts.insert(number, content);
+        }
+        let mut loaded = Engine::<External>::with_analyzer(analyzer).unwrap();
+        let mut loading = loaded.bulk_load();
+        let mut digest = sameish::engine::Digest::default();
+        for document in documents.values() {
+            digest.add(document);
+            loading.add(document.clone()).unwrap();
+        }
+        loading.finish().unwrap();
+        assert_eq!([loaded.digest(), digest.finish()], [external.digest(); 2]);
+        for id in (0..300).map(DocId::Number) {
+            for limit in [1, 3, 1000] {
+                let options = SearchOptions { limit: Some(limit), min_similarity: None };
+                let scope: Scope<'_, External> =
+                    Scope { options, texts: &stored, filter: None, max_candidates: 2000 };
+                let expected = in_memory.search_id(&id, options).unwrap().map(|found| found.matches);
+                for engine in [&external, &loaded] {
+                    let found = engine.search_id_in(&id, &scope).unwrap();
+                    assert_eq!(found.map(|found| found.matches), expected, "{preset} {id} {limit}");
+                }
+            }
+        }
+        assert_eq!(stored.reads.get() > 0, preset != Preset::Wire);
+        let is_even = |document: StoredDocument<'_>| document.number.is_multiple_of(2);
+        let options = SearchOptions::default();
+        let even: Scope<'_, External> =
+            Scope { options, texts: &stored, filter: Some(&is_even), max_candidates: 2000 };
+        for id in (0..300).map(DocId::Number) {
+            let Some(found) = external.search_id_in(&id, &even).unwrap() else { continue };
+            assert!(found.matches.iter().all(|found| found.number.is_multiple_of(2)));
+        }
+        let first = documents.values().next().unwrap().id.clone();
+        assert!(external.remove(&first) && external.digest() != loaded.digest());
+        assert!(loaded.remove(&first));
+        assert_eq!(external.digest(), loaded.digest());
+    }
+}
+
+/// One thread uses two engines with other settings in turn, with buffers of the thread and with buffers of the caller.
+#[test]
+fn buffers_of_the_thread_give_the_same_answers_as_those_of_the_caller() {
+    let mut random = SplitMix64(17);
+    let texts: Vec<String> = (0..60).map(|_| text(&mut random)).collect();
+    let configs = [Preset::Copies, Preset::Articles].map(Preset::config);
+    let mut of_thread = configs.clone().map(|config| Engine::new(config).unwrap());
+    let mut of_caller = configs.map(|config| Engine::new(config).unwrap());
+    let mut scratches = [Scratch::default(), Scratch::default()];
+    for (id, text) in (0u64..).zip(&texts) {
+        let document = Document::new(id, text);
+        for at in 0..2 {
+            let expected = of_caller[at].insert_with(&document, &mut scratches[at]);
+            assert_eq!(of_thread[at].insert(&document), expected);
+        }
+    }
+    for text in &texts {
+        for at in 0..2 {
+            let expected =
+                of_caller[at].search_with(text.as_str(), SearchOptions::default(), &mut scratches[at]);
+            assert_eq!(of_thread[at].search(text.as_str(), SearchOptions::default()), expected);
+        }
+    }
+}
+
+#[test]
+fn nested_and_interrupted_use_of_the_buffers_of_a_thread_is_safe() {
+    let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
+    let sketch = |text: &str| Scratch::with_thread_local(|scratch| analyzer.sketch(text, scratch));
+    let expected = sketch("one two three four five");
+    Scratch::with_thread_local(|_| assert_eq!(sketch("one two three four five"), expected));
+    let panicking = || Scratch::with_thread_local(|_| panic!("on purpose"));
+    assert!(std::panic::catch_unwind(panicking).is_err());
+    assert_eq!(sketch("one two three four five"), expected);
+}

@@ -1,0 +1,23 @@
+//! Tests of the library. They form one test program, because each program is linked and run on its own.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+#[path = "../../src/random.rs"]
+mod random;
+
+mod agreement;
+mod edges;
+mod engine;
+mod facts;
+mod golden;
+mod hamming;
+mod laws;
+mod scenarios;
+mod scripts;
+#[cfg(feature = "serde")]
+mod serde;
+mod sketch_vectors;
+mod stored_engine;
+mod theory;
+mod tokenizer;
+mod unicode_table;
