@@ -1,5 +1,6 @@
 //! Arguments shared by several commands.
 
+use crate::choice::{Choice, choice, one_of};
 use crate::exit::Failure;
 use crate::output::escape::escaped_name;
 use crate::output::messages::say;
@@ -7,10 +8,10 @@ use crate::run_log::byte_counter;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sameish::config::{Shingle, Templates, TokenHash};
 use sameish::{Analyzer, Config, Preset};
-use sameish_batch::Options;
 use sameish_batch::input::{
     FieldNames, FileFormat, InputResult, ReadOptions, RecordRules, find, known_suffix,
 };
+use sameish_batch::{OnDupId, Options};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -43,7 +44,7 @@ impl EngineArgs {
 
     /// Creates the analyzer.
     pub(crate) fn analyzer(&self) -> Result<Analyzer, Failure> {
-        checked(self.config()?)
+        Ok(Analyzer::new(self.config()?)?)
     }
 
     /// Returns the preset, from the flag or the file, and the configuration.
@@ -76,10 +77,6 @@ impl EngineArgs {
     }
 }
 
-fn checked(config: Config) -> Result<Analyzer, Failure> {
-    Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
-}
-
 /// Selects which documents match.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Matching")]
@@ -94,52 +91,33 @@ pub(crate) struct MatchArgs {
     #[arg(long, value_name = "BITS")]
     radius: Option<u32>,
     /// Record to use if an id occurs again with a different text
-    #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
+    #[arg(long, value_parser = one_of(&ON_DUP_ID), default_value = "reject")]
     pub(crate) on_dup_id: OnDupId,
 }
 
-/// Duplicate ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum OnDupId {
-    /// The first one; reject the others
-    Reject,
-    /// The last one
-    Last,
-}
-
-impl From<OnDupId> for sameish_batch::OnDupId {
-    fn from(on_dup_id: OnDupId) -> sameish_batch::OnDupId {
-        match on_dup_id {
-            OnDupId::Reject => sameish_batch::OnDupId::Reject,
-            OnDupId::Last => sameish_batch::OnDupId::Last,
-        }
-    }
-}
+/// Treatment of duplicate ids.
+pub(crate) const ON_DUP_ID: [Choice<OnDupId>; 2] = [
+    choice("reject", "The first one; reject the others", OnDupId::Reject),
+    choice("last", "The last one", OnDupId::Last),
+];
 
 /// Selects whether templates are merged.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Matching")]
 pub(crate) struct TemplateArgs {
     /// Treatment of templates: the same wording with different names or numbers [default: keep]
-    #[arg(long, value_enum)]
-    templates: Option<TemplatesArg>,
+    #[arg(long, value_parser = one_of(&TEMPLATES))]
+    templates: Option<Templates>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum TemplatesArg {
-    /// Do not treat them as duplicates
-    Keep,
-    /// Treat them as duplicates
-    Merge,
-}
+const TEMPLATES: [Choice<Templates>; 2] = [
+    choice("keep", "Do not treat them as duplicates", Templates::Keep),
+    choice("merge", "Treat them as duplicates", Templates::Merge),
+];
 
 impl TemplateArgs {
     pub(crate) fn set(self, config: &mut Config) {
-        config.matching.templates = match self.templates {
-            None => return,
-            Some(TemplatesArg::Keep) => Templates::Keep,
-            Some(TemplatesArg::Merge) => Templates::Merge,
-        };
+        config.matching.templates = self.templates.unwrap_or(config.matching.templates);
     }
 }
 
@@ -171,7 +149,7 @@ impl MemoryArgs {
             threads,
             memory_limit: self.max_memory.map(Size::whole),
             temp_dir: self.temp_dir.clone(),
-            on_dup_id: on_dup_id.into(),
+            on_dup_id,
             ..Options::new(Analyzer::new(config).map_err(sameish_batch::Error::from)?)
         };
         options.check()?;
@@ -191,7 +169,7 @@ impl MatchArgs {
         engine: &EngineArgs,
         adjust: impl FnOnce(&mut Config),
     ) -> Result<Analyzer, Failure> {
-        checked(self.config(engine, adjust)?)
+        Ok(Analyzer::new(self.config(engine, adjust)?)?)
     }
 
     /// Returns the configuration with these settings.
@@ -275,8 +253,8 @@ pub(crate) struct InputArgs {
 #[command(next_help_heading = "Input")]
 pub(crate) struct DocumentArgs {
     /// Format of all inputs [default: from the suffix, else the content]
-    #[arg(long, value_enum, conflicts_with = "whole_files")]
-    format: Option<FormatArg>,
+    #[arg(long, value_parser = one_of(&FORMATS), conflicts_with = "whole_files")]
+    format: Option<FileFormat>,
     /// Read each file as one document; its id is the path
     #[arg(long)]
     whole_files: bool,
@@ -313,31 +291,13 @@ pub(crate) struct TextArgs {
     max_expanded: Option<Size>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum FormatArg {
-    /// One JSON object per line
-    Jsonl,
-    /// Comma-separated values with a header
-    Csv,
-    /// Tab-separated values with a header
-    Tsv,
-    /// Parquet, one document per row
-    Parquet,
-    /// Plain text, one document per line
-    Text,
-}
-
-impl From<FormatArg> for FileFormat {
-    fn from(format: FormatArg) -> FileFormat {
-        match format {
-            FormatArg::Jsonl => FileFormat::Jsonl,
-            FormatArg::Csv => FileFormat::Csv,
-            FormatArg::Tsv => FileFormat::Tsv,
-            FormatArg::Parquet => FileFormat::Parquet,
-            FormatArg::Text => FileFormat::Text,
-        }
-    }
-}
+const FORMATS: [Choice<FileFormat>; 5] = [
+    choice("jsonl", "One JSON object per line", FileFormat::Jsonl),
+    choice("csv", "Comma-separated values with a header", FileFormat::Csv),
+    choice("tsv", "Tab-separated values with a header", FileFormat::Tsv),
+    choice("parquet", "Parquet, one document per row", FileFormat::Parquet),
+    choice("text", "Plain text, one document per line", FileFormat::Text),
+];
 
 impl InputArgs {
     /// Returns the inputs in order.
@@ -379,7 +339,7 @@ impl DocumentArgs {
         };
         let plain = self.text.reading();
         ReadOptions {
-            format: self.format.map(FileFormat::from),
+            format: self.format,
             whole_files: self.whole_files,
             fields,
             rules: RecordRules { max_line: max_line.bytes(), ..plain.rules },

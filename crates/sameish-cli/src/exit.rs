@@ -94,6 +94,12 @@ impl Failure {
     }
 }
 
+impl From<sameish::Error> for Failure {
+    fn from(error: sameish::Error) -> Failure {
+        Failure::usage(error.to_string())
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let hint = match &error {

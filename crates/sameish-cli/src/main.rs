@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod choice;
 mod cmd;
 mod exit;
+mod line_output;
 mod output;
 mod run_args;
 mod run_log;

@@ -1,13 +1,14 @@
 //! Arguments of commands that read documents and write data.
 
 use crate::args::ThreadArgs;
+use crate::choice::{Choice, choice, one_of};
 use crate::exit::Failure;
 use crate::output::file::{Output, same_place};
-use crate::output::jsonl::push_line;
 use crate::output::messages::{Messages, say};
+use crate::output::print;
 use crate::run_log::Log;
-use sameish_batch::RunLog;
 use sameish_batch::input::InputResult;
+use sameish_batch::{OnBad, RunLog};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -22,7 +23,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) force: bool,
     /// Treatment of invalid records
-    #[arg(long, value_enum, default_value_t = OnBad::Reject)]
+    #[arg(long, value_parser = one_of(&ON_BAD), default_value = "reject")]
     pub(crate) on_bad: OnBad,
     /// Write rejected records to FILE as JSONL: position, reason and excerpt
     #[arg(long, value_name = "FILE")]
@@ -37,25 +38,11 @@ pub(crate) struct RunArgs {
     pub(crate) quiet: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum OnBad {
-    /// Skip it; exit code 0
-    Skip,
-    /// Skip and report it; exit code 3
-    Reject,
-    /// Stop at the first one; exit code 3
-    Fail,
-}
-
-impl From<OnBad> for sameish_batch::OnBad {
-    fn from(on_bad: OnBad) -> sameish_batch::OnBad {
-        match on_bad {
-            OnBad::Skip => sameish_batch::OnBad::Skip,
-            OnBad::Reject => sameish_batch::OnBad::Reject,
-            OnBad::Fail => sameish_batch::OnBad::Fail,
-        }
-    }
-}
+const ON_BAD: [Choice<OnBad>; 3] = [
+    choice("skip", "Skip it; exit code 0", OnBad::Skip),
+    choice("reject", "Skip and report it; exit code 3", OnBad::Reject),
+    choice("fail", "Stop at the first one; exit code 3", OnBad::Fail),
+];
 
 impl RunArgs {
     /// Returns `true` if messages for people are printed.
@@ -72,7 +59,7 @@ impl RunArgs {
     pub(crate) fn log(&self, inputs: &[InputResult]) -> Result<Log, Failure> {
         let mut messages = Messages::new(self.quiet, self.output.is_none());
         messages.expect(inputs);
-        Ok(RunLog::new(messages, self.on_bad.into(), self.create_rejects(inputs)?))
+        Ok(RunLog::new(messages, self.on_bad, self.create_rejects(inputs)?))
     }
 
     fn create_rejects(&self, inputs: &[InputResult]) -> Result<Option<Output>, Failure> {
@@ -107,9 +94,6 @@ impl RunArgs {
         if !self.json || data_on_stdout {
             return self.summarize(summary, in_words);
         }
-        let mut line = Vec::new();
-        push_line(&mut line, summary);
-        Output::Stdout.write(&line)?;
-        Ok(())
+        Ok(print(true, summary, String::new)?)
     }
 }

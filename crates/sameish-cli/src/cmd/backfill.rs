@@ -2,10 +2,10 @@
 
 use super::index::failure;
 use crate::args::EngineArgs;
+use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
-use crate::output::file::Output;
-use crate::output::jsonl::push_line;
 use crate::output::messages::{Messages, counted, grouped, say};
+use crate::output::print;
 use sameish::{Analyzer, Preset};
 use sameish_store::{Backfill, Backfilled, Target, TextSource};
 use serde::Serialize;
@@ -35,8 +35,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SQL", required_unless_present = "table")]
     query: Option<String>,
     /// Destination of the sketches [default: `table` if the configuration has fingerprints, otherwise `column`]
-    #[arg(long, value_enum)]
-    into: Option<Place>,
+    #[arg(long, value_parser = one_of(&TARGETS))]
+    into: Option<Target>,
     /// Remove the column or table that earlier runs added
     #[arg(long)]
     undo: bool,
@@ -50,13 +50,10 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Place {
-    /// The column `minhash_signature`
-    Column,
-    /// The table `article_fingerprints`
-    Table,
-}
+const TARGETS: [Choice<Target>; 2] = [
+    choice("column", "The column `minhash_signature`", Target::Column),
+    choice("table", "The table `article_fingerprints`", Target::Table),
+];
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -76,12 +73,11 @@ table or column, 5 out of disk space, 6 output failed, 1 internal error.";
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let (_, config) = args.engine.settings()?;
     let target = match args.into {
-        Some(Place::Column) => Target::Column,
-        Some(Place::Table) => Target::Table,
+        Some(target) => target,
         None if config.simhash.is_some() => Target::Table,
         None => Target::Column,
     };
-    let engine = Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))?;
+    let engine = Analyzer::new(config).map_err(Failure::from)?;
     if engine.config().minhash.is_none() && engine.config().simhash.is_none() {
         let known = [Preset::Articles, Preset::Headlines, Preset::Copies].map(Preset::name).join(", ");
         return Err(Failure::usage(format!(
@@ -120,9 +116,7 @@ struct Summary {
 fn report(done: Backfilled, json: bool, quiet: bool) -> anyhow::Result<Exit> {
     let Backfilled { computed, too_short, skipped, before, added } = done;
     if json {
-        let mut line = Vec::new();
-        push_line(&mut line, &Summary { computed, too_short, skipped, before, added });
-        Output::Stdout.write(&line)?;
+        print(true, &Summary { computed, too_short, skipped, before, added }, String::new)?;
     } else if !quiet {
         say(format_args!(
             "{} computed, {} already computed, {} skipped (no id, text or signature), {} too short",

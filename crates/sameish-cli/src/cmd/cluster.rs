@@ -1,6 +1,7 @@
 //! `sameish cluster`: clusters of near-duplicates.
 
 use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs, TemplateArgs};
+use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
 use crate::output::file::Output;
 use crate::output::messages::{counted, grouped};
@@ -29,8 +30,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     templates: TemplateArgs,
     /// Linkage: how matches form clusters [default: from the preset]
-    #[arg(long, value_enum, help_heading = "Matching")]
-    linkage: Option<LinkageArg>,
+    #[arg(long, value_parser = one_of(&LINKAGES), help_heading = "Matching")]
+    linkage: Option<Linkage>,
     /// Omit clusters with fewer than N members
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     min_size: u64,
@@ -40,28 +41,20 @@ pub(crate) struct Args {
     run: RunArgs,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum LinkageArg {
-    /// Like `cohesive`, with the newest document first
-    Greedy,
-    /// Documents that are connected by matches, however long the chain
-    Components,
-    /// The first unassigned document becomes a center and takes every unassigned document that matches it
-    Cohesive,
-    /// Each document joins the cluster of the most similar earlier document
-    Online,
-}
-
-impl From<LinkageArg> for Linkage {
-    fn from(linkage: LinkageArg) -> Linkage {
-        match linkage {
-            LinkageArg::Greedy => Linkage::Greedy,
-            LinkageArg::Components => Linkage::Components,
-            LinkageArg::Cohesive => Linkage::Cohesive,
-            LinkageArg::Online => Linkage::Online,
-        }
-    }
-}
+const LINKAGES: [Choice<Linkage>; 4] = [
+    choice("greedy", "Like `cohesive`, with the newest document first", Linkage::Greedy),
+    choice(
+        "components",
+        "Documents that are connected by matches, however long the chain",
+        Linkage::Components,
+    ),
+    choice(
+        "cohesive",
+        "The first unassigned document becomes a center and takes every unassigned document that matches it",
+        Linkage::Cohesive,
+    ),
+    choice("online", "Each document joins the cluster of the most similar earlier document", Linkage::Online),
+];
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -86,7 +79,7 @@ input, 5 limit reached, 6 output failed, 1 internal error.";
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, matching, templates, linkage, min_size, memory, run } = args;
     let config = matching.config(&engine, |config| {
-        config.matching.linkage = linkage.map_or(config.matching.linkage, Linkage::from);
+        config.matching.linkage = linkage.unwrap_or(config.matching.linkage);
         templates.set(config);
     })?;
     let options = memory.options(config, run.threads.count(), matching.on_dup_id)?;

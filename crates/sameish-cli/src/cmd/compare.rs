@@ -2,8 +2,7 @@
 
 use crate::args::{EngineArgs, TextArgs, ThreadArgs};
 use crate::exit::{Exit, Failure};
-use crate::output::file::Output;
-use crate::output::jsonl::push_line;
+use crate::output::print;
 use crate::output::report::{Report, Side};
 use anstream::AutoStream;
 use clap::ColorChoice;
@@ -68,15 +67,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let engine = args.engine.analyzer()?;
     let [a, b] = sides(&args, engine.config().text.lossy)?;
     let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
-    let mut answer = Vec::new();
-    if args.json {
-        push_line(&mut answer, &CompareResponse::new(&comparison, a.text()));
-    } else {
+    print(args.json, &CompareResponse::new(&comparison, a.text()), || {
         let color = use_color(args.color);
         let report = Report { a: &a, b: &b, comparison: &comparison, min_tokens: args.min_tokens, color };
-        answer.extend(report.to_string().bytes());
-    }
-    Output::Stdout.write(&answer)?;
+        report.to_string()
+    })?;
     Ok(Exit::Clean)
 }
 

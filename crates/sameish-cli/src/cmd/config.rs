@@ -1,8 +1,8 @@
 //! `sameish config`: the effective settings and their origins.
 
 use super::serve;
-use crate::exit::{Exit, Failure};
-use std::io::Write;
+use crate::exit::Exit;
+use crate::output::file::Output;
 
 /// Show the settings of the service and their origins
 #[derive(Debug, clap::Args)]
@@ -22,8 +22,6 @@ enum Command {
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Command::Show(args) = args.command;
     let text = serve::show(&args)?;
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::new(Exit::Output, format!("standard output: {error}")))?;
+    Output::Stdout.write(text.as_bytes())?;
     Ok(Exit::Clean)
 }

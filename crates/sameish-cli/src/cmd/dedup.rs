@@ -6,6 +6,7 @@ mod report;
 mod summary;
 
 use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs, TemplateArgs};
+use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
 use crate::output::escape::escaped;
 use crate::output::file::{Output, same_place};
@@ -91,29 +92,15 @@ struct WorkArgs {
     #[arg(long)]
     resume: bool,
     /// Compression of the output [default: from the suffix; in an output directory, that of each input]
-    #[arg(long, value_enum)]
-    compress: Option<CompressionArg>,
+    #[arg(long, value_parser = one_of(&COMPRESSIONS))]
+    compress: Option<OutputCompression>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum CompressionArg {
-    /// No compression
-    None,
-    /// gzip
-    Gz,
-    /// Zstandard
-    Zst,
-}
-
-impl From<CompressionArg> for OutputCompression {
-    fn from(compression: CompressionArg) -> OutputCompression {
-        match compression {
-            CompressionArg::None => OutputCompression::None,
-            CompressionArg::Gz => OutputCompression::Gz,
-            CompressionArg::Zst => OutputCompression::Zst,
-        }
-    }
-}
+const COMPRESSIONS: [Choice<OutputCompression>; 3] = [
+    choice("none", "No compression", OutputCompression::None),
+    choice("gz", "gzip", OutputCompression::Gz),
+    choice("zst", "Zstandard", OutputCompression::Zst),
+];
 
 #[derive(Clone, Debug)]
 struct KeepArg(Keep);
@@ -237,7 +224,7 @@ impl Run {
         let inputs = input.find()?;
         let mut against: Vec<InputResult> = indexes.iter().map(|index| Ok(index.input.clone())).collect();
         against.extend(input.find_against(&files)?);
-        let target = Target::new(output.output.as_deref(), work.compress.map(OutputCompression::from));
+        let target = Target::new(output.output.as_deref(), work.compress);
         check_outputs(&args, &output, &target, &read, &inputs, &against)?;
         let temp_dir = work.memory.temp_dir.as_deref();
         let (inputs, mut pipes) = spool_pipes(inputs, temp_dir)?;

@@ -8,8 +8,8 @@ mod tally;
 use crate::args::{DocumentArgs, EngineArgs, MatchArgs, Size, TemplateArgs, ThreadArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::agreement::{Answer, Example, Part, SideReport};
-use crate::output::file::Output;
-use crate::output::jsonl::{push_line, rounded};
+use crate::output::jsonl::rounded;
+use crate::output::print;
 use sameish::DocId;
 use sameish::cluster::{Contingency, Mixed, PairCounts};
 use sameish_batch::input::Input;
@@ -116,20 +116,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let predicted = read(predicted, &args, &mut ids)?;
     let gold = read(gold, &args, &mut ids)?;
     let answer = evaluate(&predicted, &gold, &ids, usize::from(args.examples));
-    print(args.json, &answer)?;
+    print(args.json, &answer, || answer.to_string())?;
     Ok(Exit::Clean)
-}
-
-/// Prints the result as JSON or as text.
-fn print(json: bool, answer: &(impl serde::Serialize + std::fmt::Display)) -> Result<(), Failure> {
-    let mut bytes = Vec::new();
-    if json {
-        push_line(&mut bytes, answer);
-    } else {
-        bytes.extend(answer.to_string().bytes());
-    }
-    Output::Stdout.write(&bytes)?;
-    Ok(())
 }
 
 /// One of the two files.

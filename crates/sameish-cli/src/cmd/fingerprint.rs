@@ -2,16 +2,14 @@
 
 use crate::args::{EngineArgs, InputArgs};
 use crate::exit::Exit;
-use crate::output::file::Output;
+use crate::line_output::{BatchLines, LineOutput};
 use crate::output::jsonl::push_line;
 use crate::run_args::RunArgs;
-use crate::run_log::{CountsText as _, Log, finish};
+use crate::run_log::CountsText as _;
 use sameish::{Analyzer, DocId, Scratch, Sketches, Status};
-use sameish_batch::Counts;
-use sameish_batch::input::{InputError, RecordBatch, RecordBatches, RecordRules, Reject};
+use sameish_batch::input::{RecordBatch, RecordBatches, RecordRules};
 use sameish_batch::ordered_pool::{in_order, with_scratch};
 use serde::Serialize;
-use std::ops::ControlFlow;
 
 /// Compute the sketches of each document
 ///
@@ -52,13 +50,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let mut read = input.reading(run.quiet);
     read.rules.lossy |= engine.config().text.lossy;
     let rules = read.rules;
-    let log = run.log(&inputs)?;
-    let mut writer = Writer { output: run.create_output(&inputs)?, log, closed: false };
+    let mut output = LineOutput::create(&run, &inputs)?;
     let line_bytes = longest_line(&engine);
     let work = move |batch: RecordBatch| with_scratch(|scratch| sketch(&batch, &engine, rules, scratch));
     let batches = RecordBatches::new(inputs, read);
-    in_order(batches, run.threads.count(), line_bytes, work, |result| writer.write(result))?;
-    writer.finish(&run)
+    in_order(batches, run.threads.count(), line_bytes, work, |result| output.write(result))?;
+    let Some((counts, exit)) = output.finish()? else { return Ok(Exit::Clean) };
+    run.summarize(&counts, || format!("{}; {}", counts.in_words(), counts.effort()))?;
+    Ok(exit)
 }
 
 /// Returns the approximate length of an output line in bytes.
@@ -69,20 +68,11 @@ fn longest_line(engine: &Analyzer) -> usize {
     128 + minhash + sdr
 }
 
-/// Output lines of one batch.
-struct Sketched {
-    lines: Vec<u8>,
-    /// Rejected records, each with the length of the lines before it.
-    rejects: Vec<(usize, Reject)>,
-    counts: Counts,
-}
-
-fn sketch(batch: &RecordBatch, engine: &Analyzer, rules: RecordRules, scratch: &mut Scratch) -> Sketched {
-    let mut done = Sketched { lines: Vec::new(), rejects: Vec::new(), counts: Counts::default() };
-    done.counts.bytes = batch.bytes.len() as u64;
+fn sketch(batch: &RecordBatch, engine: &Analyzer, rules: RecordRules, scratch: &mut Scratch) -> BatchLines {
+    let mut done = BatchLines::new(batch);
     for record in batch.records(rules) {
         match record {
-            Err(reject) => done.rejects.push((done.lines.len(), reject)),
+            Err(reject) => done.reject(reject),
             Ok(record) => {
                 let sketches = engine.sketch(&record.document.content, scratch);
                 done.counts.documents += 1;
@@ -117,46 +107,4 @@ fn push_sketches(out: &mut Vec<u8>, id: &DocId, sketches: &Sketches) {
         sdr: sketches.sdr.as_ref().map(|sdr| sdr.active()),
     };
     push_line(out, &line);
-}
-
-/// Writes results in input order.
-struct Writer {
-    output: Output,
-    log: Log,
-    /// `true` if the reader of a pipe has closed it, which is success.
-    closed: bool,
-}
-
-impl Writer {
-    fn write(&mut self, result: Result<Sketched, InputError>) -> anyhow::Result<ControlFlow<()>> {
-        let sketched = match result {
-            Ok(sketched) => sketched,
-            Err(error) => {
-                self.log.input_failed(&error);
-                return Ok(ControlFlow::Continue(()));
-            }
-        };
-        let stop = sketched.rejects.first().filter(|_| self.log.stops_at_rejects());
-        let end = stop.map_or(sketched.lines.len(), |(before, _)| *before);
-        if !self.output.write(&sketched.lines[..end])? {
-            self.closed = true;
-            return Ok(ControlFlow::Break(()));
-        }
-        for (_, reject) in &sketched.rejects {
-            self.log.reject(reject)?;
-        }
-        self.log.count(&sketched.counts)?;
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn finish(self, args: &RunArgs) -> anyhow::Result<Exit> {
-        if self.closed {
-            self.log.monitor.clear();
-            return Ok(Exit::Clean);
-        }
-        self.output.finish()?;
-        let (counts, exit) = finish(self.log)?;
-        args.summarize(&counts, || format!("{}; {}", counts.in_words(), counts.effort()))?;
-        Ok(exit)
-    }
 }

@@ -6,7 +6,9 @@ mod query;
 
 use crate::exit::{Exit, Failure};
 use crate::output::escape::{escaped, escaped_name};
+use sameish::{DocId, Match, Verdict};
 use sameish_store::{Catalog, Collection, Error, OpenOptions};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Store documents in a durable index and query it
@@ -96,6 +98,35 @@ impl DirectoryArgs {
                     names.join(", ")
                 )))
             }
+        }
+    }
+}
+
+/// A stored document that matches, as part of an output line.
+#[derive(Serialize)]
+struct MatchLine<'a> {
+    id: &'a DocId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a str>,
+    similarity_score: f64,
+    match_type: &'static str,
+    verified: bool,
+    template: bool,
+}
+
+impl<'a> From<&'a Match> for MatchLine<'a> {
+    fn from(found: &'a Match) -> MatchLine<'a> {
+        let Verdict { similarity, kind, verified, template, .. } = found.verdict;
+        MatchLine {
+            id: &found.id,
+            title: None,
+            host: None,
+            similarity_score: similarity,
+            match_type: kind.name(),
+            verified,
+            template,
         }
     }
 }

@@ -22,8 +22,8 @@ mod render;
 mod report;
 mod sample;
 
-use crate::args::OnDupId;
-use crate::args::{EngineArgs, InputArgs};
+use crate::args::{EngineArgs, InputArgs, ON_DUP_ID};
+use crate::choice::one_of;
 use crate::exit::{Exit, Failure};
 use crate::output::escape::escaped_name;
 use crate::output::file::Output;
@@ -38,8 +38,8 @@ use proposal::Proposal;
 use report::Section;
 use sameish::config::Linkage;
 use sameish::{Analyzer, Config};
-use sameish_batch::Counts;
 use sameish_batch::input::InputResult;
+use sameish_batch::{Counts, OnDupId};
 use sample::{Sample, Texts};
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ struct TuningArgs {
     #[arg(long, value_name = "BITS")]
     radius: Option<u32>,
     /// Record to use if an id occurs again with a different text
-    #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
+    #[arg(long, value_parser = one_of(&ON_DUP_ID), default_value = "reject")]
     on_dup_id: OnDupId,
 }
 
@@ -232,7 +232,7 @@ fn configure(mut config: Config, tuning: &TuningArgs) -> Result<Analyzer, Failur
         }
         _ => {}
     }
-    Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
+    Ok(Analyzer::new(config)?)
 }
 
 /// The inputs of a run.

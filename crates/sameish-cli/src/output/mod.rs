@@ -13,3 +13,22 @@ pub(crate) mod report;
 pub(crate) mod table;
 
 pub(crate) use sameish_batch::output::{file, jsonl};
+
+use crate::exit::Failure;
+use serde::Serialize;
+
+/// Prints a result to standard output, as a line of JSON or as text.
+pub(crate) fn print(
+    json: bool,
+    result: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    if json {
+        jsonl::push_line(&mut bytes, result);
+    } else {
+        bytes = text().into_bytes();
+    }
+    file::Output::Stdout.write(&bytes)?;
+    Ok(())
+}

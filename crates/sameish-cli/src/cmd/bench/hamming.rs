@@ -1,9 +1,8 @@
 //! `sameish bench hamming`: bulk operations of the Hamming index on random fingerprints.
 
 use crate::exit::{Exit, Failure};
-use crate::output::file::Output;
-use crate::output::jsonl::push_line;
 use crate::output::messages::grouped;
+use crate::output::print;
 use sameish::Fingerprint;
 use sameish::config::Blocks;
 use sameish::index::{DocNumber, HammingIndex};
@@ -59,19 +58,13 @@ struct Step {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let usage = |error: sameish::Error| Failure::usage(error.to_string());
-    let mut index = match args.blocks {
-        Some(total) => HammingIndex::with_blocks(Blocks { total, differing: args.bits }).map_err(usage)?,
-        None => HammingIndex::with_capacity(args.bits, args.random as usize).map_err(usage)?,
+    let index = match args.blocks {
+        Some(total) => HammingIndex::with_blocks(Blocks { total, differing: args.bits }),
+        None => HammingIndex::with_capacity(args.bits, args.random as usize),
     };
+    let mut index = index.map_err(Failure::from)?;
     let report = measure(&args, &mut index);
-    let mut text = Vec::new();
-    if args.json {
-        push_line(&mut text, &report);
-    } else {
-        text.extend(in_words(&report).bytes());
-    }
-    Output::Stdout.write(&text)?;
+    print(args.json, &report, || in_words(&report))?;
     Ok(Exit::Clean)
 }
 

@@ -8,10 +8,11 @@
 use super::prediction::{File, Index, Prediction, oracle};
 use super::survey::{Draw, Sampled, Survey};
 use super::tally::{Pair, Tally};
-use super::{Args, Ids, print, read};
+use super::{Args, Ids, read};
 use crate::args::Size;
 use crate::exit::{Exit, Failure};
 use crate::output::audit::{Answer, Example};
+use crate::output::print;
 use crate::run_log::{Log, finish, plain_log};
 use sameish::config::Templates;
 use sameish::features::TextKey;
@@ -56,7 +57,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let tally = audit.run(sources, quiet, threads, &mut log)?;
     let answer = audit.answer(&tally);
     let (_, exit) = finish(log)?;
-    print(args.json, &answer)?;
+    print(args.json, &answer, || answer.to_string())?;
     Ok(exit)
 }
 

@@ -39,7 +39,7 @@ impl Index {
                  `--preset`",
             ));
         }
-        let bands = config.bands().map_err(|error| Failure::usage(error.to_string()))?;
+        let bands = config.bands()?;
         Ok(Index {
             judge: Judge::new(config),
             bands,
@@ -141,5 +141,5 @@ impl File {
 pub(super) fn oracle(config: &Config) -> Result<Analyzer, Failure> {
     let mut config = config.clone();
     config.matching.verify = true;
-    Analyzer::new(config).map_err(|error| Failure::usage(error.to_string()))
+    Ok(Analyzer::new(config)?)
 }

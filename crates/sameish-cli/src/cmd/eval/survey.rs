@@ -3,7 +3,6 @@
 //! The sample consists of the documents whose ids have the smallest hashes. It depends on the seed, but not on the order of
 //! the input.
 
-use crate::args::OnDupId;
 use crate::run_log::Log;
 use sameish::config::TokenHash;
 use sameish::features::{TextKey, hash_token};
@@ -12,7 +11,7 @@ use sameish_batch::input::{
     InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
 };
 use sameish_batch::ordered_pool::{in_order, with_scratch};
-use sameish_batch::{Counts, duplicate_id};
+use sameish_batch::{Counts, OnDupId, duplicate_id};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;

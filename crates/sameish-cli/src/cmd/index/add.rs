@@ -1,7 +1,8 @@
 //! `sameish index build` and `add`: adds documents to an index.
 
-use super::{Access, DirectoryArgs, failure};
-use crate::args::{EngineArgs, InputArgs, OnDupId};
+use super::{Access, DirectoryArgs, MatchLine, failure};
+use crate::args::{EngineArgs, InputArgs, ON_DUP_ID};
+use crate::choice::one_of;
 use crate::exit::{Exit, Failure};
 use crate::output::escape::escaped;
 use crate::output::file::Output;
@@ -9,10 +10,10 @@ use crate::output::jsonl::push_line;
 use crate::output::messages::{counted, grouped};
 use crate::run_args::RunArgs;
 use crate::run_log::{CountsText as _, Log, finish};
-use sameish::{DocId, Document, Match, Status};
+use sameish::{DocId, Document, Status};
 use sameish_batch::input::{InputError, RecordBatch, RecordBatches, RecordRules, Reject};
 use sameish_batch::ordered_pool::in_order;
-use sameish_batch::{Counts, duplicate_id};
+use sameish_batch::{Counts, OnDupId, duplicate_id};
 use sameish_store::{Collection, CollectionConfig, Error, Inserted, Outcome, Pending};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -44,7 +45,7 @@ pub(super) struct AddArgs {
     #[command(flatten)]
     input: InputArgs,
     /// Text to keep if an id is already stored with a different text
-    #[arg(long, value_enum, default_value_t = OnDupId::Reject)]
+    #[arg(long, value_parser = one_of(&ON_DUP_ID), default_value = "reject")]
     on_dup_id: OnDupId,
     #[command(flatten)]
     run: RunArgs,
@@ -156,29 +157,13 @@ struct Totals {
 struct Line<'a> {
     id: &'a DocId,
     status: &'static str,
-    duplicates: Vec<Duplicate<'a>>,
+    duplicates: Vec<MatchLine<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct Duplicate<'a> {
-    id: &'a DocId,
-    similarity_score: f64,
-    match_type: &'static str,
-    verified: bool,
-    template: bool,
-}
-
 impl<'a> From<&'a Inserted> for Line<'a> {
     fn from(inserted: &'a Inserted) -> Line<'a> {
-        let duplicate = |found: &'a Match| Duplicate {
-            id: &found.id,
-            similarity_score: found.verdict.similarity,
-            match_type: found.verdict.kind.name(),
-            verified: found.verdict.verified,
-            template: found.verdict.template,
-        };
         let status = match (inserted.outcome, inserted.status) {
             (Outcome::Created, Status::TooShort) => Status::TooShort.name(),
             (outcome, _) => outcome.name(),
@@ -186,7 +171,7 @@ impl<'a> From<&'a Inserted> for Line<'a> {
         Line {
             id: &inserted.id,
             status,
-            duplicates: inserted.duplicates.iter().map(duplicate).collect(),
+            duplicates: inserted.duplicates.iter().map(MatchLine::from).collect(),
             cluster: inserted.cluster.map(|cluster| cluster.0),
         }
     }

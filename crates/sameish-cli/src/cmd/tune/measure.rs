@@ -178,13 +178,12 @@ impl Similarities {
 
     /// Compares all pairs that share a band. Also returns the number of buckets that reached the size limit.
     fn candidates(&self, texts: &Texts<'_>, rows: u32, bands: Bands) -> Result<(Vec<Scored>, u64), Failure> {
-        let usage = |error: sameish::Error| Failure::usage(error.to_string());
-        let mut index = BandIndex::new(rows, bands).map_err(usage)?;
+        let mut index = BandIndex::new(rows, bands)?;
         let signatures = self.comparable.iter().filter_map(|&text| {
             let signature: Option<&Signature> = of(texts, text).prepared.sketches.minhash.as_ref();
             Some((DocNumber(text), signature?))
         });
-        index.insert_all(signatures).map_err(usage)?;
+        index.insert_all(signatures)?;
         let mut pairs = Vec::new();
         let join = index.pairs(0.0, |pair| pairs.push((pair.a.0, pair.b.0)));
         // Floating-point sums must not depend on the order of the index.

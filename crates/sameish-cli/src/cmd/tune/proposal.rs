@@ -114,8 +114,7 @@ impl Expected {
         threshold: f64,
     ) -> Result<Expected, Failure> {
         let rows = config.minhash.as_ref().map_or(1, |minhash| minhash.rows);
-        let bands = Bands::for_target(rows, threshold, config.matching.recall)
-            .map_err(|error| Failure::usage(error.to_string()))?;
+        let bands = Bands::for_target(rows, threshold, config.matching.recall)?;
         let histogram = &measured.histogram;
         let pairs = histogram.at_least(threshold);
         // Equal texts are collapsed before the search, so they are not candidates of each other.
