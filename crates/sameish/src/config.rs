@@ -141,7 +141,7 @@ pub struct SimHashConfig {
     pub weighting: Weighting,
     /// Maximum Hamming distance of two candidates in bits, 0 to 64, inclusive. Without `matching.verify`, candidates within
     /// the radius are matches. If matches are verified and both documents have signatures, the radius is limited to 3,
-    /// because the bands find the other candidates: see [`FingerprintIndex`](crate::index::FingerprintIndex).
+    /// because the bands find the other candidates.
     pub radius: u32,
     /// Blocks of the Hamming index. If absent, they are chosen by the size of the index. Default: absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,6 +288,7 @@ impl Config {
     }
 
     /// Returns the value of the key `preset` in a config file, or `None` if the file does not contain it.
+    #[doc(hidden)]
     pub fn preset_named_in(text: &str) -> Result<Option<String>> {
         let table: toml::Table = text.parse().map_err(syntax)?;
         Ok(table.get("preset").and_then(toml::Value::as_str).map(str::to_owned))
@@ -347,6 +348,7 @@ impl Config {
 
     /// Returns the filter that rejects candidates of the MinHash index without reading their texts, or `None` if there are
     /// no MinHash settings.
+    #[doc(hidden)]
     pub fn screen(&self) -> Option<Screen> {
         self.minhash.as_ref().map(|minhash| Screen::new(minhash.rows, self.matching.threshold))
     }

@@ -6,15 +6,14 @@
 //! match is verified on the shingles of both texts.
 //!
 //! ```
-//! use sameish::{Document, Engine, Preset, Scratch, SearchOptions};
+//! use sameish::{Document, Engine, Preset, SearchOptions};
 //!
 //! let mut engine = Engine::new(Preset::Copies.config())?;
-//! let mut scratch = Scratch::default();
 //! let text = "The council voted on Monday to close the old bridge over the river for repairs until next spring.";
-//! engine.insert(&Document::new("bridge", text), &mut scratch)?;
+//! engine.insert(&Document::new("bridge", text))?;
 //!
 //! let query = "Councillors voted on Monday to close the old bridge over the river for repairs until next spring.";
-//! let found = engine.search(query, SearchOptions::default(), &mut scratch)?;
+//! let found = engine.search(query, SearchOptions::default())?;
 //! let best = &found.matches[0];
 //! assert_eq!(best.id, "bridge".into());
 //! assert!(best.verdict.verified && best.verdict.similarity > 0.8);
@@ -125,7 +124,7 @@ pub mod text;
 
 pub use analyzer::{Analyzer, Comparison, Prepared, Scratch, Sketches, Status};
 pub use config::Config;
-pub use document::{Content, ContentRef, DocId, Document, Timestamp};
+pub use document::{Content, DocId, Document, Timestamp};
 pub use engine::{Engine, Group, Groups, Inserted, Match, MatchedPair, Search, SearchOptions};
 pub use error::{Error, Result};
 pub use matching::{MatchKind, Verdict};

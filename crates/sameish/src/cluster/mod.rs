@@ -27,7 +27,9 @@ pub use components::components;
 pub(crate) use greedy::greedy_stars_while;
 pub use greedy::{Article, ArticleGroup, greedy, greedy_stars};
 pub use online::{ClusterId, OnlineClusters};
-pub use star::{Batch, Candidates, Centers, Purpose, StarClusters, StarSource, Stars, star_clusters, stars};
+#[doc(hidden)]
+pub use star::{Batch, Candidates, Centers, Purpose, StarClusters, StarSource, star_clusters};
+pub use star::{Stars, stars};
 
 use crate::index::DocNumber;
 

@@ -56,6 +56,7 @@ impl Engine<External> {
 impl<S: Storage> Engine<S> {
     /// Returns a hash of all documents, their text keys and sketches. Two engines with the same configuration and the same
     /// digest give the same answers.
+    #[doc(hidden)]
     pub fn digest(&self) -> u64 {
         let mut docs: Vec<&Doc> = self.collection.docs.iter().map(|(_, doc)| doc).collect();
         docs.sort_unstable_by_key(|doc| doc.number);

@@ -255,12 +255,14 @@ impl Effort {
     ///
     /// The maximum is high, unless the documents so far used more than their share. So a flood of templates costs a bounded
     /// number of comparisons per document.
+    #[doc(hidden)]
     pub fn most(&self) -> usize {
         let fair = self.asked * CANDIDATES_ON_AVERAGE + CANDIDATES_JUDGED as u64;
         if self.candidates > fair { CANDIDATES_ON_AVERAGE as usize } else { CANDIDATES_JUDGED }
     }
 
     /// Counts a document whose candidates were judged.
+    #[doc(hidden)]
     pub fn add(&mut self, candidates: usize, capped: usize) {
         self.asked += 1;
         self.candidates += candidates as u64;

@@ -56,10 +56,13 @@ mod view;
 
 pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, BandPair, BandSearch};
 pub use blocks::{BlockTables, Permutation};
+#[doc(hidden)]
 pub use buckets::{BandTags, Buckets, BucketsBuilder};
 pub use corpus::Corpus;
+#[doc(hidden)]
 pub use fingerprints::{FingerprintIndex, SIGNED_RADIUS};
 pub use hamming::HammingIndex;
+#[doc(hidden)]
 pub use histogram::{Histogram, Valley, valley};
 pub use linear::LinearScan;
 pub use overlap::{OverlapHit, OverlapIndex};

@@ -26,11 +26,13 @@ impl Bands {
 
     /// Returns the weight of a found pair when estimating how many pairs of this similarity exist: 1 / probability (the
     /// estimator of Horvitz and Thompson 1952). Infinite for similarity 0, where no pair is found.
+    #[doc(hidden)]
     pub fn weight(&self, jaccard: f64) -> f64 {
         1.0 / self.probability(jaccard)
     }
 
     /// Returns `true` if two signatures agree on all rows of at least one band.
+    #[doc(hidden)]
     pub fn share(&self, a: &[u32], b: &[u32]) -> bool {
         let bands = |rows: &[u32]| rows.len() / self.rows as usize;
         let height = self.rows as usize;

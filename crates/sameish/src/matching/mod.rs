@@ -15,6 +15,7 @@ mod passages;
 mod suffix;
 
 pub use facts::{facts_agreement, is_template};
+#[doc(hidden)]
 pub use interval::Interval;
 pub use judge::{Judge, Side, Verdict};
 pub use passages::{SharedRun, SharedRuns, shared_runs};

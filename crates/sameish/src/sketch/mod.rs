@@ -18,6 +18,7 @@ mod votes;
 pub use codec::{Stored, decode_sketch, encode_sketch};
 pub use minhash::{MinHasher, Signature};
 pub(crate) use minhash::{RowMinima, share_equal};
+#[doc(hidden)]
 pub use outline::{Outline, Screen};
 pub use sdr::{Sdr, SdrEncoder};
 pub use simhash::{Fingerprint, MAX_WEIGHT, SimHasher};

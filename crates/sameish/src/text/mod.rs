@@ -10,7 +10,9 @@ mod stopwords;
 mod tokenize;
 mod words;
 
-pub use normalize::{Decoded, decode, normalize};
+pub use normalize::normalize;
+#[doc(hidden)]
+pub use normalize::{Decoded, decode};
 pub use stopwords::StopWords;
 pub(crate) use tokenize::{Batch, TextScratch, for_each_batch};
 
