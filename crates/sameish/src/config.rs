@@ -19,6 +19,10 @@
 //! # Ok::<(), sameish::Error>(())
 //! ```
 
+mod cost;
+
+pub use cost::{MAX_ACTIVE_BITS, MAX_CODE_BITS, MAX_SKETCH_BYTES, MAX_VOCABULARY};
+
 use crate::error::{Error, Result};
 use crate::preset::Preset;
 use crate::sketch::Screen;
@@ -168,9 +172,9 @@ pub struct MinHashConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SdrConfig {
-    /// Number of bits of a code, 2 to [`MAX_SDR_SIZE`]. In preset `sdr`: 2048.
+    /// Number of bits of a code, 2 to [`MAX_SDR_SIZE`]; in a [`Config`] at most [`MAX_CODE_BITS`]. In preset `sdr`: 2048.
     pub size: u32,
-    /// Number of set bits, at least 1 and less than `size`. Exactly one of `active_bits` and `sparsity` must be given.
+    /// Number of set bits, at least 1 and less than `size`; in a [`Config`] at most [`MAX_ACTIVE_BITS`]. Exactly one of `active_bits` and `sparsity` must be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_bits: Option<u32>,
     /// Fraction of the bits that are set, 0 to 1. In preset `sdr`: 0.02.
@@ -353,7 +357,8 @@ impl Config {
         self.minhash.as_ref().map(|minhash| Screen::new(minhash.rows, self.matching.threshold))
     }
 
-    /// Returns an error if a setting is out of range or if settings are inconsistent.
+    /// Returns an error if a setting is out of range, if settings are inconsistent, or if a document could become too
+    /// expensive: its sketches take at most [`MAX_SKETCH_BYTES`].
     pub fn validate(&self) -> Result<()> {
         if let Some(code) = &self.text.stop_words {
             crate::text::StopWords::for_language(code)?;
@@ -370,7 +375,8 @@ impl Config {
         if let Some(sdr) = &self.sdr {
             sdr.validate()?;
         }
-        self.matching.validate()
+        self.matching.validate()?;
+        cost::check(self)
     }
 }
 
@@ -622,6 +628,18 @@ mod tests {
             (
                 "preset = \"web\"\n[simhash]\nblocks = { total = 3, differing = 3 }",
                 "`simhash.blocks.differing` is 3: must be less than `simhash.blocks.total` (3)",
+            ),
+            (
+                "preset = \"web\"\n[simhash]\nblocks = { total = 20, differing = 10 }",
+                "`simhash.blocks` is 20 choose 10, 184756 tables: must be at most 1024 tables, because each has an entry per document",
+            ),
+            (
+                "preset = \"sdr\"\n[sdr]\nsize = 16777216",
+                "`sdr.size` is 16777216: must be at most 16384, because each token of a document takes that many operations",
+            ),
+            (
+                "preset = \"sdr\"\n[sdr]\nsize = 16384\nactive_bits = 16383",
+                "`sdr.active_bits` is 16383: must be at most 2048, because each takes 4 bytes per document",
             ),
             ("preset = \"wire\"\n[simhash]\nradius = 65", "`simhash.radius` is 65: must be 0 to 64"),
             (

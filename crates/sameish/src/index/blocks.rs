@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::sketch::Fingerprint;
 
 /// Maximum number of tables of an index.
-const MAX_TABLES: u128 = 1024;
+pub(crate) const MAX_TABLES: u128 = 1024;
 
 /// The block-permuted tables of Manku, Jain and Das Sarma (2007).
 ///
@@ -57,7 +57,7 @@ impl BlockTables {
             let expected = format!("less than the {total} blocks in total");
             return Err(Error::field("blocks.differing", differing, expected));
         }
-        let count = choices(total, differing);
+        let count = table_count(blocks);
         if count > MAX_TABLES {
             let value = format!("{total}, {differing} with {count} tables");
             return Err(Error::field("blocks", value, format!("at most {MAX_TABLES} tables")));
@@ -132,6 +132,11 @@ impl Permutation {
 fn block_masks(total: u32) -> Vec<u64> {
     let below = |i: u32| (1u128 << (64 * i / total)) - 1;
     (0..total).rev().map(|i| (below(i + 1) ^ below(i)) as u64).collect()
+}
+
+/// Returns the number of tables for a division into at most 64 blocks.
+pub(crate) fn table_count(blocks: Blocks) -> u128 {
+    choices(blocks.total, blocks.differing)
 }
 
 /// Returns the binomial coefficient C(n, k), exactly for n up to 64.

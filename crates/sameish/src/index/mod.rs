@@ -56,6 +56,7 @@ mod view;
 
 pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, BandPair, BandSearch};
 pub use blocks::{BlockTables, Permutation};
+pub(crate) use blocks::{MAX_TABLES, table_count};
 #[doc(hidden)]
 pub use buckets::{BandTags, Buckets, BucketsBuilder};
 pub use corpus::Corpus;

@@ -1,7 +1,7 @@
 //! Properties that hold for every text and every preset.
 use proptest::prelude::*;
 use sameish::analyzer::Schemes;
-use sameish::config::{Counting, Shingle, Tokenizer, Weighting};
+use sameish::config::{Counting, MAX_CODE_BITS, MAX_SKETCH_BYTES, Shingle, Tokenizer, Weighting};
 use sameish::matching::MatchType;
 use sameish::sketch::{Stored, decode_sketch, encode_sketch};
 use sameish::text::{decode, normalize, tokens};
@@ -44,6 +44,53 @@ fn prose() -> impl Strategy<Value = String> {
 /// Generates two texts that share a passage. Two independent texts would have similarity and coverage 0.
 fn overlapping_texts() -> impl Strategy<Value = (String, String)> {
     (prose(), prose(), prose()).prop_map(|(a, shared, b)| (format!("{a} {shared}"), format!("{shared} {b}")))
+}
+
+/// Generates a config file with settings from far below to far above their bounds.
+fn settings() -> impl Strategy<Value = String> {
+    let number = || prop_oneof![0..100u32, 1..20_000u32, Just(16_777_216), any::<u32>()];
+    let shingle = prop_oneof![
+        "words:[1-9]",
+        "chars:[1-9]",
+        "windows:[1-9]",
+        Just("letters".to_owned()),
+        "words:[0-9]{1,3}"
+    ];
+    let sdr = (number(), number(), any::<bool>()).prop_map(|(size, bits, similar)| {
+        format!("[sdr]\nsize = {size}\nactive_bits = {bits}\ntoken_similarity = {similar}\n")
+    });
+    let simhash = (0..70u32, 0..70u32, 0..70u32, shingle.clone()).prop_map(|(radius, total, differing, shingle)| {
+        format!(
+            "[simhash]\nshingle = \"{shingle}\"\nhash = \"xxh3\"\nweighting = \"frequency\"\nradius = {radius}\n\
+             blocks = {{ total = {total}, differing = {differing} }}\n"
+        )
+    });
+    let minhash = (number(), number(), number(), shingle).prop_map(|(rows, bands, per_band, shingle)| {
+        format!(
+            "[minhash]\nshingle = \"{shingle}\"\ncounting = \"set\"\nrows = {rows}\n\
+             bands = {{ count = {bands}, rows = {per_band} }}\n"
+        )
+    });
+    let preset = prop::sample::select(Preset::ALL.map(Preset::name).to_vec());
+    let optional = |part: BoxedStrategy<String>| prop_oneof![3 => Just(String::new()), 1 => part];
+    (preset, optional(sdr.boxed()), optional(simhash.boxed()), optional(minhash.boxed()))
+        .prop_map(|(preset, sdr, simhash, minhash)| format!("preset = \"{preset}\"\n{sdr}{simhash}{minhash}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn valid_settings_bound_the_sketches_of_a_small_document(settings in settings()) {
+        let Ok(config) = Config::from_toml(&settings) else { return Ok(()) };
+        let analyzer = Analyzer::new(config.clone()).unwrap();
+        let sketches = sketch(&analyzer, &text("A few words of a very small document"));
+        let bytes = sketches.simhash.map_or(0, |simhash| simhash.to_bytes().len())
+            + sketches.minhash.map_or(0, |minhash| minhash.to_bytes().len())
+            + sketches.sdr.map_or(0, |sdr| 4 * sdr.active().len());
+        prop_assert!(bytes <= MAX_SKETCH_BYTES, "{bytes} bytes");
+        prop_assert!(config.sdr.is_none_or(|sdr| sdr.size <= MAX_CODE_BITS));
+    }
 }
 
 proptest! {
