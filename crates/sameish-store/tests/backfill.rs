@@ -4,7 +4,7 @@
 
 use rusqlite::Connection;
 use sameish::{Analyzer, Content, Fingerprint, Preset, Scratch, Signature};
-use sameish_store::{Backfill, Backfilled, Error, Target, TextSource};
+use sameish_store::{Backfill, Backfilled, Error, Foreign, Target, TextSource, Undone};
 use std::path::PathBuf;
 
 struct Database {
@@ -44,8 +44,22 @@ fn run(
     target: Target,
     preset: Preset,
 ) -> sameish_store::Result<Backfilled> {
+    run_with(database, source, target, preset, Foreign::Refuse)
+}
+
+fn run_with(
+    database: &Database,
+    source: TextSource,
+    target: Target,
+    preset: Preset,
+    foreign: Foreign,
+) -> sameish_store::Result<Backfilled> {
     let analyzer = Analyzer::new(preset.config()).unwrap();
-    Backfill::open(&database.path, source, target)?.run(&analyzer, &mut |_| true)
+    Backfill::open(&database.path, source, target)?.run(&analyzer, foreign, &mut |_| true)
+}
+
+fn undo(database: &Database, source: TextSource, target: Target) -> sameish_store::Result<Undone> {
+    Backfill::open(&database.path, source, target)?.undo()
 }
 
 const ITEMS: &str = "CREATE TABLE items (id INTEGER PRIMARY KEY, title TEXT);
@@ -58,7 +72,10 @@ fn adds_and_fills_a_missing_column() {
     let before = database.schema();
     let items = || source(Some("items"), "title", None);
     let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
-    assert_eq!(done, Backfilled { computed: 2, too_short: 1, skipped: 3, before: 0, added: true });
+    assert_eq!(
+        done,
+        Backfilled { computed: 2, too_short: 1, skipped: 3, added: true, ..Backfilled::default() }
+    );
     let signature: Vec<u8> = database.value("SELECT minhash_signature FROM items WHERE id = 1");
     let analyzer = Analyzer::new(Preset::Headlines.config()).unwrap();
     let content = Content::Text("SpaceX acquires xAI for $2 billion".into());
@@ -67,12 +84,12 @@ fn adds_and_fills_a_missing_column() {
     assert_eq!(database.value::<i64>("SELECT count(*) FROM items WHERE minhash_signature IS NULL"), 3);
 
     let again = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
-    assert_eq!(again, Backfilled { computed: 0, too_short: 1, skipped: 3, before: 2, added: false });
+    assert_eq!(again, Backfilled { too_short: 1, skipped: 3, before: 2, ..Backfilled::default() });
     let other = run(&database, items(), Target::Column, Preset::Copies);
     assert!(other.unwrap_err().to_string().contains("other settings"));
     let mut backfill = Backfill::open(&database.path, items(), Target::Column).unwrap();
-    assert!(backfill.undo().unwrap());
-    assert!(!backfill.undo().unwrap());
+    assert_eq!(backfill.undo().unwrap(), Undone { removed: 2, kept: 0, dropped: true });
+    assert_eq!(backfill.undo().unwrap(), Undone::default());
     assert_eq!(database.schema(), before);
 }
 
@@ -90,7 +107,10 @@ fn creates_a_table_for_articles_with_texts_from_a_query() {
         "SELECT s.id, a.body_text FROM content_storage s JOIN content_analysis a ON a.content_id = s.id";
     let articles = || source(Some("content_storage"), "unused", Some(query));
     let done = run(&database, articles(), Target::Table, Preset::Articles).unwrap();
-    assert_eq!(done, Backfilled { computed: 2, too_short: 1, skipped: 1, before: 0, added: true });
+    assert_eq!(
+        done,
+        Backfilled { computed: 2, too_short: 1, skipped: 1, added: true, ..Backfilled::default() }
+    );
     assert!(
         database.schema().contains("content_id INTEGER PRIMARY KEY REFERENCES \"content_storage\" (\"id\")")
     );
@@ -112,7 +132,10 @@ fn creates_a_table_for_articles_with_texts_from_a_query() {
         .unwrap();
     let again = run(&database, articles(), Target::Table, Preset::Articles).unwrap();
     assert_eq!((again.computed, again.before, again.added), (1, 2, false));
-    assert!(Backfill::open(&database.path, articles(), Target::Table).unwrap().undo().unwrap());
+    assert_eq!(
+        undo(&database, articles(), Target::Table).unwrap(),
+        Undone { removed: 3, kept: 0, dropped: true }
+    );
     assert_eq!(database.schema(), before);
 }
 
@@ -126,7 +149,7 @@ fn continues_an_interrupted_run() {
     let items = || source(Some("items"), "title", None);
     let analyzer = Analyzer::new(Preset::Headlines.config()).unwrap();
     let mut first = Backfill::open(&database.path, items(), Target::Column).unwrap();
-    let done = first.run(&analyzer, &mut |_| false).unwrap();
+    let done = first.run(&analyzer, Foreign::Refuse, &mut |_| false).unwrap();
     assert_eq!(done.computed, 512);
     drop(first);
     let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
@@ -158,18 +181,124 @@ fn rejects_invalid_sources_and_changes_nothing() {
     assert!(matches!(error, Err(Error::Damaged { .. })));
 }
 
+/// The signatures of two equal headlines must be comparable, whoever wrote the first one.
 #[test]
-fn fills_an_existing_column_and_never_drops_it() {
+fn refuses_or_replaces_values_of_another_program_and_undo_restores_them() {
     let database = database(&format!(
         "{ITEMS} ALTER TABLE items ADD COLUMN minhash_signature BLOB; UPDATE items SET minhash_signature = x'00' WHERE id = 5;"
     ));
     let items = || source(Some("items"), "title", None);
-    let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
-    assert_eq!((done.computed, done.before, done.added), (1, 1, false));
+    let before = std::fs::read(&database.path).unwrap();
+    let refused = run(&database, items(), Target::Column, Preset::Headlines).unwrap_err().to_string();
+    assert!(
+        refused.contains("did not write") && refused.contains("id 5") && refused.contains("--recompute"),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read(&database.path).unwrap(), before, "nothing was changed");
+
+    let done = run_with(&database, items(), Target::Column, Preset::Headlines, Foreign::Replace).unwrap();
+    assert_eq!((done.computed, done.replaced, done.before, done.added), (2, 1, 0, false));
+    assert_eq!(database.value::<i64>("SELECT min(length(minhash_signature)) FROM items"), 400);
+    let again = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
+    assert_eq!((again.computed, again.before), (0, 2));
+
+    let undone = undo(&database, items(), Target::Column).unwrap();
+    assert_eq!(undone, Undone { removed: 2, kept: 0, dropped: false });
     assert_eq!(database.value::<Vec<u8>>("SELECT minhash_signature FROM items WHERE id = 5"), [0]);
-    let undone = Backfill::open(&database.path, items(), Target::Column).unwrap().undo();
-    assert!(undone.unwrap_err().to_string().contains("existed before the first run"));
-    assert_eq!(database.value::<i64>("SELECT length(minhash_signature) FROM items WHERE id = 1"), 400);
+    assert_eq!(database.value::<Option<Vec<u8>>>("SELECT minhash_signature FROM items WHERE id = 1"), None);
+}
+
+#[test]
+fn detects_values_and_texts_that_changed_since_the_last_run() {
+    let database = database(ITEMS);
+    let items = || source(Some("items"), "title", None);
+    let execute = |sql: &str| Connection::open(&database.path).unwrap().execute_batch(sql).unwrap();
+    run(&database, items(), Target::Column, Preset::Headlines).unwrap();
+    let signature = || database.value::<Option<Vec<u8>>>("SELECT minhash_signature FROM items WHERE id = 1");
+    let first = signature();
+
+    execute("UPDATE items SET title = 'Quite another headline with enough words in it' WHERE id = 1");
+    let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
+    assert_eq!((done.computed, done.changed, done.before), (1, 1, 1));
+    assert_ne!(signature(), first);
+    execute("UPDATE items SET title = NULL WHERE id = 1");
+    let done = run(&database, items(), Target::Column, Preset::Headlines).unwrap();
+    assert_eq!((done.computed, done.before, signature()), (0, 1, None));
+
+    execute("UPDATE items SET minhash_signature = x'0102' WHERE id = 5");
+    let refused = run(&database, items(), Target::Column, Preset::Headlines).unwrap_err().to_string();
+    assert!(refused.contains("changed since"), "{refused}");
+    let undone = undo(&database, items(), Target::Column).unwrap();
+    assert_eq!(undone, Undone { removed: 0, kept: 1, dropped: false });
+    assert_eq!(database.value::<Vec<u8>>("SELECT minhash_signature FROM items WHERE id = 5"), [1, 2]);
+}
+
+#[test]
+fn recomputes_values_of_other_settings_on_request() {
+    let database = database(ITEMS);
+    let items = || source(Some("items"), "title", None);
+    run(&database, items(), Target::Column, Preset::Headlines).unwrap();
+    let done = run_with(&database, items(), Target::Column, Preset::Copies, Foreign::Replace).unwrap();
+    assert_eq!((done.computed, done.replaced, done.before), (2, 0, 0));
+    assert_eq!(database.value::<i64>("SELECT max(length(minhash_signature)) FROM items"), 512);
+    let refused = run(&database, items(), Target::Column, Preset::Headlines).unwrap_err();
+    assert!(refused.to_string().contains("other settings"), "{refused}");
+    assert!(undo(&database, items(), Target::Column).unwrap().dropped);
+}
+
+#[test]
+fn fills_a_table_that_has_more_columns_and_undoes_exactly_that() {
+    let text = "Some words of an article that is long enough to have all of its sketches. ".repeat(8);
+    let database = database(&format!(
+        "CREATE TABLE items (id INTEGER PRIMARY KEY, body TEXT);
+         INSERT INTO items VALUES (1, '{text}'), (2, '{text} other'), (3, NULL);
+         CREATE TABLE article_fingerprints (note TEXT DEFAULT 'theirs', content_id INTEGER PRIMARY KEY,
+           simhash BLOB NOT NULL, minhash_signature BLOB, computed_at TEXT);
+         INSERT INTO article_fingerprints VALUES ('kept', 1, x'07', NULL, 'then');"
+    ));
+    let items = || source(Some("items"), "body", None);
+    assert!(run(&database, items(), Target::Table, Preset::Articles).is_err());
+    let done = run_with(&database, items(), Target::Table, Preset::Articles, Foreign::Replace).unwrap();
+    assert_eq!((done.computed, done.replaced, done.skipped, done.added), (2, 1, 1, false));
+    assert_eq!(database.value::<i64>("SELECT sum(length(simhash)) FROM article_fingerprints"), 16);
+    assert_eq!(
+        database.value::<String>("SELECT group_concat(note) FROM article_fingerprints"),
+        "kept,theirs"
+    );
+    let undone = undo(&database, items(), Target::Table).unwrap();
+    assert_eq!(undone, Undone { removed: 2, kept: 0, dropped: false });
+    let left =
+        "SELECT group_concat(note || content_id || hex(simhash) || computed_at) FROM article_fingerprints";
+    assert_eq!(database.value::<String>(left), "kept107then");
+
+    let execute = |sql: &str| Connection::open(&database.path).unwrap().execute_batch(sql).unwrap();
+    execute("INSERT INTO article_fingerprints (content_id, simhash) VALUES (3, x'08')");
+    let lost = run_with(&database, items(), Target::Table, Preset::Articles, Foreign::Replace).unwrap_err();
+    assert!(lost.to_string().contains("no text"), "{lost}");
+    execute("ALTER TABLE article_fingerprints DROP COLUMN computed_at");
+    let incomplete = run(&database, items(), Target::Table, Preset::Articles).unwrap_err();
+    assert!(incomplete.to_string().contains("no column `computed_at`"), "{incomplete}");
+}
+
+/// Version 0.1.0 recorded targets and schemes, but not values.
+#[test]
+fn values_of_version_0_1_0_can_be_recomputed_or_undone() {
+    let legacy = || {
+        database(&format!(
+            "{ITEMS} ALTER TABLE items ADD COLUMN minhash_signature BLOB; UPDATE items SET minhash_signature = x'00' WHERE id = 1;
+             CREATE TABLE sameish_backfill (target TEXT PRIMARY KEY, scheme TEXT NOT NULL, added INTEGER NOT NULL);
+             INSERT INTO sameish_backfill VALUES ('items.minhash_signature', 'x', 1);"
+        ))
+    };
+    let items = || source(Some("items"), "title", None);
+    let database = legacy();
+    assert!(run(&database, items(), Target::Column, Preset::Headlines).is_err());
+    run_with(&database, items(), Target::Column, Preset::Headlines, Foreign::Replace).unwrap();
+    assert_eq!(
+        undo(&database, items(), Target::Column).unwrap(),
+        Undone { removed: 2, kept: 0, dropped: false }
+    );
+    assert!(undo(&legacy(), items(), Target::Column).unwrap().dropped);
 }
 
 #[test]
