@@ -68,7 +68,7 @@ pub enum Error {
     },
     /// A collection with this name exists and has different settings.
     #[error(
-        "collection `{name}` exists with different settings ({differs}); drop it first, or use another name"
+        "collection `{name}` exists with different settings ({differs}); delete it first, or use another name"
     )]
     Exists {
         /// Name of the collection.
@@ -156,12 +156,31 @@ pub enum Error {
         /// Name of the collection.
         collection: String,
     },
+    /// The stored settings of a collection are invalid in this version.
+    #[error(
+        "collection `{collection}` has settings that this version does not accept: {source}; delete it with `sameish index drop`, \
+         or use the version that created it"
+    )]
+    Settings {
+        /// Name of the collection.
+        collection: String,
+        /// What is wrong with the settings.
+        source: sameish::Error,
+    },
     /// A snapshot cannot be written or restored.
     #[error("{}: {reason} (nothing was replaced)", path.display())]
     Snapshot {
         /// Directory of the snapshot, or target of the restore.
         path: PathBuf,
         /// What is wrong.
+        reason: String,
+    },
+    /// A restore was interrupted, and this process cannot complete it.
+    #[error("{}: a restore was interrupted: {reason}", path.display())]
+    Interrupted {
+        /// Directory of the store.
+        path: PathBuf,
+        /// What prevents the completion, and what to do.
         reason: String,
     },
     /// The database reports another error.

@@ -25,8 +25,10 @@
 //! store.rs     the `Store` trait; sqlite/ implements it
 //! contract.rs  test suite for every implementation of `Store`
 //! rows.rs      stored rows and their checksums
-//! snapshot.rs  snapshots and restore
-//! backfill.rs  sketches in the user's own SQLite database
+//! snapshot.rs  snapshots
+//! restore.rs   restore of snapshots
+//! private.rs   access rights of directories and files
+//! backfill/    sketches in the user's own SQLite database
 //! mapped.rs    a stored Hamming index, mapped into memory
 //! ```
 
@@ -39,19 +41,24 @@ mod error;
 mod lock;
 mod mapped;
 mod model;
+mod private;
+mod restore;
 mod rows;
 mod snapshot;
 mod sqlite;
 mod store;
 
-pub use backfill::{Backfill, Backfilled, Target, TextSource};
+pub use backfill::{Backfill, Backfilled, Foreign, Target, TextSource, Undone};
 pub use catalog::{Catalog, Collection, Pending};
 pub use error::{Error, Result};
 pub use mapped::MappedIndex;
 pub use model::{
-    ClusterDetail, ClusterMember, ClusterSummary, Clusters, ClustersPage, CollectionConfig, Finding, Health,
-    Inserted, MEMBERS_SHOWN, OpenOptions, Outcome, Similar, SimilarDocuments, SimilarOptions, Stats, Stored,
+    ClusterDetail, ClusterMember, ClusterSummary, Clusters, ClustersPage, CollectionConfig, Confirmation,
+    Expired, ExpiryPause, Finding, Health, Inserted, MEMBERS_SHOWN, OpenOptions, Outcome, Similar,
+    SimilarDocuments, SimilarOptions, Stats, Stored,
 };
-pub use rows::{ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
+pub use rows::{
+    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
+};
 pub use sqlite::SqliteStore;
 pub use store::{Read, Store, Transaction};

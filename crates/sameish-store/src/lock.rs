@@ -5,7 +5,8 @@
 //! message.
 
 use crate::error::{Error, Result};
-use std::fs::{File, OpenOptions, TryLockError};
+use crate::private;
+use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
@@ -24,7 +25,7 @@ impl Lock {
             }
             _ => Error::io(&path, source),
         };
-        let mut options = OpenOptions::new();
+        let mut options = private::file_options();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}

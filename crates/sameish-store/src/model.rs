@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use sameish::cluster::ClusterId;
 use sameish::matching::Evidence;
 use sameish::{Config, DocId, Document, Match, Preset, Status, Timestamp};
+use std::time::Duration;
 
 /// The settings of a collection.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,8 @@ pub struct OpenOptions {
     pub queue: usize,
     /// Size of the cache for features of recent documents, in bytes.
     pub cache_bytes: usize,
+    /// Time after which deleted texts are erased from the write-ahead log.
+    pub erase_after: Duration,
 }
 
 impl Default for OpenOptions {
@@ -58,6 +61,7 @@ impl Default for OpenOptions {
             rebuild: false,
             queue: 256,
             cache_bytes: 32 << 20,
+            erase_after: Duration::from_secs(10),
         }
     }
 }
@@ -274,10 +278,74 @@ pub enum Health {
     Failed(String),
 }
 
+/// Whether an operator has confirmed that old documents may be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// Expiry pauses if the clock or the number of documents is not plausible.
+    Required,
+    /// Expiry deletes all old documents.
+    Given,
+}
+
+/// The result of an expiry.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expired {
+    /// Number of deleted documents.
+    pub removed: usize,
+    /// Why nothing was deleted, if expiry needs a confirmation.
+    pub paused: Option<ExpiryPause>,
+}
+
+/// Why expiry needs a confirmation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExpiryPause {
+    /// The system clock is too far ahead of the latest plausible time.
+    Clock {
+        /// The time of the system clock.
+        now: Timestamp,
+        /// The latest plausible time.
+        latest: Timestamp,
+    },
+    /// More than half of the collection is expired.
+    Share {
+        /// Number of expired documents.
+        expired: usize,
+        /// Number of documents.
+        documents: usize,
+    },
+}
+
+impl ExpiryPause {
+    /// Returns the name used in outputs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ExpiryPause::Clock { .. } => "clock",
+            ExpiryPause::Share { .. } => "share",
+        }
+    }
+}
+
+impl std::fmt::Display for ExpiryPause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ExpiryPause::Clock { now, latest } => write!(
+                f,
+                "the clock says {now}, but the latest plausible time is {latest}: correct the clock, or confirm it with \
+                 `sameish index expire --confirm`"
+            ),
+            ExpiryPause::Share { expired, documents } => write!(
+                f,
+                "{expired} of {documents} documents are expired, more than half: confirm their deletion with \
+                 `sameish index expire --confirm`"
+            ),
+        }
+    }
+}
+
 /// Collection names that are used as route names.
-const RESERVED: [&str; 6] = ["bulk", "query", "clusters", "compare", "snapshot", "stats"];
+const RESERVED: [&str; 7] = ["bulk", "query", "clusters", "compare", "sketch", "snapshot", "stats"];
 /// [`RESERVED`] for error messages.
-const RESERVED_LIST: &str = "bulk, query, clusters, compare, snapshot or stats";
+const RESERVED_LIST: &str = "bulk, query, clusters, compare, sketch, snapshot or stats";
 
 /// Rejects invalid names of collections.
 pub(crate) fn check_name(name: &str) -> Result<()> {

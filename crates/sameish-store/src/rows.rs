@@ -96,6 +96,15 @@ pub struct ClusterTotals {
     pub largest: u64,
 }
 
+/// What is known about the time, so that a wrong clock can be detected. In milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockRow {
+    /// The latest plausible time.
+    pub latest: i64,
+    /// The longest pause between two insertions.
+    pub longest_pause: i64,
+}
+
 /// The greatest numbers that were assigned. Numbers are never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {

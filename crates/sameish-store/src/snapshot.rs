@@ -1,27 +1,25 @@
-//! Snapshots: a consistent copy of a store, taken while it is in use, and its restore.
+//! Snapshots: a consistent copy of a store, taken while it is in use. `restore.rs` restores them.
 //!
 //! A snapshot is a directory with a copy of the database and a manifest with its size and checksum. The manifest is written
 //! last, so a directory without it is not a valid snapshot.
 
 use crate::error::{Error, Result};
-use crate::lock::Lock;
-use crate::sqlite::wal::marker_path;
-use crate::sqlite::{FILE, SqliteStore, sync_dir, sync_file};
+use crate::private;
+use crate::sqlite::{FILE, sync_dir};
 use crate::store::Read;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Read as _, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 const MANIFEST: &str = "snapshot.json";
 const FORMAT: u32 = 1;
-/// Suffixes of the files that SQLite keeps for one database.
-const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 
+/// Describes the database of a snapshot.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Manifest {
+pub(crate) struct Manifest {
     format: u32,
     bytes: u64,
     xxh3: String,
@@ -34,7 +32,7 @@ pub(crate) fn create(read: &dyn Read, to: &Path) -> Result<()> {
         let reason = "the directory is not empty; choose a new one".into();
         return Err(Error::Snapshot { path: to.to_owned(), reason });
     }
-    std::fs::create_dir_all(to).map_err(io)?;
+    private::create_dir(to).map_err(io)?;
     let written = write_files(read, to);
     if written.is_err() {
         // An incomplete snapshot would prevent the next one from using this directory.
@@ -53,7 +51,7 @@ fn write_files(read: &dyn Read, to: &Path) -> Result<()> {
         .unwrap_or_else(|error| unreachable!("every manifest can be encoded as JSON: {error}"));
     let path = to.join(MANIFEST);
     let write = || {
-        let mut file = File::create_new(&path)?;
+        let mut file = private::file_options().write(true).create_new(true).open(&path)?;
         file.write_all(&manifest)?;
         file.sync_all()
     };
@@ -61,28 +59,12 @@ fn write_files(read: &dyn Read, to: &Path) -> Result<()> {
     sync_dir(to)
 }
 
-/// Restores a snapshot into a directory. The snapshot is copied and checked before the existing store is replaced.
-pub(crate) fn restore(from: &Path, to: &Path, replace: bool) -> Result<()> {
-    let manifest = read_manifest(from)?;
-    let io = |source| Error::io(to, source);
-    std::fs::create_dir_all(to).map_err(io)?;
-    let _lock = Lock::acquire(to)?;
-    let target = to.join(FILE);
-    if target.exists() && !replace {
-        let reason = "the directory already contains documents; pass `--replace` to replace them".into();
-        return Err(Error::Snapshot { path: to.to_owned(), reason });
-    }
-    let staged = stage(from, to, &manifest)?;
-    move_aside(to)?;
-    std::fs::rename(&staged, &target).map_err(io)?;
-    sync_dir(to)
-}
-
-fn invalid(snapshot: &Path, reason: impl std::fmt::Display) -> Error {
+pub(crate) fn invalid(snapshot: &Path, reason: impl std::fmt::Display) -> Error {
     Error::Snapshot { path: snapshot.to_owned(), reason: format!("not a valid snapshot: {reason}") }
 }
 
-fn read_manifest(snapshot: &Path) -> Result<Manifest> {
+/// Reads the manifest of a snapshot and checks that its database is a file.
+pub(crate) fn read_manifest(snapshot: &Path) -> Result<Manifest> {
     let unreadable = |error: &dyn std::fmt::Display| invalid(snapshot, format_args!("`{MANIFEST}`: {error}"));
     let bytes = std::fs::read(snapshot.join(MANIFEST)).map_err(|error| unreadable(&error))?;
     let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
@@ -99,58 +81,8 @@ fn read_manifest(snapshot: &Path) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// Copies the database of a snapshot next to its target and checks the copy.
-fn stage(from: &Path, to: &Path, manifest: &Manifest) -> Result<PathBuf> {
-    let staged = to.join("sameish.db.restoring");
-    std::fs::copy(from.join(FILE), &staged).map_err(|source| Error::io(&staged, source))?;
-    let check = || {
-        if describe(&staged)? != *manifest {
-            return Err(invalid(from, format_args!("the checksum of `{FILE}` does not match")));
-        }
-        SqliteStore::check_file(&staged)?;
-        sync_file(&staged)
-    };
-    match check() {
-        Ok(()) => Ok(staged),
-        Err(error) => {
-            _ = std::fs::remove_file(&staged);
-            Err(error)
-        }
-    }
-}
-
-/// Renames the files of the existing store, so that they are kept.
-fn move_aside(dir: &Path) -> Result<()> {
-    // The marker would require a write-ahead log that no longer exists under this name.
-    let marker = marker_path(&dir.join(FILE));
-    if marker.exists() {
-        std::fs::remove_file(&marker).map_err(|source| Error::io(&marker, source))?;
-    }
-    let kept = unused_name(dir);
-    // The log is renamed first: without it the database would silently be an older state.
-    for suffix in SUFFIXES.into_iter().rev() {
-        let old = dir.join(format!("{FILE}{suffix}"));
-        if old.exists() {
-            let kept = dir.join(format!("{kept}{suffix}"));
-            std::fs::rename(&old, &kept).map_err(|source| Error::io(&old, source))?;
-        }
-    }
-    Ok(())
-}
-
-/// Returns a name that no database in the directory uses.
-fn unused_name(dir: &Path) -> String {
-    let name = |attempt: u32| match attempt {
-        0 => format!("{FILE}.before-restore"),
-        _ => format!("{FILE}.before-restore.{attempt}"),
-    };
-    let is_unused =
-        |name: &String| SUFFIXES.iter().all(|suffix| !dir.join(format!("{name}{suffix}")).exists());
-    (0..).map(name).find(is_unused).unwrap_or_else(|| unreachable!("a directory cannot use all names"))
-}
-
 /// Computes the manifest of a database file.
-fn describe(path: &Path) -> Result<Manifest> {
+pub(crate) fn describe(path: &Path) -> Result<Manifest> {
     let io = |source| Error::io(path, source);
     let mut file = File::open(path).map_err(io)?;
     let mut hasher = Xxh3::new();

@@ -6,7 +6,9 @@
 
 use crate::error::Result;
 use crate::model::Finding;
-use crate::rows::{ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
+use crate::rows::{
+    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
+};
 use sameish::DocId;
 use sameish::cluster::ClusterId;
 use std::path::Path;
@@ -16,8 +18,14 @@ pub trait Store: Send {
     /// Opens a reader for another thread. It sees committed data.
     fn reader(&self) -> Result<Box<dyn Read + Send>>;
 
-    /// Moves committed data from the write-ahead log to the database file. Called when no writes are expected for now.
+    /// Moves committed data from the write-ahead log to the database file and empties the log. Returns
+    /// [`Error::Busy`](crate::Error::Busy) if readers still use the log; then it must be called again.
     fn checkpoint(&mut self) -> Result<()>;
+
+    /// Removes free space and all remains of deleted documents from the files.
+    fn compact(&mut self) -> Result<()> {
+        self.checkpoint()
+    }
 
     /// Reserves disk space for deletes on a full disk. Documents are inserted only after this succeeds.
     fn reserve_space(&mut self) -> Result<()> {
@@ -44,6 +52,9 @@ pub trait Read {
 
     /// Returns the greatest numbers that were assigned.
     fn counters(&self) -> Result<Counters>;
+
+    /// Returns what is known about the time, or `None` if nothing was stored.
+    fn clock(&self) -> Result<Option<ClockRow>>;
 
     /// Returns the number of the document with an id, even if the document is damaged.
     fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>>;
@@ -139,6 +150,9 @@ pub trait Transaction {
 
     /// Sets the greatest numbers that were assigned.
     fn put_counters(&mut self, counters: Counters) -> Result<()>;
+
+    /// Sets what is known about the time.
+    fn put_clock(&mut self, clock: ClockRow) -> Result<()>;
 
     /// Commits the changes. They are durable when this returns.
     fn commit(self: Box<Self>) -> Result<()>;

@@ -4,7 +4,8 @@
 
 use sameish::{DocId, Document, MatchKind, Preset, Status, Timestamp};
 use sameish_store::{
-    Catalog, ClustersPage, Collection, CollectionConfig, Error, Health, OpenOptions, Outcome, SimilarOptions,
+    Catalog, ClustersPage, Collection, CollectionConfig, Confirmation, Error, Expired, Health, OpenOptions,
+    Outcome, SimilarOptions,
 };
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -195,8 +196,8 @@ fn expired_documents_are_removed_from_store_index_and_clusters() {
     articles.insert(dated(2, "2024-02-15")).unwrap();
     articles.insert(document(3, article(1, 3))).unwrap();
     let now = Timestamp::parse("2024-02-20").unwrap();
-    assert_eq!(articles.expire(now).unwrap(), 1);
-    assert_eq!(articles.expire(now).unwrap(), 0);
+    assert_eq!(articles.expire(now, Confirmation::Required).unwrap(), Expired { removed: 1, paused: None });
+    assert_eq!(articles.expire(now, Confirmation::Required).unwrap(), Expired::default());
     assert_eq!(articles.get(&1.into()).unwrap(), None);
     let found = articles.similar(&2.into(), SimilarOptions::default()).unwrap();
     assert_eq!(ids(&found.similar), [3.into()]);

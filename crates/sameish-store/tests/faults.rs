@@ -5,8 +5,9 @@
 use sameish::cluster::ClusterId;
 use sameish::{Document, Preset, Timestamp};
 use sameish_store::{
-    Catalog, CollectionConfig, CollectionRow, Counters, DocumentRow, Error, Health, MemberRow, OpenOptions,
-    Outcome, Read, Result, SimilarOptions, SketchRow, SqliteStore, Store, Transaction,
+    Catalog, ClockRow, CollectionConfig, CollectionRow, Confirmation, Counters, DocumentRow, Error, Health,
+    MemberRow, OpenOptions, Outcome, Read, Result, SimilarOptions, SketchRow, SqliteStore, Store,
+    Transaction,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -150,6 +151,10 @@ impl Transaction for FaultyTransaction<'_> {
 
     fn put_counters(&mut self, counters: Counters) -> Result<()> {
         self.inner.put_counters(counters)
+    }
+
+    fn put_clock(&mut self, clock: ClockRow) -> Result<()> {
+        self.inner.put_clock(clock)
     }
 
     fn commit(self: Box<Self>) -> Result<()> {
@@ -348,13 +353,13 @@ fn expiry_keeps_a_document_that_is_replaced_meanwhile() {
         let replace = || scope.spawn(|| articles.replace(dated("2024-05-31")).unwrap());
         let mut expiry = None;
         let replaced = control.during_commit(replace, || {
-            expiry = Some(scope.spawn(|| articles.expire(now).unwrap()));
+            expiry = Some(scope.spawn(|| articles.expire(now, Confirmation::Given).unwrap()));
             while catalog.waiting() == 0 {
                 std::thread::yield_now();
             }
         });
         assert_eq!(replaced.join().unwrap().outcome, Outcome::Replaced);
-        assert_eq!(expiry.unwrap().join().unwrap(), 0);
+        assert_eq!(expiry.unwrap().join().unwrap().removed, 0);
     });
     assert_eq!(articles.get(&1.into()).unwrap().unwrap().document, dated("2024-05-31"));
 }

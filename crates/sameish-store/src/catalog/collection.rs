@@ -1,6 +1,6 @@
 //! Writes to a collection, and access to single documents.
 
-use super::live::{DAY, LiveCollection};
+use super::live::LiveCollection;
 use super::repair::Deletion;
 use super::writer::{Batch, GROUP, PreparedDocument, ReplyReceiver, Request, reply_channel, wait_for};
 use super::{Shared, now};
@@ -144,7 +144,7 @@ impl Collection {
         self.delete_all(ids.into_iter().map(|id| Deletion { id, expected_number: None }).collect())
     }
 
-    fn delete_all(&self, deletions: Vec<Deletion>) -> Result<Vec<bool>> {
+    pub(super) fn delete_all(&self, deletions: Vec<Deletion>) -> Result<Vec<bool>> {
         let mut deleted = Vec::with_capacity(deletions.len());
         for group in deletions.chunks(GROUP) {
             let (sender, reply) = reply_channel();
@@ -153,28 +153,6 @@ impl Collection {
             deleted.append(&mut wait_for(&reply)?);
         }
         Ok(deleted)
-    }
-
-    /// Deletes documents that are older than the retention period. Returns the number of deleted documents. Does nothing
-    /// if the collection has no retention period.
-    pub fn expire(&self, now: Timestamp) -> Result<usize> {
-        let Some(days) = self.live.row.retention_days else { return Ok(0) };
-        let oldest = now.as_milliseconds().saturating_sub_unsigned(u64::from(days) * DAY);
-        let visible = self.live.visible();
-        let expired: Vec<Deletion> = {
-            let engine = self.live.engine();
-            let expired = engine.documents().filter(|document| {
-                document.number <= visible
-                    && document.published.is_some_and(|date| date.as_milliseconds() < oldest)
-            });
-            // The number protects a document that is replaced meanwhile and then has a newer date.
-            let deletion = |document: sameish::engine::StoredDocument<'_>| Deletion {
-                id: document.id.clone(),
-                expected_number: Some(document.number),
-            };
-            expired.map(deletion).collect()
-        };
-        Ok(self.delete_all(expired)?.into_iter().filter(|deleted| *deleted).count())
     }
 
     /// Returns a stored document.

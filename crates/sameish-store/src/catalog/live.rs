@@ -100,7 +100,11 @@ pub(super) fn load_all(
     let read = readers.get()?;
     let mut collections = BTreeMap::new();
     for row in read.collections()? {
-        let live = LiveCollection::new(row)?;
+        let name = row.name.clone();
+        let live = LiveCollection::new(row).map_err(|error| match error {
+            Error::Engine(source) => Error::Settings { collection: name, source },
+            other => other,
+        })?;
         if options.rebuild && !options.read_only {
             rebuild_sketches(store, &*read, &live)?;
         }

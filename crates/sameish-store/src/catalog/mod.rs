@@ -12,10 +12,14 @@
 //! live.rs        a collection in memory, and how it is loaded
 //! texts.rs       features of stored texts, with a cache
 //! check.rs       verification
+//! expiry.rs      deletion of old documents
+//! clock.rs       plausibility of the system clock
 //! ```
 
 mod check;
+mod clock;
 mod collection;
+mod expiry;
 mod insert;
 mod live;
 mod repair;
@@ -28,9 +32,12 @@ pub use collection::{Collection, Pending};
 use crate::error::{Error, Result};
 use crate::lock::Lock;
 use crate::model::{CollectionConfig, Finding, Health, OpenOptions, check_name};
+use crate::private;
+use crate::restore;
 use crate::rows::CollectionRow;
 use crate::sqlite::SqliteStore;
 use crate::store::Store;
+use clock::Clock;
 use live::LiveCollection;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,6 +65,7 @@ pub(crate) struct Shared {
     cache: FeatureCache,
     collections: RwLock<Collections>,
     health: Mutex<Health>,
+    clock: Mutex<Clock>,
     /// `None` if the catalog is open read-only.
     queue: Option<Queue>,
 }
@@ -76,13 +84,17 @@ impl Catalog {
     pub fn open(dir: impl AsRef<Path>, options: OpenOptions) -> Result<Catalog> {
         let dir = dir.as_ref();
         if options.create && !options.read_only {
-            std::fs::create_dir_all(dir).map_err(|source| Error::io(dir, source))?;
+            private::create_dir(dir).map_err(|source| Error::io(dir, source))?;
         }
         if !dir.is_dir() {
             let reason = if dir.exists() { "it is not a directory" } else { "the directory does not exist" };
             return Err(Error::NotOurs { path: dir.to_owned(), reason: reason.to_owned() });
         }
         let lock = if options.read_only { None } else { Some(Lock::acquire(dir)?) };
+        if lock.is_some() {
+            private::restrict(dir);
+            restore::complete(dir)?;
+        }
         let store = SqliteStore::open(dir, options.create, options.read_only)?;
         let mut catalog = Catalog::over(Box::new(store), dir, options)?;
         catalog._lock = lock;
@@ -97,6 +109,8 @@ impl Catalog {
             readers.get()?.begin_snapshot()?;
         }
         let collections = live::load_all(&mut *store, &readers, &options)?;
+        let newest_arrival = collections.values().filter_map(|live| live.last_arrival()).max();
+        let clock = Clock::new(readers.get()?.clock()?, newest_arrival);
         let (queue, requests) = writer::queue(options.queue);
         let shared = Arc::new(Shared {
             dir: dir.to_owned(),
@@ -104,10 +118,14 @@ impl Catalog {
             cache: FeatureCache::new(options.cache_bytes),
             collections: RwLock::new(collections),
             health: Mutex::new(if options.read_only { Health::ReadOnly } else { Health::Ready }),
+            clock: Mutex::new(clock),
             queue: (!options.read_only).then_some(queue),
         });
-        let writer =
-            if options.read_only { None } else { Some(Writer::start(store, Arc::clone(&shared), requests)?) };
+        let writer = if options.read_only {
+            None
+        } else {
+            Some(Writer::start(store, Arc::clone(&shared), requests, options.erase_after)?)
+        };
         Ok(Catalog { shared, writer, _lock: None })
     }
 
@@ -145,6 +163,43 @@ impl Catalog {
         self.shared.run_on_writer(move |writer| writer.drop_collection(&live))
     }
 
+    /// Deletes a collection of a directory that no process has open for writing, without loading the directory. Returns
+    /// `true` if it existed.
+    pub fn drop_stored(dir: impl AsRef<Path>, name: &str) -> Result<bool> {
+        let dir = dir.as_ref();
+        let _lock = Lock::acquire(dir)?;
+        restore::complete(dir)?;
+        let mut store = SqliteStore::open(dir, false, false)?;
+        let stored = store.reader()?.collections()?;
+        let Some(row) = stored.into_iter().find(|row| row.name == name) else { return Ok(false) };
+        let mut change = store.begin()?;
+        change.drop_collection(row.number)?;
+        change.commit()?;
+        Ok(true)
+    }
+
+    /// Removes free space and all remains of deleted documents from the files of the store. Writes wait meanwhile, and the
+    /// disk needs free space for a copy of the store.
+    pub fn compact(&self) -> Result<()> {
+        self.shared.run_on_writer(|writer| writer.write(|writer| writer.store.compact()))
+    }
+
+    /// Returns the old databases that restores and upgrades have kept in the directory.
+    pub fn kept_copies(&self) -> Result<Vec<PathBuf>> {
+        let io = |source| Error::io(&self.shared.dir, source);
+        let mut copies = Vec::new();
+        for entry in std::fs::read_dir(&self.shared.dir).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            let name = entry.file_name();
+            let is_copy = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());
+            if ["sameish.db.before-restore", "sameish.format-"].iter().any(is_copy) {
+                copies.push(entry.path());
+            }
+        }
+        copies.sort();
+        Ok(copies)
+    }
+
     /// Checks all stored rows, the clusters and the indexes, and returns the defects. Writes wait meanwhile.
     pub fn verify(&self) -> Result<Vec<Finding>> {
         self.shared.run_exclusively(check::verify)
@@ -179,7 +234,7 @@ impl Catalog {
     /// Restores a snapshot into a directory. If the directory already contains a store, this returns an error unless
     /// `replace` is set; then the old database is kept under a name with `.before-restore`.
     pub fn restore(from: impl AsRef<Path>, to: impl AsRef<Path>, replace: bool) -> Result<()> {
-        crate::snapshot::restore(from.as_ref(), to.as_ref(), replace)
+        restore::restore(from.as_ref(), to.as_ref(), replace)
     }
 
     /// Completes the queued writes and closes the files.

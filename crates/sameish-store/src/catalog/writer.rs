@@ -18,8 +18,9 @@ use sameish::{Document, Prepared};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// A document with its sketches and features.
 pub(super) struct PreparedDocument {
@@ -63,6 +64,9 @@ pub(super) fn wait_for<T>(reply: &ReplyReceiver<T>) -> Result<T> {
 
 /// Number of documents at which a transaction takes no more requests, and maximum number of documents per request.
 pub(super) const GROUP: usize = 512;
+
+/// Maximum time between two attempts to erase deleted texts from the write-ahead log.
+const RETRY_ERASE: Duration = Duration::from_secs(2);
 
 /// The sending end of the request queue.
 pub(super) struct Queue {
@@ -126,8 +130,16 @@ impl Queue {
 
 impl QueueReceiver {
     /// Waits for a request and adds the queued ones that can share its transaction. A request that cannot is left in `next`.
-    fn next_group(&self, next: &mut Option<Request>) -> Option<Vec<Request>> {
-        let first = next.take().or_else(|| self.receiver.recv().ok())?;
+    /// Returns no requests if there is none until the deadline, and `None` if there will be no more.
+    fn next_group(&self, next: &mut Option<Request>, deadline: Option<Instant>) -> Option<Vec<Request>> {
+        let first = match next.take() {
+            Some(request) => request,
+            None => match self.receive(deadline) {
+                Ok(request) => request,
+                Err(RecvTimeoutError::Timeout) => return Some(Vec::new()),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            },
+        };
         let mut weight = first.weight();
         let mut group = vec![first];
         while weight < GROUP {
@@ -142,6 +154,13 @@ impl QueueReceiver {
         self.queued.fetch_sub(group.len(), Ordering::Relaxed);
         Some(group)
     }
+
+    fn receive(&self, deadline: Option<Instant>) -> std::result::Result<Request, RecvTimeoutError> {
+        match deadline {
+            Some(deadline) => self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+            None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        }
+    }
 }
 
 /// The state of the writer thread.
@@ -151,6 +170,10 @@ pub(super) struct Writer {
     pub(super) counters: Counters,
     /// Set after a failed write or sync: the state of the disk is unknown until the store is opened again.
     failed: Option<String>,
+    /// Time after which deleted texts are erased from the write-ahead log.
+    erase_after: Duration,
+    /// When the log must be emptied, if it contains deleted texts.
+    erase_at: Option<Instant>,
 }
 
 impl Writer {
@@ -158,9 +181,10 @@ impl Writer {
         store: Box<dyn Store>,
         shared: Arc<Shared>,
         requests: QueueReceiver,
+        erase_after: Duration,
     ) -> Result<JoinHandle<()>> {
         let counters = shared.readers.get()?.counters()?;
-        let mut writer = Writer { store, shared, counters, failed: None };
+        let mut writer = Writer { store, shared, counters, failed: None, erase_after, erase_at: None };
         let thread = std::thread::Builder::new().name("sameish-writer".into());
         let started = thread.spawn(move || {
             let _guard = PanicGuard(Arc::clone(&writer.shared));
@@ -171,11 +195,16 @@ impl Writer {
 
     fn run(&mut self, requests: &QueueReceiver) {
         let mut next = None;
-        while let Some(group) = requests.next_group(&mut next) {
+        while let Some(group) = requests.next_group(&mut next, self.erase_at) {
             if self.process(group).is_break() {
                 break;
             }
+            if self.erase_at.is_some_and(|time| time <= Instant::now()) {
+                self.empty_log();
+            }
         }
+        // The next process starts with the last stored state.
+        _ = self.store_clock(true);
         // All writes are already durable. If the checkpoint fails, SQLite does it at the next start.
         _ = self.store.checkpoint();
     }
@@ -186,6 +215,15 @@ impl Writer {
         let mut deletes = Vec::new();
         for request in group {
             match request {
+                Request::Insert(batch) if self.is_dropped(&batch.live) => {
+                    reject_dropped(&batch.live, &batch.reply)
+                }
+                Request::Delete(batch) if self.is_dropped(&batch.live) => {
+                    reject_dropped(&batch.live, &batch.reply)
+                }
+                Request::Replace { live, reply, .. } if self.is_dropped(&live) => {
+                    reject_dropped(&live, &reply)
+                }
                 Request::Insert(batch) => inserts.push(batch),
                 Request::Delete(batch) => deletes.push(batch),
                 Request::Replace { live, document, reply } => {
@@ -193,6 +231,8 @@ impl Writer {
                         writer.store.reserve_space()?;
                         writer.replace(&live, *document)
                     });
+                    self.note_arrival();
+                    self.note_deletion();
                     send_reply(&reply, replaced);
                 }
                 Request::Run(job) => job(self),
@@ -214,6 +254,7 @@ impl Writer {
             writer.store.reserve_space()?;
             writer.insert_all(work)
         });
+        self.note_arrival();
         send_replies(replies, results);
     }
 
@@ -223,7 +264,44 @@ impl Writer {
             Err(Error::Full) if writer.store.release_space() => writer.delete_all(&work),
             results => results,
         });
+        self.note_deletion();
         send_replies(replies, results);
+    }
+
+    fn note_arrival(&self) {
+        self.shared.clock().observe_arrival(super::now(), Instant::now());
+    }
+
+    /// Remembers that the write-ahead log contains deleted texts.
+    fn note_deletion(&mut self) {
+        let erase_after = self.erase_after;
+        self.erase_at.get_or_insert_with(|| Instant::now() + erase_after);
+    }
+
+    /// Erases deleted texts from the write-ahead log. Tries again later if readers use the log.
+    fn empty_log(&mut self) {
+        self.erase_at = match self.store.checkpoint() {
+            Ok(()) => None,
+            Err(_) => Some(Instant::now() + self.erase_after.min(RETRY_ERASE)),
+        };
+    }
+
+    /// Stores what is known about the time, if the stored state differs too much.
+    pub(super) fn store_clock(&mut self, at_end: bool) -> Result<()> {
+        let Some(row) = self.shared.clock().to_store(at_end) else { return Ok(()) };
+        self.write(|writer| {
+            let mut change = writer.store.begin()?;
+            change.put_clock(row)?;
+            change.commit()
+        })?;
+        self.shared.clock().set_stored(row);
+        Ok(())
+    }
+
+    /// Returns `true` if the collection was deleted after a request for it was queued.
+    fn is_dropped(&self, live: &Arc<LiveCollection>) -> bool {
+        let collections = self.shared.collections();
+        !collections.get(&live.row.name).is_some_and(|current| Arc::ptr_eq(current, live))
     }
 
     /// Runs a write and updates the health of the catalog. After a failed write or sync, rejects all further writes.
@@ -280,6 +358,7 @@ impl Writer {
             change.drop_collection(live.row.number)?;
             change.commit()
         })?;
+        self.note_deletion();
         self.shared.collections_mut().remove(&live.row.name);
         Ok(true)
     }
@@ -329,6 +408,11 @@ fn send_replies<T>(replies: Vec<ReplySender<T>>, results: Result<Vec<T>>) {
         }
         Err(error) => replies.iter().for_each(|reply| send_reply(reply, Err(error.clone()))),
     }
+}
+
+/// Rejects a request for a collection that was deleted meanwhile.
+fn reject_dropped<T>(live: &LiveCollection, reply: &ReplySender<T>) {
+    send_reply(reply, Err(Error::NoCollection { name: live.row.name.clone() }));
 }
 
 fn send_reply<T>(reply: &ReplySender<T>, result: Result<T>) {

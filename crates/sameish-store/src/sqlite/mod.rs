@@ -1,8 +1,8 @@
 //! A store in a SQLite file.
 //!
 //! The file is in write-ahead logging (WAL) mode: one connection writes, and others read committed data without waiting. A
-//! commit returns after a full sync. Deleted text is overwritten in the database file; copies of it in the log disappear
-//! when the log is overwritten, at the latest with a clean shutdown.
+//! commit returns after a full sync. Deleted text is overwritten in the database file; copies of it in the log disappear with
+//! the next checkpoint, which the writer requests within a minute.
 //!
 //! ```text
 //! schema.rs   schema, migrations, file identification
@@ -19,6 +19,8 @@ pub(crate) mod wal;
 mod write;
 
 use crate::error::{Error, Result};
+use crate::private;
+use crate::restore;
 use crate::store::{Read, Store, Transaction};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -30,6 +32,11 @@ pub(crate) const FILE: &str = "sameish.db";
 
 /// Size of the write-ahead log, in pages, at which SQLite checkpoints it.
 const CHECKPOINT_PAGES: u32 = 4000;
+
+/// How long a connection waits for others.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a checkpoint waits for readers.
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// A store in a SQLite file.
 #[derive(Debug)]
@@ -77,6 +84,7 @@ impl SqliteStore {
         } else {
             Access::Write
         };
+        restore::check_complete(dir)?;
         SqliteStore::open_file(&dir.join(FILE), access, schema::MIGRATIONS)
     }
 
@@ -127,7 +135,7 @@ impl SqliteStore {
             Mode::Write | Mode::Read => Connection::open_with_flags(path, flags),
         };
         let connection = connection.map_err(database_error)?;
-        connection.busy_timeout(Duration::from_secs(5)).map_err(database_error)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(database_error)?;
         connection.set_prepared_statement_cache_capacity(64);
         let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = OFF;";
         connection.execute_batch(settings).map_err(database_error)?;
@@ -184,10 +192,22 @@ impl Store for SqliteStore {
         self.try_clone()
     }
 
-    /// Checkpoints and truncates the write-ahead log as far as readers permit.
+    /// Checkpoints and truncates the write-ahead log. Waits for readers a short time only, because writes wait meanwhile.
     fn checkpoint(&mut self) -> Result<()> {
-        let done = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        done.map_err(|error| self.database_error(error))
+        let run = || {
+            self.connection.busy_timeout(CHECKPOINT_TIMEOUT)?;
+            let blocked = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+            self.connection.busy_timeout(BUSY_TIMEOUT)?;
+            blocked
+        };
+        let blocked: bool = run().map_err(|error| self.database_error(error))?;
+        if blocked { Err(Error::Busy) } else { Ok(()) }
+    }
+
+    /// Writes the database again without free pages, and empties the log.
+    fn compact(&mut self) -> Result<()> {
+        self.connection.execute_batch("VACUUM").map_err(|error| self.database_error(error))?;
+        self.checkpoint()
     }
 
     fn reserve_space(&mut self) -> Result<()> {
@@ -272,6 +292,7 @@ fn create_file(path: &Path, steps: &[&str]) -> Result<()> {
         }
     }
     let database_error = |error| database_error(&unfinished, error);
+    private::write_file(&unfinished, &[]).map_err(|source| Error::io(&unfinished, source))?;
     let mut connection = Connection::open(&unfinished).map_err(database_error)?;
     let settings = "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL;";
     connection.execute_batch(settings).map_err(database_error)?;

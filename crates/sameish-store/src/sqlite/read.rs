@@ -1,10 +1,13 @@
 //! Queries on a SQLite file.
 
-use super::write::{SketchNumbers, sketch_checksum};
+use super::write::{CLOCK_LATEST, CLOCK_PAUSE, SketchNumbers, sketch_checksum};
 use super::{Mode, SqliteStore};
 use crate::error::{Error, Result};
 use crate::model::Finding;
-use crate::rows::{ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
+use crate::private;
+use crate::rows::{
+    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
+};
 use crate::store::Read;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
@@ -103,6 +106,16 @@ impl Read for SqliteStore {
             Ok(())
         })?;
         Ok(counters)
+    }
+
+    fn clock(&self) -> Result<Option<ClockRow>> {
+        let value = |name: &str| {
+            let sql = "SELECT value FROM counters WHERE name = ?";
+            self.query_one(sql, [name], |row| get_u64(row, 0))
+        };
+        let Some(latest) = value(CLOCK_LATEST)? else { return Ok(None) };
+        let longest_pause = value(CLOCK_PAUSE)?.unwrap_or(0);
+        Ok(Some(ClockRow { latest: latest as i64, longest_pause: longest_pause as i64 }))
     }
 
     fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>> {
@@ -236,6 +249,9 @@ impl Read for SqliteStore {
     fn copy_to(&self, file: &Path) -> Result<()> {
         let not_utf8 = || std::io::Error::other("the path is not valid UTF-8; choose another one");
         let name = file.to_str().ok_or_else(|| Error::io(file, not_utf8()))?;
+        // SQLite accepts an empty file, which has the right mode from the beginning.
+        let created = private::file_options().write(true).create_new(true).open(file);
+        created.map_err(|source| Error::io(file, source))?;
         let copied = self.connection.execute("VACUUM INTO ?", [name]);
         copied.map_err(|error| super::database_error(file, error))?;
         super::sync_file(file)

@@ -5,7 +5,7 @@
 //! created again, so that only deletes use the space. It is enough for about a hundred single deletes, and for many more
 //! in groups.
 
-use std::fs::File;
+use crate::private;
 use std::io::{ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
@@ -40,7 +40,7 @@ fn reserve_path(database: &Path) -> PathBuf {
 
 /// Writes incompressible bytes, because a file system may compress others or store them as a hole.
 fn fill(path: &Path) -> Result<()> {
-    let mut file = File::create(path)?;
+    let mut file = private::file_options().write(true).create(true).truncate(true).open(path)?;
     let mut buffer = vec![0; 1 << 16];
     for block in 0..BYTES / buffer.len() as u64 {
         for (i, chunk) in buffer.chunks_exact_mut(16).enumerate() {

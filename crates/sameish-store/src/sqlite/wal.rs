@@ -6,6 +6,7 @@
 
 use super::{sync_dir, sync_file};
 use crate::error::{Error, Result};
+use crate::private;
 use std::path::{Path, PathBuf};
 
 const MARKER_TEXT: &str = "A process is writing to sameish.db, or did not shut down cleanly. \
@@ -32,7 +33,7 @@ pub(super) fn create_marker(database: &Path) -> Result<()> {
     if marker.exists() {
         return Ok(());
     }
-    std::fs::write(&marker, MARKER_TEXT).map_err(|source| Error::io(&marker, source))?;
+    private::write_file(&marker, MARKER_TEXT.as_bytes()).map_err(|source| Error::io(&marker, source))?;
     sync_file(&marker)?;
     sync_dir(database.parent().unwrap_or(Path::new(".")))
 }

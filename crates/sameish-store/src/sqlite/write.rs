@@ -2,13 +2,17 @@
 
 use super::SqliteStore;
 use crate::error::{Error, Result};
-use crate::rows::{Checksum, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
+use crate::rows::{Checksum, ClockRow, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
 use crate::store::{Read, Transaction};
 use rusqlite::params;
 use sameish::cluster::ClusterId;
 use sameish::sketch::{Stored, encode_sketch};
 use sameish::{Content, Status};
 use std::borrow::Cow;
+
+/// Names under which the table of counters stores a [`ClockRow`]. Earlier versions ignore them.
+pub(super) const CLOCK_LATEST: &str = "clock_latest";
+pub(super) const CLOCK_PAUSE: &str = "clock_pause";
 
 /// A transaction. Dropping it without a commit rolls it back.
 pub(super) struct SqliteTransaction<'a> {
@@ -177,6 +181,13 @@ impl Transaction for SqliteTransaction<'_> {
         ];
         for (name, value) in values {
             self.execute("INSERT OR REPLACE INTO counters VALUES (?, ?)", params![name, value])?;
+        }
+        Ok(())
+    }
+
+    fn put_clock(&mut self, clock: ClockRow) -> Result<()> {
+        for (name, value) in [(CLOCK_LATEST, clock.latest), (CLOCK_PAUSE, clock.longest_pause)] {
+            self.execute("INSERT OR REPLACE INTO counters VALUES (?, ?)", params![name, value.max(0)])?;
         }
         Ok(())
     }
