@@ -13,14 +13,67 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What a key permits. Write access includes read access.
+/// What a key permits. Each scope includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Reading and searching.
     Read,
-    /// Everything.
+    /// Storing and deleting documents.
     Write,
+    /// Creating and deleting collections, and snapshots.
+    Admin,
+}
+
+impl Scope {
+    /// All scopes.
+    pub const ALL: [Scope; 3] = [Scope::Read, Scope::Write, Scope::Admin];
+
+    /// Returns the name used in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Read => "read",
+            Scope::Write => "write",
+            Scope::Admin => "admin",
+        }
+    }
+
+    /// Returns the environment variable with the keys of this scope.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Scope::Read => "SAMEISH_READ_KEYS",
+            Scope::Write => "SAMEISH_WRITE_KEYS",
+            Scope::Admin => "SAMEISH_ADMIN_KEYS",
+        }
+    }
+}
+
+/// A generated key.
+pub struct NewKey {
+    /// The key: 64 hexadecimal digits with 256 random bits.
+    pub key: String,
+    /// SHA-256 of the key, for the settings file.
+    pub sha256: String,
+}
+
+impl NewKey {
+    /// Generates a key.
+    pub fn generate() -> std::io::Result<NewKey> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes)?;
+        let key = to_hex(&bytes);
+        let sha256 = to_hex(&Sha256::digest(&key));
+        Ok(NewKey { key, sha256 })
+    }
+
+    /// Returns the lines of a settings file that permit the key.
+    pub fn setting(&self, scope: Scope, name: Option<&str>) -> String {
+        let setting =
+            KeySetting { name: name.map(str::to_owned), key: None, sha256: Some(self.sha256.clone()), scope };
+        let lines =
+            toml::to_string(&setting).unwrap_or_else(|error| unreachable!("a key is valid TOML: {error}"));
+        format!("[[keys]]\n{lines}")
+    }
 }
 
 /// Failed attempts from one address: a burst, then a rate per second.
@@ -32,6 +85,8 @@ const MAX_ADDRESSES: usize = 10_000;
 /// The keys of the service, with their rate limits.
 pub(crate) struct Keys {
     keys: Vec<Key>,
+    /// The scope that replaces `admin` if there is no admin key: settings of version 0.1.0 have none.
+    admin: Scope,
     failures: Mutex<Buckets<IpAddr>>,
     rate: f64,
     burst: f64,
@@ -56,11 +111,18 @@ impl Keys {
             keys.push(Key { digest, scope: setting.scope, limit: Mutex::new(Bucket::full(burst, now)) });
         }
         let failures = Mutex::new(Buckets::new(MAX_ADDRESSES, FAILURE_BURST, FAILURE_RATE));
-        Ok(Keys { keys, failures, rate: f64::from(settings.limits.key_rate), burst })
+        let has_admin = settings.keys.iter().any(|key| key.scope == Scope::Admin);
+        let admin = if has_admin { Scope::Admin } else { Scope::Write };
+        Ok(Keys { keys, admin, failures, rate: f64::from(settings.limits.key_rate), burst })
     }
 
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
+    }
+
+    /// Returns `true` if a key has scope `admin`.
+    pub(crate) fn has_admin(&self) -> bool {
+        self.admin == Scope::Admin
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -81,11 +143,8 @@ impl Keys {
         let Some((index, key)) = bearer_key(headers).and_then(|given| self.find(given)) else {
             return Err(self.count_failure(peer, now));
         };
-        if key.scope < required {
-            return Err(Problem::new(
-                Kind::Forbidden,
-                "this key permits reading only; use a key with scope `write`",
-            ));
+        if key.scope < required.min(self.admin) {
+            return Err(forbidden(key.scope, required));
         }
         let mut limit = key.limit.lock().unwrap_or_else(PoisonError::into_inner);
         match limit.take(self.rate, self.burst, now) {
@@ -125,6 +184,15 @@ impl Keys {
     }
 }
 
+fn forbidden(scope: Scope, required: Scope) -> Problem {
+    let permitted = match scope {
+        Scope::Read => "reading only",
+        Scope::Write | Scope::Admin => "no changes of collections and no snapshots",
+    };
+    let required = required.name();
+    Problem::new(Kind::Forbidden, format!("this key permits {permitted}; use a key with scope `{required}`"))
+}
+
 fn too_many(detail: &'static str, wait: f64) -> Problem {
     let mut problem = Problem::new(Kind::TooManyRequests, detail);
     problem.retry_after = Some(wait.ceil().max(1.0) as u64);
@@ -141,6 +209,10 @@ fn digest_of(setting: &KeySetting) -> Result<[u8; 32], &'static str> {
         (None, Some(hex)) => from_hex(hex).ok_or("`sha256` must be 64 hexadecimal digits"),
         _ => Err("set either `key` or `sha256`"),
     }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn from_hex(hex: &str) -> Option<[u8; 32]> {
@@ -166,13 +238,18 @@ fn bearer_key(headers: &HeaderMap) -> Option<&[u8]> {
     (scheme.eq_ignore_ascii_case(b"bearer ") && !key.is_empty()).then_some(key)
 }
 
-/// Returns the scope that a request requires: write access unless the request is known to only read.
+/// Returns the scope that a request requires: write access unless the request is known to only read, and admin access for
+/// snapshots and changes of collections.
 pub(crate) fn required_scope(method: &Method, path: &str) -> Scope {
     let only_reads = path == "/api/v1/compare" || path.starts_with("/api/v1/") && path.ends_with("/query");
+    let is_collection =
+        path.strip_prefix("/api/v1/").is_some_and(|rest| !rest.trim_end_matches('/').contains('/'));
     match *method {
         Method::GET | Method::HEAD | Method::OPTIONS => Scope::Read,
         Method::POST if only_reads => Scope::Read,
-        _ => Scope::Write,
+        Method::POST if path != "/api/v1/snapshot" => Scope::Write,
+        Method::PUT | Method::DELETE if !is_collection => Scope::Write,
+        _ => Scope::Admin,
     }
 }
 
@@ -245,6 +322,34 @@ mod tests {
         let statuses: Vec<u16> = (0..1_500).map(|_| status(&keys, &["Bearer wrong"], Scope::Read)).collect();
         assert_eq!(statuses[0], 401);
         assert_eq!(statuses[1_499], 429);
+    }
+
+    #[test]
+    fn snapshots_and_collections_require_admin_access() {
+        for method in [Method::PUT, Method::PATCH, Method::DELETE] {
+            assert_eq!(required_scope(&method, "/api/v1/articles"), Scope::Admin);
+            assert_eq!(required_scope(&method, "/api/v1/articles/"), Scope::Admin);
+        }
+        assert_eq!(required_scope(&Method::POST, "/api/v1/snapshot"), Scope::Admin);
+        let settings = |text: &str| Keys::new(&Settings::from_toml(text).unwrap()).unwrap();
+        let write = "[[keys]]\nkey = \"w\"\nscope = \"write\"\n";
+        let admin = "[[keys]]\nkey = \"a\"\nscope = \"admin\"\n";
+        let keys = settings(&format!("{write}{admin}"));
+        assert_eq!(status(&keys, &["Bearer w"], Scope::Write), 200);
+        assert_eq!(status(&keys, &["Bearer w"], Scope::Admin), 403);
+        assert_eq!(status(&keys, &["Bearer a"], Scope::Admin), 200);
+        assert_eq!(status(&settings(write), &["Bearer w"], Scope::Admin), 200, "as in version 0.1.0");
+    }
+
+    #[test]
+    fn new_keys_differ_and_their_setting_permits_them() {
+        let new = NewKey::generate().unwrap();
+        assert_ne!(new.key, NewKey::generate().unwrap().key);
+        assert_eq!(new.key.len(), 64);
+        let text = new.setting(Scope::Admin, Some("a \"name\""));
+        assert!(!text.contains(&new.key));
+        let keys = Keys::new(&Settings::from_toml(&text).unwrap()).unwrap();
+        assert_eq!(status(&keys, &[&format!("Bearer {}", new.key)], Scope::Admin), 200);
     }
 
     #[test]

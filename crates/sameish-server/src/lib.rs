@@ -43,7 +43,7 @@ mod settings;
 mod state;
 mod wire;
 
-pub use auth::Scope;
+pub use auth::{NewKey, Scope};
 pub use server::{Error, Handle, Server};
 pub use settings::{KeySetting, Limits, LogFormat, Settings, SettingsError, VARIABLES, parse_listen};
 pub use wire::CompareResponse;

@@ -118,6 +118,15 @@ fn render_gauges(out: &mut String, app: &App) {
     for collection in app.catalog.collections() {
         write_sample(out, name, &[("collection", collection.name())], collection.len() as f64);
     }
+    let name = "sameish_expiry_paused";
+    write_header(out, name, "gauge", "1 if the expiry of a collection needs a confirmation, otherwise 0.");
+    for collection in app.catalog.collections() {
+        let paused = app.paused_expiry.reason(collection.name());
+        for reason in ["clock", "share"] {
+            let labels = [("collection", collection.name()), ("reason", reason)];
+            write_sample(out, name, &labels, f64::from(paused == Some(reason)));
+        }
+    }
     let is_healthy = matches!(app.catalog.health(), Health::Ready | Health::ReadOnly);
     let running = app.running.load(Ordering::Relaxed);
     let connections = app.connections.load(Ordering::Relaxed);

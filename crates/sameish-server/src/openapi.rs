@@ -21,7 +21,7 @@ use utoipa::{Modify, OpenApi as _};
         (name = "documents", description = "Store, read, replace and delete documents"),
         (name = "search", description = "Find similar documents and compare texts"),
         (name = "clusters", description = "Read clusters of near-duplicates"),
-        (name = "collections", description = "Create and read collections: documents with the same settings"),
+        (name = "collections", description = "Create, read and delete collections: documents with the same settings"),
         (name = "operations", description = "Operate the service"),
     ),
     components(schemas(ProblemBody, FieldError)),

@@ -98,6 +98,12 @@ impl Server {
     pub fn run(self) -> Result<(), Error> {
         let Server { app, runtime, listener, signals, stop, .. } = self;
         let router = routes::router(&app);
+        if !app.keys.is_empty() && !app.keys.has_admin() {
+            tracing::warn!(
+                "no key has scope `admin`, so keys with scope `write` may change collections and take snapshots; \
+                 create one with `sameish keys new --scope admin`"
+            );
+        }
         runtime.block_on(async {
             let expiry = tokio::spawn(expiry::run(app.clone(), stop.subscribe()));
             let signals = tokio::spawn(stop_on_signal(signals, stop.clone()));

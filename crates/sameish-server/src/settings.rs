@@ -180,7 +180,7 @@ impl Default for Limits {
 pub struct SettingsError(pub String);
 
 /// Environment variables with settings.
-pub const VARIABLES: [&str; 7] = [
+pub const VARIABLES: [&str; 8] = [
     "SAMEISH_LISTEN",
     "SAMEISH_DATA",
     "SAMEISH_SNAPSHOTS",
@@ -188,6 +188,7 @@ pub const VARIABLES: [&str; 7] = [
     "SAMEISH_LOG_FORMAT",
     "SAMEISH_READ_KEYS",
     "SAMEISH_WRITE_KEYS",
+    "SAMEISH_ADMIN_KEYS",
 ];
 
 impl Settings {
@@ -281,7 +282,8 @@ impl Settings {
                 _ => return Err(invalid("SAMEISH_LOG_FORMAT", "`text` or `json`")),
             };
         }
-        for (name, scope) in [("SAMEISH_READ_KEYS", Scope::Read), ("SAMEISH_WRITE_KEYS", Scope::Write)] {
+        for scope in Scope::ALL {
+            let name = scope.variable();
             let value = get(name).unwrap_or_default();
             let keys = value.split(',').map(str::trim).filter(|key| !key.is_empty());
             self.keys.extend(keys.map(|key| KeySetting {
@@ -299,10 +301,13 @@ impl Settings {
         let mut faults = Vec::new();
         if !self.listen.ip().is_loopback() && self.keys.is_empty() {
             faults.push(format!(
-                "`listen` is {}, which other machines can reach, and there is no key; set `SAMEISH_WRITE_KEYS` or `[[keys]]` in \
-                 the settings file, or listen on 127.0.0.1",
+                "`listen` is {}, which other machines can reach, and there is no key; generate one with `sameish keys new` and \
+                 set `SAMEISH_WRITE_KEYS` or `[[keys]]` in the settings file, or listen on 127.0.0.1",
                 self.listen
             ));
+        }
+        if !self.listen.ip().is_loopback() {
+            self.check_key_lengths(&mut faults);
         }
         if self.expiry_seconds == 0 {
             faults.push("`expiry_seconds` is 0, minimum is 1".into());
@@ -310,7 +315,24 @@ impl Settings {
         self.limits.check(&mut faults);
         if faults.is_empty() { Ok(()) } else { Err(SettingsError(faults.join("\n"))) }
     }
+
+    /// Reports keys that can be guessed. The length of a key that is given by its digest is not known.
+    fn check_key_lengths(&self, faults: &mut Vec<String>) {
+        for (i, setting) in self.keys.iter().enumerate() {
+            let length = setting.key.as_ref().map_or(MIN_PUBLIC_KEY, |key| key.chars().count());
+            if length < MIN_PUBLIC_KEY {
+                let name = setting.name.clone().unwrap_or_else(|| format!("number {}", i + 1));
+                faults.push(format!(
+                    "key {name} has {length} characters, minimum is {MIN_PUBLIC_KEY} on an address that other machines can \
+                     reach; generate one with `sameish keys new`"
+                ));
+            }
+        }
+    }
 }
+
+/// Minimum length of a key on an address that other machines can reach, in characters.
+const MIN_PUBLIC_KEY: usize = 32;
 
 impl Limits {
     fn check(&self, faults: &mut Vec<String>) {
@@ -405,7 +427,7 @@ mod tests {
             ("listen = 7", "line 1"),
             ("\n[limits]\nbody_byte = 1", "line 3"),
             ("data = \"a\"\ndata = \"b\"", "line 2"),
-            ("[[keys]]\nkey = \"k\"\nscope = \"admin\"", "line 3"),
+            ("[[keys]]\nkey = \"k\"\nscope = \"root\"", "line 3"),
         ] {
             let error = Settings::from_toml(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
@@ -429,9 +451,16 @@ mod tests {
         let mut settings = Settings { listen: parse_listen("0.0.0.0:1").unwrap(), ..Settings::default() };
         let error = settings.check().unwrap_err().to_string();
         assert!(error.contains("no key"), "{error}");
-        settings =
-            settings.with_environment(|name| (name == "SAMEISH_READ_KEYS").then(|| "k".into())).unwrap();
-        assert_eq!(settings.check(), Ok(()));
+        let with_key = |key: String| {
+            let get = |name: &str| (name == "SAMEISH_READ_KEYS").then(|| key.clone());
+            settings.clone().with_environment(get).unwrap()
+        };
+        let error = with_key("k".repeat(31)).check().unwrap_err().to_string();
+        assert!(error.contains("has 31 characters, minimum is 32"), "{error}");
+        assert_eq!(with_key("k".repeat(32)).check(), Ok(()));
+        settings.listen = parse_listen("127.0.0.1:1").unwrap();
+        settings.keys = with_key("short".into()).keys;
+        assert_eq!(settings.check(), Ok(()), "on a loopback address, any key is accepted");
     }
 
     #[test]

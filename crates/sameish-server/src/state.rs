@@ -5,6 +5,7 @@
 
 use crate::admission::{Admission, Permit};
 use crate::auth::Keys;
+use crate::expiry::PausedExpiry;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::problem::{Kind, Problem};
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     draining: watch::Sender<bool>,
     admission: Admission,
     buffered: AtomicUsize,
+    /// Collections whose expiry needs a confirmation.
+    pub(crate) paused_expiry: PausedExpiry,
     /// Allows one snapshot at a time.
     pub(crate) snapshot: Arc<Semaphore>,
 }
@@ -63,6 +66,7 @@ impl App {
             draining: watch::Sender::new(false),
             admission,
             buffered: AtomicUsize::new(0),
+            paused_expiry: PausedExpiry::default(),
             snapshot: Arc::new(Semaphore::new(1)),
             settings,
         })))
@@ -133,8 +137,11 @@ impl App {
         &self.settings.limits
     }
 
+    /// Returns the collection that a path segment means. A collection whose name was reserved for a route later is reached with
+    /// quotes.
     pub(crate) fn collection(&self, name: &str) -> Result<Collection, Problem> {
-        Ok(self.catalog.collection(name)?)
+        let quoted = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        Ok(self.catalog.collection(quoted.unwrap_or(name))?)
     }
 }
 

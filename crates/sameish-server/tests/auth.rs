@@ -11,11 +11,12 @@ use std::io::{BufReader, Write};
 
 const READ: &str = "read-key-0123456789";
 const WRITE: &str = "write-key-0123456789";
+const ADMIN: &str = "admin-key-0123456789";
 
 fn service() -> Service {
     Service::with(|settings| {
         let key = |key: &str, scope| KeySetting { name: None, key: Some(key.into()), sha256: None, scope };
-        settings.keys = vec![key(READ, Scope::Read), key(WRITE, Scope::Write)];
+        settings.keys = vec![key(READ, Scope::Read), key(WRITE, Scope::Write), key(ADMIN, Scope::Admin)];
     })
 }
 
@@ -63,10 +64,12 @@ fn every_route_except_health_requires_a_key() {
 }
 
 #[test]
-fn read_keys_only_read_and_write_keys_do_everything() {
+fn read_keys_read_write_keys_change_documents_and_admin_keys_change_collections() {
     let service = service();
     for (method, path) in routes(&service) {
         let only_reads = method == "GET" || path.ends_with("/query") || path.ends_with("/compare");
+        let is_admin =
+            path.ends_with("/snapshot") || path == "/api/v1/articles" && !matches!(&*method, "GET" | "POST");
         let reader = with(&service, &method, &path, &[&format!("Bearer {READ}")]);
         if only_reads {
             assert!(!matches!(reader.status, 401 | 403), "{method} {path}: {}", reader.status);
@@ -74,7 +77,13 @@ fn read_keys_only_read_and_write_keys_do_everything() {
             reader.expect_problem(403);
         }
         let writer = with(&service, &method, &path, &[&format!("Bearer {WRITE}")]);
-        assert!(!matches!(writer.status, 401 | 403), "{method} {path}: {}", writer.status);
+        if is_admin {
+            writer.expect_problem(403);
+        } else {
+            assert!(!matches!(writer.status, 401 | 403), "{method} {path}: {}", writer.status);
+        }
+        let admin = with(&service, &method, &path, &[&format!("Bearer {ADMIN}")]);
+        assert!(!matches!(admin.status, 401 | 403), "{method} {path}: {}", admin.status);
     }
 }
 

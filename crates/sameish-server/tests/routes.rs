@@ -5,6 +5,8 @@
 mod common;
 
 use common::{JSON, Service, article, gzip, read_response, request};
+use sameish::{Document, Preset};
+use sameish_store::{Catalog, CollectionConfig, OpenOptions, SqliteStore, Store};
 use serde_json::{Value, json};
 use std::io::{BufReader, Write};
 
@@ -88,15 +90,134 @@ fn ids_keep_their_type() {
     );
 }
 
+const RESERVED_IDS: [&str; 11] = [
+    "bulk",
+    "query",
+    "clusters",
+    "documents",
+    "edits",
+    "events",
+    "export",
+    "histogram",
+    "labels",
+    "preview",
+    "sources",
+];
+
 #[test]
 fn rejects_reserved_ids() {
     let service = Service::start();
-    for id in ["bulk", "query", "clusters"] {
+    for id in RESERVED_IDS {
         service.post("/api/v1/copies", json!({"id": id, "text": "x"})).expect_fault("/id", "reserved");
         let response = service.put(&format!("/api/v1/copies/{id}"), json!({"text": "x"}));
         assert!(matches!(response.status, 405 | 422), "{}", response.status);
+        service
+            .put(&format!("/api/v1/copies/%22{id}%22"), json!({"text": "x"}))
+            .expect_fault("/id", "reserved");
     }
     service.put("/api/v1/copies/%62ulk", json!({"text": "x"})).expect_fault("/id", "reserved");
+    for name in ["compare", "sketch", "snapshot", "stats"] {
+        let response = service.put(&format!("/api/v1/{name}"), json!({}));
+        assert!(matches!(response.status, 405 | 422), "{name}: {}", response.status);
+    }
+}
+
+/// Version 0.1.0 permitted most of these ids and names.
+#[test]
+fn stored_documents_and_collections_with_reserved_names_are_reachable_in_quotes() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let catalog = Catalog::open(&data, OpenOptions::default()).unwrap();
+    let copies = catalog.create("copies", CollectionConfig::new(Preset::Copies)).unwrap();
+    for id in RESERVED_IDS {
+        copies.insert(Document::new(id, format!("{id} was stored before the id was reserved"))).unwrap();
+    }
+    drop(copies);
+    catalog.close();
+    let mut store = SqliteStore::open(&data, false, false).unwrap();
+    let mut row = store.reader().unwrap().collections().unwrap().remove(0);
+    row.name = "sketch".into();
+    let mut change = store.begin().unwrap();
+    change.put_collection(&row).unwrap();
+    change.commit().unwrap();
+    drop(store);
+    let service = Service::with_data(directory, |_| {});
+    let collection = "/api/v1/%22sketch%22";
+    assert_eq!(service.get(collection).expect(200).json()["name"], "sketch");
+    for id in RESERVED_IDS {
+        let quoted = format!("{collection}/%22{id}%22");
+        assert_eq!(service.get(&quoted).expect(200).json()["id"], id);
+        service.get(&format!("{quoted}/similar")).expect(200);
+        assert_eq!(
+            service.put(&quoted, json!({"text": "another text of it"})).expect(200).json()["status"],
+            "replaced"
+        );
+        let plain = service.get(&format!("{collection}/{id}"));
+        assert!(matches!(plain.status, 200 | 404 | 405), "{id}: {}", plain.status);
+        if plain.status == 404 {
+            assert!(plain.text().contains(&format!("%22{id}%22")), "{}", plain.text());
+        }
+        service.delete(&quoted).expect(204);
+        service.get(&quoted).expect_problem(404);
+    }
+    service.delete(collection).expect(204);
+    service.get(collection).expect_problem(404);
+}
+
+#[test]
+fn deletes_a_collection_with_its_documents() {
+    let service = Service::start();
+    service.put("/api/v1/own", json!({"preset": "copies"})).expect(201);
+    service.post("/api/v1/own", json!({"id": 1, "text": "a text of a collection"})).expect(201);
+    let conflict = service.put("/api/v1/own", json!({"preset": "headlines"})).expect_problem(409);
+    assert!(conflict.to_string().contains("delete it first"), "{conflict}");
+    service.delete("/api/v1/own").expect(204);
+    service.delete("/api/v1/own").expect_problem(404);
+    service.get("/api/v1/own").expect_problem(404);
+    service.post("/api/v1/own", json!({"id": 1, "text": "x"})).expect_problem(404);
+    service.put("/api/v1/own", json!({"preset": "headlines"})).expect(201);
+    assert_eq!(service.get("/api/v1/own").json()["documents"], 0);
+    service.delete("/api/v1/articles").expect(204);
+    let service = Service::with_data(service.stop(), |_| {});
+    assert_eq!(service.get("/api/v1/articles").expect(200).json()["documents"], 0);
+}
+
+#[test]
+fn rejects_settings_that_make_documents_expensive() {
+    let service = Service::start();
+    for (overrides, bound) in [
+        (json!({"sdr": {"size": 16_777_216, "active_bits": 16_777_215}}), "at most 16384"),
+        (json!({"sdr": {"size": 16_384, "active_bits": 16_383}}), "at most 2048"),
+        (json!({"sdr": {"size": 16_384, "sparsity": 0.5}}), "at most 2048"),
+    ] {
+        let settings = json!({"preset": "sdr", "overrides": overrides});
+        let refused = service.put("/api/v1/big", &settings).expect_problem(422).to_string();
+        assert!(refused.contains(bound), "{refused}");
+    }
+}
+
+#[test]
+fn paused_expiry_is_reported_and_continues_after_a_confirmation() {
+    let service = Service::with(|settings| settings.expiry_seconds = 1);
+    assert_eq!(service.get("/health/ready").expect(200).json(), json!({"status": "ok"}));
+    service.put("/api/v1/week", json!({"preset": "copies", "retention_days": 7})).expect(201);
+    let old = |id: u64| json!({"id": id, "text": format!("an old text {id}"), "published_at": "2020-01-01"});
+    for id in 0..3 {
+        service.post("/api/v1/week", old(id)).expect(201);
+    }
+    let wait_for = |condition: &dyn Fn() -> bool| {
+        while !condition() {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    };
+    wait_for(&|| service.get("/health/ready").expect(200).json()["expiry_paused"] == json!(["share"]));
+    let metric = "sameish_expiry_paused{collection=\"week\",reason=\"share\"}";
+    assert!(service.get("/metrics").expect(200).text().contains(&format!("{metric} 1")));
+    assert_eq!(service.get("/api/v1/week").expect(200).json()["documents"], 3);
+    Catalog::confirm_expiry(service.directory.as_ref().unwrap().path().join("data")).unwrap();
+    wait_for(&|| service.get("/api/v1/week").expect(200).json()["documents"] == 0);
+    wait_for(&|| service.get("/health/ready").expect(200).json() == json!({"status": "ok"}));
+    assert!(service.get("/metrics").expect(200).text().contains(&format!("{metric} 0")));
 }
 
 #[test]

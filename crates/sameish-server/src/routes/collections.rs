@@ -7,7 +7,7 @@ use crate::state::App;
 use crate::wire::{CollectionResponse, CollectionSettings};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use sameish_store::CollectionConfig;
 
 /// Create a collection
@@ -56,4 +56,26 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let response = app.run(move |app| Ok(CollectionResponse::new(&app.collection(&name)?)?));
     Ok(json(StatusCode::OK, &response.await?))
+}
+
+/// Delete a collection with all its documents
+///
+/// `articles`, `headlines` and `copies` exist again, without documents, after the next start of the service.
+#[utoipa::path(
+    delete, path = "/api/v1/{collection}", tag = "collections",
+    params(("collection" = String, Path)),
+    responses((status = 204, description = "Deleted"))
+)]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    PathParams([name]): PathParams<1>,
+) -> Result<Response, Problem> {
+    let deleted = app.run(move |app| {
+        let collection = app.collection(&name)?;
+        // Another request may have deleted it meanwhile; the result is the same.
+        app.catalog.drop_collection(collection.name())?;
+        Ok(())
+    });
+    deleted.await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }

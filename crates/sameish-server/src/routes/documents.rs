@@ -5,7 +5,8 @@ use crate::body::{self, Format};
 use crate::problem::{Kind, Problem, shown};
 use crate::state::App;
 use crate::wire::{
-    DeleteParams, DocumentResponse, InsertResponse, NewDocument, NewId, check_reserved, ids_of_segment,
+    DeleteParams, DocumentResponse, InsertResponse, NewDocument, NewId, ids_of_segment, reserved_id,
+    reserved_problem,
 };
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -165,7 +166,12 @@ fn id_to_delete(collection: &Collection, segment: &str) -> Result<Option<DocId>,
 /// highest precedence.
 fn id_to_replace(collection: &Collection, segment: &str, given: Option<&NewId>) -> Result<DocId, Problem> {
     let candidates = ids_of_segment(segment);
-    candidates.iter().try_for_each(check_reserved)?;
+    // A document that was stored before its id was reserved can be replaced.
+    if let Some(id) = reserved_id(segment)
+        && (candidates.is_empty() || !collection.holds(&id)?)
+    {
+        return Err(reserved_problem(&id));
+    }
     if let Some(NewId(given)) = given {
         if !candidates.contains(given) {
             return Err(Problem::field("/id", "invalid", "differs from the id in the path; omit it"));
@@ -183,6 +189,11 @@ fn id_to_replace(collection: &Collection, segment: &str, given: Option<&NewId>) 
 }
 
 pub(super) fn not_found(id: &str) -> Problem {
+    if reserved_id(id).is_some() && !id.starts_with('"') {
+        let detail =
+            format!("`{id}` is reserved for a route; a document with this id has the path `%22{id}%22`");
+        return Problem::new(Kind::NotFound, detail);
+    }
     Problem::new(Kind::NotFound, format!("no document has the id `{}`", shown(id)))
 }
 

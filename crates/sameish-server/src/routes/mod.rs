@@ -32,7 +32,7 @@ use utoipa_axum::routes;
 /// Returns all routes, and stores their OpenAPI description in `app`.
 pub(crate) fn router(app: &App) -> Router {
     let described: OpenApiRouter<App> = OpenApiRouter::with_openapi(crate::openapi::base())
-        .routes(routes!(documents::insert, collections::create, collections::show))
+        .routes(routes!(documents::insert, collections::create, collections::show, collections::delete))
         .routes(routes!(bulk::bulk))
         .routes(routes!(search::query))
         .routes(routes!(clusters::list))

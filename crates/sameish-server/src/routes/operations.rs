@@ -103,7 +103,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Result<Response, Problem>
     responses((status = 200, description = "Alive", body = HealthResponse))
 )]
 pub(crate) async fn live() -> Response {
-    json(StatusCode::OK, &HealthResponse { status: "ok" })
+    json(StatusCode::OK, &HealthResponse { status: "ok", expiry_paused: Vec::new() })
 }
 
 /// Check that the service is ready for requests
@@ -123,7 +123,8 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
         Health::ReadOnly => "read_only",
         Health::Failed(_) => return Err(Problem::storage_failed()),
     };
-    Ok(json(StatusCode::OK, &HealthResponse { status }))
+    let expiry_paused = app.paused_expiry.reasons();
+    Ok(json(StatusCode::OK, &HealthResponse { status, expiry_paused }))
 }
 
 /// Get the OpenAPI description

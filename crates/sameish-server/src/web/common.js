@@ -16,6 +16,25 @@ function element(name, properties = {}, ...children) {
   return created;
 }
 
+// JSON.parse rounds integers beyond 2^53, but ids have up to 64 bits. Such integers become BigInt values.
+const LONG_INTEGER = "\u0000integer";
+
+function parseJson(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  const wrapped = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g,
+    (token) => /^-?\d{16,}$/.test(token) ? JSON.stringify({ [LONG_INTEGER]: token }) : token);
+  return JSON.parse(wrapped, (_, value) => {
+    const digits = value && value[LONG_INTEGER];
+    if (digits === undefined || digits === null) return value;
+    return Number.isSafeInteger(Number(digits)) ? Number(digits) : BigInt(digits);
+  });
+}
+
+// An id as it is written in JSON: a string has quotes, a number has none.
+function idText(id) {
+  return typeof id === "string" ? JSON.stringify(id) : String(id);
+}
+
 async function request(path, body) {
   const headers = { accept: "application/json" };
   const key = sessionStorage.getItem(KEY_NAME);
@@ -27,7 +46,7 @@ async function request(path, body) {
     options.body = JSON.stringify(body);
   }
   const response = await fetch(path, options);
-  const content = await response.json();
+  const content = parseJson(await response.text());
   if (response.status === 401) document.getElementById("key-form").hidden = false;
   if (!response.ok) throw new Error(content.detail || content.title || String(response.status));
   return content;

@@ -37,11 +37,10 @@ function marked(text, spans) {
 }
 
 async function card(collection, match) {
-  const id = typeof match.id === "string" ? JSON.stringify(match.id) : String(match.id);
-  const path = `/api/v1/${encodeURIComponent(collection)}/${encodeURIComponent(id)}`;
+  const path = `/api/v1/${encodeURIComponent(collection)}/${encodeURIComponent(idText(match.id))}`;
   const stored = await request(path);
   const percent = (fraction) => Math.round(100 * fraction) + " %";
-  const about = [match.host, match.published_at, "id " + JSON.stringify(match.id)].filter(Boolean).join(" · ");
+  const about = [match.host, match.published_at, "id " + idText(match.id)].filter(Boolean).join(" · ");
   const passages = match.evidence ? match.evidence.passages : [];
   const verdict = `${match.match_type}, similarity ${match.similarity_score.toFixed(3)}` +
     (match.verified ? ", verified" : ", not verified") +

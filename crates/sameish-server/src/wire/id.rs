@@ -2,7 +2,8 @@
 //!
 //! In a body an id is a JSON string or integer and keeps its type: `7` and `"7"` are two documents. A path has no types: a segment
 //! written as an integer means the document with that integer id, or, if there is none, the document with that string id. A segment
-//! in double quotes, `%227%22`, always means the string id.
+//! in double quotes, `%227%22`, always means the string id. The names of routes are reserved: no new document can have such an id,
+//! and a stored one is reached with quotes, so that a route can be added without hiding a document.
 
 use super::fields::{Fault, Field, Input};
 use crate::problem::Problem;
@@ -15,8 +16,20 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-/// Ids that are names of routes.
-const RESERVED_IDS: [&str; 3] = ["bulk", "query", "clusters"];
+/// Ids that are names of routes, or will be.
+const RESERVED_IDS: [&str; 11] = [
+    "bulk",
+    "query",
+    "clusters",
+    "documents",
+    "edits",
+    "events",
+    "export",
+    "histogram",
+    "labels",
+    "preview",
+    "sources",
+];
 
 /// The id of a document.
 #[derive(Clone, Debug, Serialize)]
@@ -99,14 +112,23 @@ fn reserved_detail(id: &DocId) -> String {
     format!("`{id}` is reserved for a route; use another id")
 }
 
-/// Returns a problem if an id in a path is reserved.
-pub(crate) fn check_reserved(id: &DocId) -> Result<(), Problem> {
-    if is_reserved(id) { Err(Problem::field("/id", "reserved", reserved_detail(id))) } else { Ok(()) }
+/// Returns the reserved id that a path segment means, with or without quotes.
+pub(crate) fn reserved_id(segment: &str) -> Option<DocId> {
+    let quoted = segment.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    Some(DocId::Text(quoted.unwrap_or(segment).to_owned())).filter(is_reserved)
 }
 
-/// Returns the ids that a path segment can mean, in order of precedence.
+/// Returns the problem of a document that cannot be stored under a reserved id.
+pub(crate) fn reserved_problem(id: &DocId) -> Problem {
+    Problem::field("/id", "reserved", reserved_detail(id))
+}
+
+/// Returns the ids that a path segment can mean, in order of precedence. A reserved name without quotes means no document.
 pub(crate) fn ids_of_segment(segment: &str) -> Vec<DocId> {
     let mut ids = Vec::with_capacity(2);
+    if RESERVED_IDS.contains(&segment) {
+        return ids;
+    }
     if let Some(number) = DocId::from_integer(segment) {
         ids.push(number);
     }
@@ -166,5 +188,17 @@ mod tests {
     fn reads_a_quoted_segment_as_string() {
         assert_eq!(ids_of_segment("\"7\""), ["7".into(), "\"7\"".into()]);
         assert_eq!(ids_of_segment("\"")[..], ["\"".into()]);
+    }
+
+    #[test]
+    fn reserved_names_mean_documents_only_in_quotes() {
+        for name in RESERVED_IDS {
+            assert_eq!(ids_of_segment(name), []);
+            let quoted = format!("\"{name}\"");
+            assert_eq!(ids_of_segment(&quoted)[0], name.into());
+            assert_eq!(reserved_id(name), Some(name.into()));
+            assert_eq!(reserved_id(&quoted), Some(name.into()));
+        }
+        assert_eq!(reserved_id("event"), None);
     }
 }

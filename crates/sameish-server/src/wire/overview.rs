@@ -191,4 +191,9 @@ pub(crate) struct SnapshotResponse {
 pub(crate) struct HealthResponse {
     /// `ok`, `full` (out of disk space: reads work, writes fail) or `read_only`.
     pub(crate) status: &'static str,
+    /// Why old documents are not deleted until an operator confirms it with `sameish index expire --confirm`: `clock` (the system
+    /// clock is too far ahead), `share` (more than half of a collection would be deleted). Absent if expiry is not paused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) expiry_paused: Vec<&'static str>,
 }
