@@ -55,6 +55,7 @@ enum Command {
     Backfill(cmd::backfill::Args),
     Tune(cmd::tune::Args),
     Serve(cmd::serve::Args),
+    Keys(cmd::keys::Args),
     Config(cmd::config::Args),
     Bench(cmd::bench::Args),
 }
@@ -80,6 +81,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Backfill(args) => cmd::backfill::run(args),
         Command::Tune(args) => cmd::tune::run(args),
         Command::Serve(args) => cmd::serve::run(args),
+        Command::Keys(args) => cmd::keys::run(args),
         Command::Config(args) => cmd::config::run(args),
         Command::Bench(args) => cmd::bench::run(args),
         Command::Eval(args) => cmd::eval::run(args),

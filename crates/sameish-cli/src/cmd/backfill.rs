@@ -7,15 +7,15 @@ use crate::exit::{Exit, Failure};
 use crate::output::messages::{Messages, counted, grouped, say};
 use crate::output::print;
 use sameish::{Analyzer, Preset};
-use sameish_store::{Backfill, Backfilled, Target, TextSource};
+use sameish_store::{Backfill, Backfilled, Foreign, Target, TextSource, Undone};
 use serde::Serialize;
 use std::path::PathBuf;
 
 /// Add sketches to a SQLite database
 ///
 /// Computes the sketches of texts in an existing database and writes them to a new column `minhash_signature` of the same
-/// table, or to a new table `article_fingerprints`. Skips rows without text and rows that already have sketches, so an
-/// interrupted run can be continued by running the same command again.
+/// table, or to a new table `article_fingerprints`. Skips rows without text and rows whose sketches are up to date, so an
+/// interrupted run can be continued by running the same command again. Values that another program wrote are refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -37,9 +37,12 @@ pub(crate) struct Args {
     /// Destination of the sketches [default: `table` if the configuration has fingerprints, otherwise `column`]
     #[arg(long, value_parser = one_of(&TARGETS))]
     into: Option<Target>,
-    /// Remove the column or table that earlier runs added
-    #[arg(long)]
+    /// Remove the values that earlier runs wrote, and the column or table that they added
+    #[arg(long, conflicts_with = "recompute")]
     undo: bool,
+    /// Replace values that another program wrote or that have other settings
+    #[arg(long)]
+    recompute: bool,
     #[command(flatten)]
     engine: EngineArgs,
     /// Print a machine-readable summary
@@ -64,8 +67,9 @@ Examples:
   sameish backfill feeds.db --table items --preset headlines --undo
 
 A signature is a little-endian BLOB of 4 bytes per row, a fingerprint a BLOB of
-8 bytes. Texts that are too short for the preset have no signature. The table
-`sameish_backfill` records what was added; `--undo` removes it as well.
+8 bytes. Texts that are too short for the preset have no signature. The tables
+`sameish_backfill` and `sameish_backfill_values` record what was written; `--undo`
+removes them as well, and restores values that `--recompute` replaced.
 
 Exit codes: 0 success, 2 usage error, 4 database unreadable or without the given
 table or column, 5 out of disk space, 6 output failed, 1 internal error.";
@@ -89,14 +93,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let source = TextSource { table, id, text, query };
     let mut backfill = Backfill::open(&args.database, source, target).map_err(failure)?;
     if args.undo {
-        let removed = backfill.undo().map_err(failure)?;
+        let undone = backfill.undo().map_err(failure)?;
         if !args.quiet {
-            say(format_args!("{}", if removed { "removed the sketches" } else { "nothing to remove" }));
+            report_undone(undone);
         }
         return Ok(Exit::Clean);
     }
     let mut messages = Messages::new(args.quiet || args.json, false);
-    let done = backfill.run(&engine, &mut |rows| {
+    let foreign = if args.recompute { Foreign::Replace } else { Foreign::Refuse };
+    let done = backfill.run(&engine, foreign, &mut |rows| {
         messages.rows(rows);
         true
     });
@@ -107,20 +112,39 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
 #[derive(Serialize)]
 struct Summary {
     computed: u64,
+    changed: u64,
+    replaced: u64,
     too_short: u64,
     skipped: u64,
     before: u64,
     added: bool,
 }
 
+fn report_undone(undone: Undone) {
+    let Undone { removed, kept, dropped } = undone;
+    if undone == Undone::default() {
+        return say(format_args!("nothing to remove"));
+    }
+    let target = if dropped { "; dropped the column or table" } else { "" };
+    say(format_args!(
+        "removed {}{target}; kept {} that another program changed",
+        counted(removed, "value"),
+        grouped(kept)
+    ));
+}
+
 fn report(done: Backfilled, json: bool, quiet: bool) -> anyhow::Result<Exit> {
-    let Backfilled { computed, too_short, skipped, before, added } = done;
+    let Backfilled { computed, changed, replaced, too_short, skipped, before, added } = done;
     if json {
-        print(true, &Summary { computed, too_short, skipped, before, added }, String::new)?;
+        let summary = Summary { computed, changed, replaced, too_short, skipped, before, added };
+        print(true, &summary, String::new)?;
     } else if !quiet {
         say(format_args!(
-            "{} computed, {} already computed, {} skipped (no id, text or signature), {} too short",
+            "{} computed ({} with a changed text, {} with values of another program), {} up to date, \
+             {} skipped (no id, text or signature), {} too short",
             counted(computed, "row"),
+            grouped(changed),
+            grouped(replaced),
             grouped(before),
             grouped(skipped),
             grouped(too_short)

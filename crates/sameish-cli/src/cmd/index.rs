@@ -3,6 +3,7 @@
 mod add;
 mod admin;
 mod query;
+mod upkeep;
 
 use crate::exit::{Exit, Failure};
 use crate::output::escape::{escaped, escaped_name};
@@ -46,6 +47,9 @@ enum Command {
     Verify(admin::VerifyArgs),
     Rebuild(admin::RebuildArgs),
     Snapshot(admin::SnapshotArgs),
+    Compact(upkeep::CompactArgs),
+    Drop(upkeep::DropArgs),
+    Expire(upkeep::ExpireArgs),
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
@@ -58,6 +62,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Verify(args) => admin::verify(args),
         Command::Rebuild(args) => admin::rebuild(args),
         Command::Snapshot(args) => admin::snapshot(args),
+        Command::Compact(args) => upkeep::compact(args),
+        Command::Drop(args) => upkeep::drop_collection(args),
+        Command::Expire(args) => upkeep::expire(args),
     }
 }
 

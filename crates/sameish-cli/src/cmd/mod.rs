@@ -9,6 +9,7 @@ pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod fingerprint;
 pub(crate) mod index;
+pub(crate) mod keys;
 pub(crate) mod pairs;
 pub(crate) mod restore;
 pub(crate) mod serve;

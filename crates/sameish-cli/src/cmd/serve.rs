@@ -41,11 +41,11 @@ const AFTER_HELP: &str = "\
 Examples:
   sameish serve --demo
   sameish serve --listen 127.0.0.1:8080 --data /var/lib/sameish
-  SAMEISH_WRITE_KEYS=KEY sameish serve --listen 0.0.0.0:7070
+  SAMEISH_WRITE_KEYS=$(sameish keys new -q) sameish serve --listen 0.0.0.0:7070
 
 Environment variables: SAMEISH_LISTEN, SAMEISH_DATA, SAMEISH_SNAPSHOTS,
-SAMEISH_CONFIG, SAMEISH_LOG, SAMEISH_LOG_FORMAT, SAMEISH_READ_KEYS and
-SAMEISH_WRITE_KEYS (comma-separated keys). docs/http.md describes the settings
+SAMEISH_CONFIG, SAMEISH_LOG, SAMEISH_LOG_FORMAT, SAMEISH_READ_KEYS,
+SAMEISH_WRITE_KEYS and SAMEISH_ADMIN_KEYS (comma-separated keys). docs/http.md describes the settings
 file and all routes.
 
 The first line of standard output is `listening on http://ADDRESS`. SIGINT

@@ -99,3 +99,33 @@ fn refuses_other_directories() {
     dir.run(["index", "add", "other", "news.jsonl"]).ends_with(4).says(&["not a sameish store"]);
     assert_eq!(dir.read("other/sameish.db"), "text");
 }
+
+#[test]
+fn compacts_drops_and_expires() {
+    let dir = built();
+    dir.run(["index", "remove", "folder", "1", "2"]).ends_with(0);
+    dir.run(["index", "compact", "folder"]).ends_with(0).says(&["bytes on disk"]);
+    dir.run(["index", "snapshot", "folder", "copy"]).ends_with(0);
+    dir.run(["restore", "copy", "folder", "--replace"]).ends_with(0);
+    dir.run(["index", "compact", "folder"]).ends_with(0).says(&["before-restore", "--remove-copies"]);
+    assert!(dir.exists("folder/sameish.db.before-restore"));
+    dir.run(["index", "compact", "folder", "--remove-copies"]).ends_with(0).says(&["deleted"]);
+    assert!(!dir.exists("folder/sameish.db.before-restore"));
+
+    write(&dir, "old.jsonl", &[json!({"id": 1, "text": BRIDGE, "published_at": "2001-01-01"})]);
+    dir.run(["index", "build", "folder", "old.jsonl", "--collection", "month", "--retention-days", "30"])
+        .ends_with(0);
+    dir.run(["index", "expire", "folder"]).ends_with(5).says(&["1 of 1 documents are expired", "--confirm"]);
+    dir.run(["index", "expire", "folder", "--collection", "copies"])
+        .ends_with(0)
+        .says(&["copies: 0 documents deleted"]);
+    dir.run(["index", "expire", "folder", "--confirm"]).ends_with(0).says(&["month: 1 document deleted"]);
+
+    dir.run(["index", "drop", "folder"]).ends_with(2);
+    dir.run(["index", "drop", "folder", "--collection", "absent"])
+        .ends_with(2)
+        .says(&["no collection is named"]);
+    dir.run(["index", "drop", "folder", "--collection", "month"]).ends_with(0);
+    dir.run(["index", "query", "folder", "old.jsonl", "--collection", "month"]).ends_with(2);
+    dir.run(["index", "verify", "folder"]).ends_with(0);
+}

@@ -130,10 +130,42 @@ fn requires_a_key_for_a_public_address() {
         .says(&["no key", "SAMEISH_WRITE_KEYS"]);
     assert!(!dir.exists("d"));
     let mut command = dir.command(["serve", "--listen", "0.0.0.0:0", "--data", "d"]);
-    let mut service = Service::start(command.env("SAMEISH_WRITE_KEYS", "sesame-0123456789"));
+    let output = command.env("SAMEISH_WRITE_KEYS", "sesame-0123456789").output().unwrap();
+    let refused = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        refused.contains("has 17 characters, minimum is 32") && refused.contains("sameish keys new"),
+        "{refused}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+
+    let new = dir.run(["keys", "new", "--scope", "read", "--name", "reader"]).ends_with(0).says(&[
+        "name = \"reader\"",
+        "scope = \"read\"",
+        "sha256 = \"",
+        "SAMEISH_READ_KEYS",
+    ]);
+    let key = new.stdout.trim().to_owned();
+    assert_eq!(key.len(), 64);
+    let setting: Vec<&str> = new
+        .stderr
+        .lines()
+        .skip_while(|line| *line != "[[keys]]")
+        .take_while(|line| !line.is_empty())
+        .collect();
+    dir.write("s.toml", setting.join("\n"));
+    let other = dir.run(["keys", "new", "--quiet"]).ends_with(0);
+    assert_eq!((other.stdout.trim().len(), &*other.stderr), (64, ""));
+    assert_ne!(other.stdout.trim(), key);
+
+    let mut command = dir.command(["serve", "--listen", "0.0.0.0:0", "--data", "d", "--config", "s.toml"]);
+    let mut service = Service::start(command.env("SAMEISH_WRITE_KEYS", other.stdout.trim()));
     service.address = service.address.replace("0.0.0.0", "127.0.0.1");
     assert_eq!(service.ask("GET", "/api/v1/stats", "", "").0, 401);
-    assert_eq!(service.ask("GET", "/api/v1/stats", "authorization: Bearer sesame-0123456789\r\n", "").0, 200);
+    let read = format!("authorization: Bearer {key}\r\n");
+    assert_eq!(service.ask("GET", "/api/v1/stats", &read, "").0, 200);
+    assert_eq!(service.ask("POST", "/api/v1/copies", &read, "{}").0, 403);
+    let write = format!("authorization: Bearer {}\r\n", other.stdout.trim());
+    assert_eq!(service.ask("POST", "/api/v1/copies", &write, r#"{"text":"x"}"#).0, 201);
 }
 
 #[test]
