@@ -298,7 +298,7 @@ impl Backfill {
 impl Backfilled {
     fn count(&mut self, sketched: &Sketched, change: &Change) {
         let is_short = sketched.sketches.as_ref().is_some_and(|sketches| sketches.status == Status::TooShort);
-        let is_computed = matches!(change, Change::Put { value, .. } if !value.is_empty());
+        let is_computed = matches!(change, Change::Put(put) if !put.value.is_empty());
         self.too_short += u64::from(is_short);
         self.computed += u64::from(is_computed);
         self.skipped += u64::from(!is_computed);

@@ -69,17 +69,20 @@ pub(super) enum Change {
     /// Nothing to write.
     None,
     /// Writes sketches and their record.
-    Put {
-        id: Value,
-        value: TargetValue,
-        record: Record,
-        /// The value of another program that is replaced.
-        replaced: Option<TargetValue>,
-        /// Whether the target has a row.
-        exists: bool,
-    },
+    Put(Box<Put>),
     /// Removes sketches that were written by an earlier run, because the row has no text any more.
     Remove { id: Value },
+}
+
+/// Sketches to write.
+pub(super) struct Put {
+    id: Value,
+    pub(super) value: TargetValue,
+    record: Record,
+    /// The value of another program that is replaced.
+    replaced: Option<TargetValue>,
+    /// Whether the target has a row.
+    exists: bool,
 }
 
 /// Where the values of the target are, for SQL.
@@ -263,7 +266,8 @@ impl Backfill {
             value_checksum: TargetValue::checksum_of(Some(&value)),
             has_replaced,
         };
-        Change::Put { id: row.id.clone(), value, record, replaced, exists: row.value.is_some() }
+        let exists = row.value.is_some();
+        Change::Put(Box::new(Put { id: row.id.clone(), value, record, replaced, exists }))
     }
 
     /// Applies changes in one transaction.
@@ -274,9 +278,9 @@ impl Backfill {
             for change in changes {
                 match change {
                     Change::None => {}
-                    Change::Put { id, value, record, replaced, exists } => {
-                        statements.put(transaction, id, value, *exists)?;
-                        records::put(transaction, &name, id, record, replaced.as_ref())?;
+                    Change::Put(put) => {
+                        statements.put(transaction, put)?;
+                        records::put(transaction, &name, &put.id, &put.record, put.replaced.as_ref())?;
                     }
                     Change::Remove { id } => {
                         statements.remove(transaction, id)?;
@@ -365,13 +369,8 @@ impl Statements {
         transaction.prepare_cached(&self.value)?.query_row([id], read).optional()
     }
 
-    fn put(
-        &self,
-        transaction: &Transaction<'_>,
-        id: &Value,
-        value: &TargetValue,
-        exists: bool,
-    ) -> rusqlite::Result<()> {
+    fn put(&self, transaction: &Transaction<'_>, put: &Put) -> rusqlite::Result<()> {
+        let Put { id, value, exists, .. } = put;
         if self.target == Target::Column {
             transaction.prepare_cached(&self.update)?.execute(params![id, value.minhash])?;
             return Ok(());
@@ -379,7 +378,7 @@ impl Statements {
         let insert = format!(
             "INSERT INTO {TABLE} (content_id, {COLUMN}, simhash, computed_at) VALUES (?1, ?2, ?3, {NOW})"
         );
-        let sql = if exists { &self.update } else { &insert };
+        let sql = if *exists { &self.update } else { &insert };
         transaction.prepare_cached(sql)?.execute(params![id, value.minhash, value.simhash])?;
         Ok(())
     }
