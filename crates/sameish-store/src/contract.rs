@@ -3,7 +3,8 @@
 //! Every store must pass [`check_store`]. The suite panics if a store breaks a rule of the trait.
 
 use crate::rows::{
-    ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, scheme_of,
+    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
+    scheme_of,
 };
 use crate::store::{Read, Store};
 use sameish::cluster::ClusterId;
@@ -82,6 +83,7 @@ fn reads_rows_as_written(open: &mut dyn FnMut() -> Box<dyn Store>) {
     rows[1].document.content = Content::Tokens(vec!["a".into(), String::new(), "b \"c\"".into()]);
     rows[2].document = Document::new("7", "");
     let counters = Counters { collections: 2, documents: 5, clusters: 9 };
+    let clock = ClockRow { latest: 1_700_000_000_000, longest_pause: 86_400_000 };
     {
         let mut store = open();
         let mut change = must(store.begin());
@@ -90,11 +92,14 @@ fn reads_rows_as_written(open: &mut dyn FnMut() -> Box<dyn Store>) {
             must(change.put_document(row));
             must(change.put_sketch(&sketch(row)));
         }
+        assert_eq!(must(change.read().clock()), None);
+        must(change.put_clock(clock));
         must(change.put_counters(counters));
         must(change.commit());
     }
     let store = open();
     let read = must(store.reader());
+    assert_eq!(must(read.clock()), Some(clock));
     assert_eq!(must(read.collections()), [collection(1), collection(2)]);
     assert_eq!(must(read.counters()), counters);
     for row in &rows {
