@@ -1,5 +1,6 @@
 //! `sameish keys`: keys of the service.
 
+use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
 use crate::output::file::Output;
 use crate::output::messages::say;
@@ -25,8 +26,8 @@ enum Command {
 #[command(after_help = AFTER_HELP)]
 struct NewArgs {
     /// What the key permits
-    #[arg(long, value_enum, default_value_t = ScopeArg::Write)]
-    scope: ScopeArg,
+    #[arg(long, value_parser = one_of(&SCOPES), default_value = "write")]
+    scope: Scope,
     /// Name of the key, for messages of the service
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -42,24 +43,16 @@ Examples:
 
 Clients send the key in the header `Authorization: Bearer KEY`.";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ScopeArg {
-    /// Read and search
-    Read,
-    /// Also store and delete documents
-    Write,
-    /// Also create, change and delete collections, and take snapshots
-    Admin,
-}
+const SCOPES: [Choice<Scope>; 3] = [
+    choice("read", "Read and search", Scope::Read),
+    choice("write", "Also store and delete documents", Scope::Write),
+    choice("admin", "Also create and delete collections, and take snapshots", Scope::Admin),
+];
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Command::New(args) = args.command;
     let random = |error| Failure::new(Exit::Fault, format!("cannot read random numbers: {error}"));
-    let scope = match args.scope {
-        ScopeArg::Read => Scope::Read,
-        ScopeArg::Write => Scope::Write,
-        ScopeArg::Admin => Scope::Admin,
-    };
+    let scope = args.scope;
     let new = NewKey::generate().map_err(random)?;
     if !args.quiet {
         say(format_args!(
