@@ -45,12 +45,13 @@ mod sqlite;
 mod store;
 
 pub use backfill::{Backfill, Backfilled, Target, TextSource};
-pub use catalog::{Catalog, Collection, Pending};
+pub use catalog::{Catalog, Collection, Pending, Sink};
 pub use error::{Error, Result};
 pub use mapped::MappedIndex;
 pub use model::{
-    ClusterDetail, ClusterMember, ClusterSummary, Clusters, ClustersPage, CollectionConfig, Finding, Health,
-    Inserted, MEMBERS_SHOWN, OpenOptions, Outcome, Similar, SimilarDocuments, SimilarOptions, Stats, Stored,
+    ClusterDetail, ClusterMember, ClusterPage, ClusterSummary, Clusters, ClustersPage, CollectionConfig,
+    Finding, Health, Inserted, MEMBERS_SHOWN, MembersPage, OpenOptions, Outcome, SearchTotals, Similar,
+    SimilarDocuments, SimilarOptions, Stats, Stored,
 };
 pub use rows::{ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
 pub use sqlite::SqliteStore;
