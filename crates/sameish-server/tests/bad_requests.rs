@@ -466,3 +466,28 @@ fn problems_contain_no_internal_details() {
         assert!(!text.contains("/tmp") && !text.contains("SELECT") && !text.contains(".rs:"), "{text}");
     }
 }
+
+#[test]
+fn the_end_of_a_chunked_body_is_where_the_http_library_sees_it() {
+    let service = Service::start();
+    let ambiguous = [
+        "content-length: 3\r\ncontent-length: 3\r\n\r\nabc",
+        "content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    ];
+    // The last one is a request in the body.
+    let chunks = ["0", &"0".repeat(15), &"0".repeat(80), &"0".repeat(1_000)];
+    for (zeros, second) in chunks.into_iter().flat_map(|zeros| ambiguous.map(|second| (zeros, second))) {
+        let body = json!({"id": format!("{}-{}", zeros.len(), second.len()), "text": "a text"}).to_string();
+        let stream = format!(
+            "POST {ARTICLES} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+             transfer-encoding: chunked\r\n\r\n{zeros}{:x}\r\n{body}\r\n0\r\n\r\n\
+             POST {ARTICLES} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{second}",
+            body.len()
+        );
+        let mut connection = service.connect();
+        connection.write_all(stream.as_bytes()).unwrap();
+        let mut connection = BufReader::new(connection);
+        assert_eq!(read_response(&mut connection, false).status, 201, "{} zeros", zeros.len());
+        assert_eq!(read_response(&mut connection, false).status, 400, "{second}");
+    }
+}
