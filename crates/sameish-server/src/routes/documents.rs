@@ -4,7 +4,7 @@ use super::{PathParams, Query};
 use crate::body::{self, Format};
 use crate::memory::BufferedBytes;
 use crate::problem::{Kind, Problem, shown};
-use crate::response::{BoundedList, json, json_within};
+use crate::response::{BoundedList, json, json_within, reserve_response};
 use crate::state::App;
 use crate::wire::{
     DeleteParams, DocumentResponse, Duplicate, InsertResponse, NewDocument, NewId, check_reserved,
@@ -48,7 +48,7 @@ pub(crate) async fn insert(
         let document: NewDocument = payload.parse(app.limits())?;
         let warnings = document.warnings();
         let document = document.into_document(|| generated_id(app, key.as_deref(), None));
-        let reserved = reserve_response(app, &collection)?;
+        let reserved = reserve_duplicates(app, &collection)?;
         let inserted = collection.insert(document)?;
         app.metrics.count_documents(inserted.outcome.name(), collection.name(), 1);
         insert_response(InsertResponse::new(inserted, warnings, reserved))
@@ -108,7 +108,7 @@ pub(crate) async fn replace(
         let id = id_to_replace(&collection, &segment, document.id.as_ref())?;
         document.id = Some(NewId(id.clone()));
         let warnings = document.warnings();
-        let reserved = reserve_response(app, &collection)?;
+        let reserved = reserve_duplicates(app, &collection)?;
         let inserted = collection.replace(document.into_document(|| id))?;
         app.metrics.count_documents(inserted.outcome.name(), collection.name(), 1);
         insert_response(InsertResponse::new(inserted, warnings, reserved))
@@ -192,11 +192,9 @@ pub(super) fn not_found(id: &str) -> Problem {
 }
 
 /// Reserves the memory of the response before a document is stored: afterwards a response must not fail for lack of memory.
-fn reserve_response(app: &App, collection: &Collection) -> Result<BoundedList<Duplicate>, Problem> {
-    let mut buffered = BufferedBytes::new(app);
+fn reserve_duplicates(app: &App, collection: &Collection) -> Result<BoundedList<Duplicate>, Problem> {
     let max = insert_bytes(app, collection);
-    buffered.reserve(max)?;
-    Ok(BoundedList::within(buffered, max - InsertResponse::max_bytes(0)))
+    Ok(BoundedList::within(reserve_response(app, max)?, max - InsertResponse::max_bytes(0)))
 }
 
 /// Returns the maximum size of the response to an insertion in bytes.
