@@ -3,9 +3,10 @@
 //! A body is read in chunks. Its size, its duration and its data rate are limited, and so is the memory of all bodies together. A
 //! gzip body has the same size limit before and after decompression.
 
+use crate::memory::BufferedBytes;
 use crate::problem::{Kind, Problem};
 use crate::settings::Limits;
-use crate::state::{App, BufferedBytes};
+use crate::state::App;
 use crate::wire::Request;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};

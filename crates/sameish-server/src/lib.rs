@@ -17,10 +17,11 @@
 //! wire/          request and response types, separate from those of engine and store
 //! openapi.rs     description of the interface
 //! problem.rs     errors with their status codes
-//! body.rs        request bodies within limits
+//! body.rs        request bodies within limits; response.rs: response bodies; memory.rs: their memory budget
 //! auth.rs        keys; rate.rs: rate limits
 //! state.rs       state that all requests share; admission.rs: admission control
 //! settings.rs    settings of the operator
+//! log.rs         log lines, which never delay a request
 //! web/           pages for browsers
 //! ```
 
@@ -33,10 +34,13 @@ mod demo;
 mod expiry;
 mod http;
 mod ids;
+mod log;
+mod memory;
 mod metrics;
 mod openapi;
 mod problem;
 mod rate;
+mod response;
 mod routes;
 mod server;
 mod settings;
@@ -44,6 +48,7 @@ mod state;
 mod wire;
 
 pub use auth::{NewKey, Scope};
+pub use log::LogQueue;
 pub use server::{Error, Handle, Server};
 pub use settings::{KeySetting, Limits, LogFormat, Settings, SettingsError, VARIABLES, parse_listen};
 pub use wire::CompareResponse;

@@ -2,6 +2,7 @@
 //!
 //! Requests are counted and timed by route. Routes are labeled by their patterns, so that ids never become labels.
 
+use crate::log::LogQueue;
 use crate::state::App;
 use sameish_store::Health;
 use std::collections::BTreeMap;
@@ -71,6 +72,7 @@ impl Metrics {
         self.render_requests(&mut out);
         self.render_durations(&mut out);
         self.render_documents(&mut out);
+        render_dropped_log_lines(&mut out, app);
         render_gauges(&mut out, app);
         out
     }
@@ -112,6 +114,12 @@ impl Metrics {
     }
 }
 
+fn render_dropped_log_lines(out: &mut String, app: &App) {
+    let name = "sameish_log_lines_dropped_total";
+    write_header(out, name, "counter", "Number of log lines that could not be written.");
+    write_sample(out, name, &[], app.log.get().map_or(0, LogQueue::dropped) as f64);
+}
+
 fn render_gauges(out: &mut String, app: &App) {
     let name = "sameish_collection_documents";
     write_header(out, name, "gauge", "Number of documents in a collection.");
@@ -135,7 +143,7 @@ fn render_gauges(out: &mut String, app: &App) {
         ("sameish_requests_running", "Number of requests in progress.", running as f64),
         ("sameish_requests_waiting", "Number of queued requests.", app.waiting() as f64),
         ("sameish_writes_waiting", "Number of queued writes.", app.catalog.waiting() as f64),
-        ("sameish_body_bytes", "Bytes of bodies in memory.", app.buffered() as f64),
+        ("sameish_body_bytes", "Bytes of bodies in memory.", app.memory.used() as f64),
         (
             "sameish_store_bytes",
             "Size of the store on disk in bytes.",

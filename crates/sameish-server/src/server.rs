@@ -3,6 +3,7 @@
 //! [`Server::bind`] binds the address, opens the data directory and creates the built-in collections. [`Server::run`] serves until
 //! shutdown: it reports that it is not ready, finishes running requests, and closes the store.
 
+use crate::log::LogQueue;
 use crate::settings::{Settings, SettingsError};
 use crate::state::App;
 use crate::{demo, expiry, http, routes};
@@ -84,6 +85,13 @@ impl Server {
         self.address
     }
 
+    /// Reports the lines that a log drops in the metrics.
+    pub fn with_log(self, log: LogQueue) -> Server {
+        // Fails only if a log has been set before, which then is the one that is reported.
+        _ = self.app.log.set(log);
+        self
+    }
+
     /// Stores the bundled demo documents. Returns the number of documents in their collections.
     pub fn load_demo(&self) -> Result<usize, Error> {
         Ok(demo::load(&self.app.catalog)?)
@@ -146,8 +154,8 @@ fn open_catalog(settings: &Settings) -> Result<Catalog, Error> {
 /// Starts a graceful shutdown on the first signal and ends the process on the second.
 async fn stop_on_signal(mut signals: Signals, stop: watch::Sender<bool>) {
     signals.next().await;
-    tracing::info!("shutting down: finishing running requests; a second signal ends the process immediately");
     stop.send_replace(true);
+    tracing::info!("shutting down: finishing running requests; a second signal ends the process immediately");
     signals.next().await;
     std::process::exit(130);
 }

@@ -105,7 +105,7 @@ pub struct Limits {
     pub bulk_requests: usize,
     /// Maximum size of the text of a document in bytes.
     pub text_bytes: usize,
-    /// Maximum size of all headers in bytes.
+    /// Maximum size of the request line and all headers in bytes.
     pub header_bytes: usize,
     /// Maximum number of headers.
     pub headers: usize,
@@ -133,8 +133,12 @@ pub struct Limits {
     pub in_flight: usize,
     /// Maximum number of queued requests. Beyond it requests get 503.
     pub queue: usize,
-    /// Maximum size of all bodies and large responses in memory, in bytes.
+    /// Maximum size of all request and response bodies in memory, in bytes. With two or more keys each key may use half.
     pub buffered_bytes: usize,
+    /// Maximum size of a response with a list in bytes. Beyond it the list is cut and the response says that it is capped.
+    pub response_bytes: usize,
+    /// Maximum size of the stored texts that one search or list reads, in bytes. Beyond it the response says that it is capped.
+    pub search_bytes: usize,
     /// Maximum number of matches or clusters in a response; larger requested limits are lowered to it.
     pub results: usize,
     /// Rate limit of a key in requests per second.
@@ -167,6 +171,8 @@ impl Default for Limits {
             in_flight: 0,
             queue: 256,
             buffered_bytes: 512 << 20,
+            response_bytes: 8 << 20,
+            search_bytes: 64 << 20,
             results: 1_000,
             key_rate: 1_000,
             key_burst: 2_000,
@@ -313,6 +319,11 @@ impl Settings {
             faults.push("`expiry_seconds` is 0, minimum is 1".into());
         }
         self.limits.check(&mut faults);
+        if self.keys.len() > 1 && self.limits.buffered_bytes / 2 < self.limits.body_bytes {
+            let fault = "`limits.buffered_bytes` must be at least twice `limits.body_bytes` with two or more keys, because each \
+                         key may use half of it";
+            faults.push(fault.into());
+        }
         if faults.is_empty() { Ok(()) } else { Err(SettingsError(faults.join("\n"))) }
     }
 
@@ -348,6 +359,8 @@ impl Limits {
             ("uri_bytes", self.uri_bytes, 256),
             ("connections", self.connections, 1),
             ("buffered_bytes", self.buffered_bytes, 1 << 20),
+            ("response_bytes", self.response_bytes, 64 << 10),
+            ("search_bytes", self.search_bytes, 1 << 20),
             ("results", self.results, 1),
             ("header_seconds", self.header_seconds as usize, 1),
             ("bulk_seconds", self.bulk_seconds as usize, 1),
@@ -372,6 +385,11 @@ impl Limits {
         if self.buffered_bytes < self.body_bytes {
             faults.push("`limits.buffered_bytes` must not be smaller than `limits.body_bytes`".into());
         }
+    }
+
+    /// Returns the maximum size of a response with a list in bytes. Several such responses fit in the memory budget.
+    pub(crate) fn response_limit(&self) -> usize {
+        self.response_bytes.min(self.buffered_bytes / 4)
     }
 
     /// Returns the maximum number of concurrent requests.

@@ -1,20 +1,24 @@
 //! State that all requests share.
 //!
-//! An [`App`] is the catalog plus the limits that protect it: [admission control](crate::admission) and a memory budget for bodies.
+//! An [`App`] is the catalog plus the limits that protect it: [admission control](crate::admission) and a
+//! [memory budget](crate::memory) for bodies.
 //! The catalog blocks, so it is called only on threads that may block.
 
 use crate::admission::{Admission, Permit};
 use crate::auth::Keys;
 use crate::expiry::PausedExpiry;
 use crate::ids::Ids;
+use crate::log::LogQueue;
+use crate::memory::MemoryBudget;
 use crate::metrics::Metrics;
 use crate::problem::{Kind, Problem};
 use crate::settings::{Limits, Settings, SettingsError};
 use sameish_store::{Catalog, Collection};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
 
 /// A handle to the shared state.
 #[derive(Clone)]
@@ -27,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) ids: Ids,
     pub(crate) metrics: Metrics,
     pub(crate) started: Instant,
+    /// The log whose dropped lines the metrics report.
+    pub(crate) log: std::sync::OnceLock<LogQueue>,
     /// The OpenAPI description as it is served.
     pub(crate) openapi: std::sync::OnceLock<bytes::Bytes>,
     /// Number of requests whose response is not complete.
@@ -35,7 +41,7 @@ pub(crate) struct Shared {
     pub(crate) connections: AtomicUsize,
     draining: watch::Sender<bool>,
     admission: Admission,
-    buffered: AtomicUsize,
+    pub(crate) memory: MemoryBudget,
     /// Collections whose expiry needs a confirmation.
     pub(crate) paused_expiry: PausedExpiry,
     /// Allows one snapshot at a time.
@@ -54,18 +60,20 @@ impl App {
     pub(crate) fn new(catalog: Catalog, settings: Settings) -> Result<App, SettingsError> {
         let keys = Keys::new(&settings)?;
         let admission = Admission::new(&settings.limits, keys.len());
+        let memory = MemoryBudget::new(&settings.limits, keys.len());
         Ok(App(Arc::new(Shared {
             keys,
             catalog,
             ids: Ids::default(),
             metrics: Metrics::default(),
             started: Instant::now(),
+            log: std::sync::OnceLock::new(),
             openapi: std::sync::OnceLock::new(),
             running: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             draining: watch::Sender::new(false),
             admission,
-            buffered: AtomicUsize::new(0),
+            memory,
             paused_expiry: PausedExpiry::default(),
             snapshot: Arc::new(Semaphore::new(1)),
             settings,
@@ -84,22 +92,42 @@ impl App {
         &self,
         job: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(self.limits().handler_seconds);
-        let permit = self.admission.admit(current_key(), deadline).await?;
-        let app = self.clone();
-        let task = tokio::task::spawn_blocking(move || {
-            let result = job(&app);
-            drop(permit);
-            result
-        });
+        let deadline = self.deadline();
+        let task = self.start(deadline, job).await?;
         match tokio::time::timeout_at(deadline, task).await {
             Ok(result) => result.unwrap_or_else(|error| Err(Problem::internal(error))),
-            Err(_) => {
-                let detail =
-                    "the request took too long; a write may still complete: repeat the request to check";
-                Err(Problem::new(Kind::Slow, detail))
-            }
+            Err(_) => Err(Problem::new(Kind::Slow, "the request took too long; retry in a second")),
         }
+    }
+
+    /// Runs a blocking job that stores documents, like [`run`](Self::run), and waits for its end once it has started.
+    ///
+    /// A response that asks for a retry would be wrong after the commit: a document without an id would be stored twice.
+    pub(crate) async fn run_write<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let task = self.start(self.deadline(), job).await?;
+        task.await.unwrap_or_else(|error| Err(Problem::internal(error)))
+    }
+
+    fn deadline(&self) -> tokio::time::Instant {
+        tokio::time::Instant::now() + Duration::from_secs(self.limits().handler_seconds)
+    }
+
+    async fn start<T: Send + 'static>(
+        &self,
+        deadline: tokio::time::Instant,
+        job: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<JoinHandle<Result<T, Problem>>, Problem> {
+        let key = current_key();
+        let permit = self.admission.admit(key, deadline).await?;
+        let app = self.clone();
+        Ok(tokio::task::spawn_blocking(move || {
+            let result = CURRENT_KEY.sync_scope(key, || job(&app));
+            drop(permit);
+            result
+        }))
     }
 
     /// Returns a permit for a bulk request.
@@ -128,11 +156,6 @@ impl App {
         self.admission.waiting()
     }
 
-    /// Returns the number of bytes in use of the memory budget for bodies.
-    pub(crate) fn buffered(&self) -> usize {
-        self.buffered.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn limits(&self) -> &Limits {
         &self.settings.limits
     }
@@ -155,43 +178,7 @@ pub(crate) async fn with_key<T>(key: Option<usize>, future: impl Future<Output =
     CURRENT_KEY.scope(key, future).await
 }
 
-fn current_key() -> Option<usize> {
+/// Returns the index of the key of the current request.
+pub(crate) fn current_key() -> Option<usize> {
     CURRENT_KEY.try_with(|key| *key).ok().flatten()
-}
-
-/// A part of the memory budget for bodies. Released on drop.
-pub(crate) struct BufferedBytes {
-    app: App,
-    bytes: usize,
-}
-
-impl BufferedBytes {
-    /// Creates an empty reservation.
-    pub(crate) fn new(app: &App) -> BufferedBytes {
-        BufferedBytes { app: app.clone(), bytes: 0 }
-    }
-
-    /// Reserves more bytes. Returns a problem if the budget is exhausted.
-    pub(crate) fn reserve(&mut self, bytes: usize) -> Result<(), Problem> {
-        let before = self.app.buffered.fetch_add(bytes, Ordering::Relaxed);
-        self.bytes += bytes;
-        if before + bytes > self.app.limits().buffered_bytes {
-            let detail = "too many large requests and responses in memory; retry in a second";
-            return Err(Problem::new(Kind::Busy, detail));
-        }
-        Ok(())
-    }
-
-    /// Releases a part of the reservation.
-    pub(crate) fn release(&mut self, bytes: usize) {
-        let bytes = bytes.min(self.bytes);
-        self.bytes -= bytes;
-        self.app.buffered.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
-
-impl Drop for BufferedBytes {
-    fn drop(&mut self) {
-        self.app.buffered.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
 }

@@ -466,3 +466,31 @@ fn problems_contain_no_internal_details() {
         assert!(!text.contains("/tmp") && !text.contains("SELECT") && !text.contains(".rs:"), "{text}");
     }
 }
+
+#[test]
+fn a_request_in_a_chunk_does_not_hide_the_lengths_of_the_next_one() {
+    let service = Service::start();
+    let ambiguous = [
+        "content-length: 0\r\ncontent-length: 0\r\n\r\n",
+        "content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    ];
+    // Read as the end of the chunked body, the chunk size would make this a request whose body contains all that follows.
+    let hidden = "\r\nPOST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100000\r\n\r\n";
+    for (zeros, second) in
+        [0, 15, 80, 1_000].into_iter().flat_map(|zeros| ambiguous.map(|second| (zeros, second)))
+    {
+        let size = format!("{}{:x}", "0".repeat(zeros), hidden.len());
+        let stream = format!(
+            "POST {ARTICLES} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+             transfer-encoding: chunked\r\n\r\n{size}\r\n{hidden}\r\n0\r\n\r\n\
+             GET /health/live HTTP/1.1\r\nhost: localhost\r\n{second}"
+        );
+        let mut connection = service.connect();
+        connection.write_all(stream.as_bytes()).unwrap();
+        let mut connection = BufReader::new(connection);
+        read_response(&mut connection, false).expect_problem(400);
+        let second = read_response(&mut connection, false);
+        assert_eq!(second.header("connection"), Some("close"), "{zeros} zeros");
+        second.expect_problem(400);
+    }
+}

@@ -210,12 +210,7 @@ fn an_incomplete_line_uses_memory_budget() {
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(compressed.get_ref()).unwrap();
     // Everything except what the decompressor still buffers.
-    let buffered = || {
-        let metrics = service.get("/metrics").text();
-        let line = metrics.lines().find_map(|line| line.strip_prefix("sameish_body_bytes ")).unwrap();
-        line.parse::<u64>().unwrap()
-    };
-    wait_until("reserved memory budget", || buffered() > 1_000_000);
+    wait_until("reserved memory budget", || body_bytes(&service) > 1_000_000);
     drop(stream);
     wait_until("released memory budget", || {
         service.get("/metrics").text().contains("sameish_body_bytes 0\n")
@@ -304,4 +299,180 @@ fn closes_a_new_connection_if_all_are_busy() {
         read_response(&mut BufReader::new(stream), false).expect(status);
     }
     wait_until("capacity for a connection", || service.get("/health/live").status == 200);
+}
+
+/// Starts a service whose collection `wide` lists up to 1,000 duplicates of an insertion, and stores `copies` documents with the
+/// same text and long ids in it.
+fn with_long_duplicates(copies: usize, adjust: impl FnOnce(&mut sameish_server::Settings)) -> Service {
+    let service = Service::with(adjust);
+    service
+        .put("/api/v1/wide", json!({"preset": "copies", "overrides": {"matching": {"limit": 1000}}}))
+        .expect(201);
+    let lines: String = (0..copies)
+        .map(|i| format!("{}\n", json!({"id": format!("{i}-{}", "x".repeat(500)), "text": article(1, 80)})))
+        .collect();
+    let responses = service.bulk("/api/v1/wide/bulk", &lines);
+    assert!(responses.iter().all(|response| response["http_status"] == 201));
+    service
+}
+
+fn documents(service: &Service, collection: &str) -> u64 {
+    service.get(&format!("/api/v1/{collection}")).expect(200).json()["documents"].as_u64().unwrap()
+}
+
+fn body_bytes(service: &Service) -> u64 {
+    let metrics = service.get("/metrics").text();
+    metrics.lines().find_map(|line| line.strip_prefix("sameish_body_bytes ")).unwrap().parse().unwrap()
+}
+
+/// Sends a request and all but the end of its body of `length` bytes.
+fn stalled_body(service: &Service, headers: &str, length: usize) -> std::net::TcpStream {
+    let mut stream = service.connect();
+    let head = format!(
+        "POST /api/v1/copies HTTP/1.1\r\nhost: localhost\r\n{headers}content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // The service may reject the request before it has read everything.
+    _ = stream.write_all(&vec![b' '; length - 10]);
+    stream
+}
+
+#[test]
+fn a_document_is_not_stored_if_there_is_no_memory_for_the_response() {
+    let service = with_long_duplicates(200, |settings| {
+        settings.limits.body_bytes = 1 << 20;
+        settings.limits.buffered_bytes = 1 << 20;
+    });
+    let document = json!({"text": article(1, 80)});
+    let inserted = service.post("/api/v1/wide", document.clone()).expect(201);
+    assert!(inserted.body.len() > 100_000, "{} bytes", inserted.body.len());
+    assert_eq!(documents(&service, "wide"), 201);
+    let stalled = stalled_body(&service, "", 950_000);
+    wait_until("reserved memory budget", || body_bytes(&service) > 940_000);
+    let rejected = service.post("/api/v1/wide", document.clone());
+    assert_eq!(rejected.header("retry-after"), Some("1"));
+    rejected.expect_problem(503);
+    let line = format!("{document}\n");
+    let responses = service.bulk("/api/v1/wide/bulk", &line);
+    assert_eq!((responses.len(), &responses[0]["http_status"]), (1, &json!(503)));
+    // A retry of a rejected request stores the document once.
+    assert_eq!(documents(&service, "wide"), 201);
+    drop(stalled);
+    wait_until("released memory budget", || service.post("/api/v1/wide", document.clone()).status == 201);
+    assert_eq!(documents(&service, "wide"), 202);
+}
+
+#[test]
+fn stalled_bodies_of_one_key_leave_memory_for_another() {
+    let service = Service::with(|settings| {
+        let key =
+            |key: &str| KeySetting { name: None, key: Some(key.into()), sha256: None, scope: Scope::Write };
+        settings.keys = vec![key("busy"), key("other")];
+        settings.limits.body_bytes = 1 << 20;
+        settings.limits.buffered_bytes = 2 << 20;
+    });
+    let document = |id: u32| json!({"id": id, "text": "x ".repeat(250_000)}).to_string();
+    let authorization = "authorization: Bearer busy\r\n";
+    let _first = stalled_body(&service, authorization, 900_000);
+    wait_until("reserved memory budget", || {
+        let metrics = send(&service, "other", "GET", "/metrics", b"").text();
+        metrics.lines().any(|line| line.starts_with("sameish_body_bytes 8"))
+    });
+    // Together they would use the whole budget.
+    let second = stalled_body(&service, authorization, 900_000);
+    let rejected = read_response(&mut BufReader::new(second), false);
+    assert_eq!(rejected.header("retry-after"), Some("1"));
+    rejected.expect_problem(429);
+    for id in 2..5 {
+        send(&service, "other", "POST", "/api/v1/copies", document(id).as_bytes()).expect(201);
+    }
+}
+
+#[test]
+fn a_response_ends_at_its_maximum_size() {
+    let service = Service::with(|settings| settings.limits.response_bytes = 64 << 10);
+    let title = "t".repeat(10_000);
+    let lines: String = (0..40)
+        .map(|id| format!("{}\n", json!({"id": id, "title": title, "text": article(id / 2 % 10, 80)})))
+        .collect();
+    service.bulk("/api/v1/articles/bulk", &lines);
+    let copies: String = (100..120)
+        .map(|id| format!("{}\n", json!({"id": id, "title": title, "text": article(1, 80)})))
+        .collect();
+    service.bulk("/api/v1/articles/bulk", &copies);
+    let check = |response: &Response, list: &str, expected: usize| {
+        let body = response.json();
+        let items = body[list].as_array().unwrap();
+        assert_eq!((items.len(), &body["capped"]), (expected, &json!(true)), "{list}");
+        assert!(response.body.len() <= (64 << 10) + 200, "{list}: {} bytes", response.body.len());
+    };
+    check(&service.get("/api/v1/articles/100/similar?limit=1000").expect(200), "similar", 6);
+    let query = json!({"text": article(1, 80), "limit": 1000});
+    check(&service.post("/api/v1/articles/query", query).expect(200), "similar", 6);
+    check(&service.get("/api/v1/articles/clusters").expect(200), "clusters", 6);
+    let cluster = service.get("/api/v1/articles/100").expect(200).json()["cluster"].clone();
+    check(&service.get(&format!("/api/v1/articles/clusters/{cluster}")).expect(200), "members", 6);
+    for (path, list, expected) in [
+        ("/api/v1/articles/clusters".to_owned(), "clusters", 10),
+        (format!("/api/v1/articles/clusters/{cluster}"), "members", 24),
+    ] {
+        assert_eq!(follow_pages(&service, &path, list), expected, "{path}");
+    }
+    // One item is returned whatever its size.
+    service
+        .post("/api/v1/copies", json!({"id": 1, "title": "t".repeat(65_000), "text": article(1, 80)}))
+        .expect(201);
+    let found = service.post("/api/v1/copies/query", json!({"text": article(1, 80)})).expect(200).json();
+    assert_eq!((found["similar"].as_array().unwrap().len(), &found["capped"]), (1, &json!(false)));
+}
+
+/// Returns the number of distinct items on all pages of a list.
+fn follow_pages(service: &Service, path: &str, list: &str) -> usize {
+    let mut ids = std::collections::BTreeSet::new();
+    let mut cursor = String::new();
+    for _ in 0..100 {
+        let page = service.get(&format!("{path}{cursor}")).expect(200).json();
+        for item in page[list].as_array().unwrap() {
+            assert!(ids.insert(item["id"].to_string()), "{item} is listed twice");
+        }
+        match page["next"].as_str() {
+            Some(next) => cursor = format!("?cursor={next}"),
+            None => return ids.len(),
+        }
+    }
+    panic!("the pages of {path} do not end");
+}
+
+#[test]
+fn overlapping_passages_do_not_exceed_the_maximum_size() {
+    let service = Service::with(|settings| settings.limits.response_bytes = 64 << 10);
+    // Periodic texts share long passages at many positions.
+    let text = |words: usize, repeats: usize| vec![article(3, words); repeats].join(" ");
+    let body = json!({"a": text(7, 1_000), "b": text(5, 1_000) + " " + &text(7, 900), "min_tokens": 2});
+    let response = service.post("/api/v1/compare", body).expect(200);
+    assert!(response.body.len() <= 200 << 10, "{} bytes", response.body.len());
+}
+
+#[test]
+fn a_client_that_does_not_read_its_bulk_response_stops_its_own_request() {
+    let service = with_long_duplicates(300, |_| {});
+    // Much more than the buffers of a loopback connection hold: 200 kB per response line.
+    let total = 300;
+    let lines: String =
+        (0..total).map(|id| format!("{}\n", json!({"id": id, "text": article(1, 80)}))).collect();
+    let mut stream = service.connect();
+    stream.write_all(&request("POST", "/api/v1/wide/bulk", &[LINES], lines.as_bytes())).unwrap();
+    let mut stored = 0;
+    wait_until("a pause of the request", || {
+        std::thread::sleep(Duration::from_secs(1));
+        let before = std::mem::replace(&mut stored, documents(&service, "wide"));
+        stored > 300 && stored == before
+    });
+    assert!(stored < 300 + total, "all documents are stored although no response line was read");
+    assert!(body_bytes(&service) < 12 << 20, "{} bytes", body_bytes(&service));
+    service.post("/api/v1/copies", json!({"text": article(2, 80)})).expect(201);
+    let text = read_response(&mut BufReader::new(stream), false).expect(200).text();
+    assert_eq!(text.lines().count(), total as usize);
+    assert!(!text.contains("rejected"));
+    wait_until("released memory budget", || body_bytes(&service) == 0);
 }

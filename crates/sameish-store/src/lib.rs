@@ -49,13 +49,13 @@ mod sqlite;
 mod store;
 
 pub use backfill::{Backfill, Backfilled, Foreign, Target, TextSource, Undone};
-pub use catalog::{Catalog, Collection, Pending};
+pub use catalog::{Catalog, Collection, Pending, Sink};
 pub use error::{Error, Result};
 pub use mapped::MappedIndex;
 pub use model::{
-    ClusterDetail, ClusterMember, ClusterSummary, Clusters, ClustersPage, CollectionConfig, Confirmation,
-    Expired, ExpiryPause, Finding, Health, Inserted, MEMBERS_SHOWN, OpenOptions, Outcome, Similar,
-    SimilarDocuments, SimilarOptions, Stats, Stored,
+    ClusterDetail, ClusterMember, ClusterPage, ClusterSummary, Clusters, ClustersPage, CollectionConfig,
+    Confirmation, Expired, ExpiryPause, Finding, Health, Inserted, MEMBERS_SHOWN, MembersPage, OpenOptions,
+    Outcome, SearchTotals, Similar, SimilarDocuments, SimilarOptions, Stats, Stored,
 };
 pub use rows::{
     ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,

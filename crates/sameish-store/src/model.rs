@@ -161,6 +161,15 @@ pub struct SimilarDocuments {
     pub capped: usize,
 }
 
+/// What a search that passes its matches on one by one returns at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SearchTotals {
+    /// Number of candidates that were examined.
+    pub candidates: usize,
+    /// Number of limits that were reached. If it is not 0, matches may be missing.
+    pub capped: usize,
+}
+
 /// Selects a page of clusters, newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClustersPage {
@@ -224,6 +233,34 @@ pub struct ClusterDetail {
     pub size: u64,
     /// Documents in order of insertion. The first one is the center.
     pub members: Vec<ClusterMember>,
+}
+
+/// Selects a page of the documents of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MembersPage {
+    /// Selects documents after this position, which is [`ClusterPage::next`] of the previous page; 0 selects the first page.
+    pub after: u64,
+    /// Maximum number of documents.
+    pub limit: usize,
+}
+
+impl Default for MembersPage {
+    fn default() -> MembersPage {
+        MembersPage { after: 0, limit: MEMBERS_SHOWN }
+    }
+}
+
+/// A cluster whose documents were passed on one by one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClusterPage {
+    /// Id, never reused.
+    pub id: ClusterId,
+    /// Number of documents.
+    pub size: u64,
+    /// The representative: the document that was inserted first.
+    pub center: Option<DocId>,
+    /// [`MembersPage::after`] of the next page. `None` on the last page.
+    pub next: Option<u64>,
 }
 
 /// Maximum number of members in a [`ClusterDetail`].

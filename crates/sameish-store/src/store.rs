@@ -86,6 +86,10 @@ pub trait Read {
     /// Returns the first `limit` members of a cluster, in order of their numbers. Damaged rows are left out.
     fn members(&self, cluster: ClusterId, limit: usize) -> Result<Vec<MemberRow>>;
 
+    /// Returns up to `limit` members of a cluster with numbers greater than `after`, in order of their numbers. Damaged rows are
+    /// left out.
+    fn members_after(&self, cluster: ClusterId, after: u64, limit: usize) -> Result<Vec<MemberRow>>;
+
     /// Passes every cluster membership of a collection to `sink`, in order of the document numbers.
     fn each_member(
         &self,
@@ -113,6 +117,12 @@ pub trait Read {
 
     /// Begins a read transaction: the next read and all later ones see the same state, whatever is committed meanwhile.
     fn begin_snapshot(&self) -> Result<()>;
+
+    /// Returns `true` if there is a read transaction.
+    fn in_snapshot(&self) -> bool;
+
+    /// Ends a read transaction: later reads see what is committed then.
+    fn end_snapshot(&self) -> Result<()>;
 
     /// Writes a consistent copy of the store to a new file. Writers can continue meanwhile.
     fn copy_to(&self, file: &Path) -> Result<()>;

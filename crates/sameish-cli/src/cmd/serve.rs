@@ -2,10 +2,12 @@
 
 use crate::exit::{Exit, Failure};
 use crate::output::escape::escaped_name;
-use sameish_server::{Error, LogFormat, Server, Settings, VARIABLES, parse_listen};
+use sameish_server::{Error, LogFormat, LogQueue, Server, Settings, VARIABLES, parse_listen};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tracing_subscriber::fmt::MakeWriter;
 
 /// Store, search and cluster documents over HTTP
 ///
@@ -103,16 +105,22 @@ fn wrong(error: sameish_server::SettingsError) -> Failure {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let (settings, temporary) = settings(&args)?;
-    start_log(&settings)?;
-    let server = Server::bind(settings).map_err(refused)?;
-    let documents = match args.demo {
+    let log = start_log(&settings)?;
+    let served = serve(settings, &log, args.demo);
+    log.flush(LOG_FLUSH);
+    served?;
+    drop(temporary);
+    Ok(Exit::Clean)
+}
+
+fn serve(settings: Settings, log: &LogQueue, demo: bool) -> Result<(), Failure> {
+    let server = Server::bind(settings).map_err(refused)?.with_log(log.clone());
+    let documents = match demo {
         true => Some(server.load_demo().map_err(refused)?),
         false => None,
     };
     announce(server.address(), documents)?;
-    server.run().map_err(refused)?;
-    drop(temporary);
-    Ok(Exit::Clean)
+    server.run().map_err(refused)
 }
 
 /// Returns the settings, and the temporary directory if one was created.
@@ -174,22 +182,67 @@ fn read_text(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| wrong(format!("{error}; check the path")))
 }
 
+/// Maximum time to write the last log lines.
+const LOG_FLUSH: Duration = Duration::from_secs(1);
+
+/// Passes each event to the log as one line.
+struct LogLines(LogQueue);
+
+/// Collects one event. The subscriber writes an event with one call.
+struct LogLine<'a>(&'a LogQueue);
+
+impl<'a> MakeWriter<'a> for LogLines {
+    type Writer = LogLine<'a>;
+
+    fn make_writer(&'a self) -> LogLine<'a> {
+        LogLine(&self.0)
+    }
+}
+
+impl Write for LogLine<'_> {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        self.0.push(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Starts logging to standard error. Logs never contain documents, ids or keys.
-fn start_log(settings: &Settings) -> Result<(), Failure> {
+fn start_log(settings: &Settings) -> Result<LogQueue, Failure> {
     let filter = tracing_subscriber::EnvFilter::try_new(&settings.log).map_err(|error| {
         Failure::usage(format!(
             "`log` is `{}`: {error}; expected a level such as `info`",
             settings.log.escape_debug()
         ))
     })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    let cannot_start =
+        |error: &dyn std::fmt::Display| Failure::new(Exit::Fault, format!("cannot start the log: {error}"));
+    let queue = LogQueue::start(std::io::stderr()).map_err(|error| cannot_start(&error))?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(LogLines(queue.clone()))
+        // Otherwise the subscriber reports its own errors on standard error, and panics if that fails.
+        .log_internal_errors(false)
+        .with_ansi(false);
     let started = match settings.log_format {
         LogFormat::Text => log.with_target(false).try_init(),
         LogFormat::Json => {
             log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
         }
     };
-    started.map_err(|error| Failure::new(Exit::Fault, format!("cannot start the log: {error}")))
+    started.map_err(|error| cannot_start(&error))?;
+    std::panic::set_hook(Box::new(log_panic));
+    Ok(queue)
+}
+
+/// Logs a panic, which the service survives. The default hook would wait for a standard error that nobody reads.
+fn log_panic(panic: &std::panic::PanicHookInfo<'_>) {
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
+    let message = panic.payload_as_str().unwrap_or("unknown reason");
+    tracing::error!(location, message, "panic");
 }
 
 fn refused(error: Error) -> Failure {

@@ -1,23 +1,16 @@
-//! Checks of the head of a request: its size, its host and its origin.
+//! Checks of the head of a request: its URI, its host and its origin.
 
 use crate::problem::{Kind, Problem, shown};
 use crate::state::App;
 use axum::http::{HeaderMap, HeaderValue, Uri, Version, header};
 use std::net::IpAddr;
 
-/// Checks the size of the head, and that the path has no control characters.
-pub(super) fn check_head(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-    let limits = app.limits();
+/// Checks that the URI is not too long, and that the path has no control characters.
+pub(super) fn check_uri(app: &App, uri: &Uri) -> Result<(), Problem> {
+    let max = app.limits().uri_bytes;
     let length = uri.path_and_query().map_or(0, |path| path.as_str().len());
-    if length > limits.uri_bytes {
-        let detail = format!("the URI has {length} bytes, maximum is {}", limits.uri_bytes);
-        return Err(Problem::new(Kind::UriTooLong, detail));
-    }
-    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    if headers.len() > limits.headers || bytes > limits.header_bytes {
-        let detail =
-            format!("the maximum is {} headers of {} bytes in total", limits.headers, limits.header_bytes);
-        return Err(Problem::new(Kind::HeadersTooLarge, detail).closing());
+    if length > max {
+        return Err(Problem::new(Kind::UriTooLong, format!("the URI has {length} bytes, maximum is {max}")));
     }
     if has_control_escape(uri.path()) {
         return Err(Problem::new(Kind::BadRequest, "the path contains a percent-encoded control character"));

@@ -27,6 +27,8 @@ const RESERVED_DESCRIPTORS: usize = 128;
 /// After an early response the rest of the request is discarded for this time, so that the client sees the response.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 64 << 20;
+/// Number of bytes that are discarded at a time.
+const LINGER_BUFFER: usize = 4 << 10;
 /// Minimum time between the start of a shutdown and the end of listening, so that health checks see it.
 const MIN_DRAIN: Duration = Duration::from_millis(250);
 /// Interval of checks for the end of running requests during shutdown.
@@ -127,7 +129,7 @@ async fn serve_connection(stream: TcpStream, service: RequestService, mut closin
     http.half_close(true)
         .header_read_timeout(None)
         .max_headers(head_limits.headers)
-        .max_buf_size(head_limits.bytes);
+        .max_buf_size(head_limits.buffer_bytes());
     let mut served = http.serve_connection(TokioIo::new(stream), service);
     let outcome = {
         let mut evicted = pin!(connection.evict.notified());
@@ -168,7 +170,7 @@ async fn finish(stream: TimedStream, app: &App) {
 async fn linger(mut stream: TcpStream) {
     _ = stream.shutdown().await;
     let discard = async {
-        let mut buffer = vec![0; 16 << 10];
+        let mut buffer = vec![0; LINGER_BUFFER];
         let mut remaining = LINGER_BYTES;
         while let Ok(read @ 1..) = stream.read(&mut buffer).await {
             remaining = remaining.saturating_sub(read);

@@ -2,14 +2,13 @@
 //!
 //! A request is checked in this order: its head, its host and origin, its key. Then it is routed. A problem becomes
 //! `application/problem+json` here, where the request id is known. Every response gets the request id and security headers, is
-//! counted and logged in one line without its path, because paths contain ids. A large response counts against the memory budget
-//! until it has been sent.
+//! counted and logged in one line without its path, because paths contain ids.
 
-use super::checks::{check_head, check_host, check_origin};
+use super::checks::{check_host, check_origin, check_uri};
 use super::timeouts::Connection;
 use crate::auth;
 use crate::problem::Problem;
-use crate::state::{App, BufferedBytes, with_key};
+use crate::state::{App, with_key};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::MatchedPath;
@@ -36,9 +35,6 @@ pub(crate) struct RequestService {
 
 /// Content security policy of responses that are not pages: nothing may be loaded or framed.
 const STRICT_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
-
-/// Size in bytes from which a response counts against the memory budget.
-const LARGE_RESPONSE: u64 = 64 << 10;
 
 /// Label of requests without a known route or method.
 const OTHER: &str = "other";
@@ -67,10 +63,6 @@ impl RequestService {
             Ok(key) => with_key(key, self.route(request, &request_id)).await,
             Err(problem) => (problem.into_response(), None),
         };
-        let (response, buffered) = match self.reserve_memory(response.body()) {
-            Ok(buffered) => (response, buffered),
-            Err(problem) => (problem.into_response(), None),
-        };
         let mut response = with_problem_body(response, &request_id);
         let is_streamed = response.extensions_mut().remove::<Streamed>().is_some();
         let body_read = is_streamed || body_read.load(Ordering::Acquire);
@@ -84,14 +76,14 @@ impl RequestService {
             is_quiet,
         };
         record.write(&self.app);
-        response.map(|body| ResponseBody { body, buffered, _active: active })
+        response.map(|body| ResponseBody { body, _active: active })
     }
 
     /// Checks a request before any of its body is read. Returns the index of its key.
     fn check(&self, request: &Request<Body>) -> Result<Option<usize>, Problem> {
         let uri = request.uri();
         let headers = request.headers();
-        check_head(&self.app, uri, headers)?;
+        check_uri(&self.app, uri)?;
         let host = check_host(&self.app, request.version(), uri, headers)?;
         if self.app.keys.is_empty() && !request.method().is_safe() {
             check_origin(host.as_deref(), headers)?;
@@ -115,16 +107,6 @@ impl RequestService {
         let mut router = self.router.clone();
         let Ok(response) = router.call(request).await;
         (response, route.get().cloned())
-    }
-
-    /// Reserves memory for a large response of known size.
-    fn reserve_memory(&self, body: &Body) -> Result<Option<Arc<BufferedBytes>>, Problem> {
-        let Some(bytes) = body.size_hint().exact().filter(|bytes| *bytes > LARGE_RESPONSE) else {
-            return Ok(None);
-        };
-        let mut buffered = BufferedBytes::new(&self.app);
-        buffered.reserve(bytes as usize)?;
-        Ok(Some(Arc::new(buffered)))
     }
 }
 
@@ -309,8 +291,6 @@ impl HttpBody for TrackedBody {
 /// A response body that keeps its request active.
 pub(crate) struct ResponseBody {
     body: Body,
-    /// Memory budget of a large response.
-    buffered: Option<Arc<BufferedBytes>>,
     _active: ActiveRequest,
 }
 
@@ -322,11 +302,7 @@ impl HttpBody for ResponseBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
-        let Some(buffered) = &self.buffered else { return frame };
-        // hyper may hold the bytes after it has dropped the body, so they keep the reservation.
-        let count = |bytes: Bytes| Bytes::from_owner(CountedBytes { bytes, _buffered: Arc::clone(buffered) });
-        frame.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(count))))
+        Pin::new(&mut self.body).poll_frame(cx)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -335,17 +311,5 @@ impl HttpBody for ResponseBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-/// Bytes of a response that count against the memory budget until they are dropped.
-struct CountedBytes {
-    bytes: Bytes,
-    _buffered: Arc<BufferedBytes>,
-}
-
-impl AsRef<[u8]> for CountedBytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
     }
 }

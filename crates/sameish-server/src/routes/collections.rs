@@ -1,8 +1,9 @@
 //! Collections.
 
-use super::{PathParams, json};
+use super::PathParams;
 use crate::body::{self, Format};
 use crate::problem::Problem;
+use crate::response::json;
 use crate::state::App;
 use crate::wire::{CollectionResponse, CollectionSettings};
 use axum::extract::{Request, State};
@@ -29,7 +30,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let payload = body::read(&app, &parts.headers, body, Format::OptionalJson).await?;
-    let created = app.run(move |app| {
+    let response = app.run_write(move |app| {
         let payload = payload.decoded(app)?;
         let config = match payload.parse_optional::<CollectionSettings>(app.limits())? {
             Some(settings) => settings.into_config(app.limits())?,
@@ -38,10 +39,9 @@ pub(crate) async fn create(
         let existed = app.catalog.collection(&name).is_ok();
         let collection = app.catalog.create(&name, config)?;
         let status = if existed { StatusCode::OK } else { StatusCode::CREATED };
-        Ok((status, CollectionResponse::new(&collection)?))
+        json(app, status, &CollectionResponse::new(&collection)?)
     });
-    let (status, response) = created.await?;
-    Ok(json(status, &response))
+    response.await
 }
 
 /// Get the settings and statistics of a collection
@@ -54,8 +54,11 @@ pub(crate) async fn show(
     State(app): State<App>,
     PathParams([name]): PathParams<1>,
 ) -> Result<Response, Problem> {
-    let response = app.run(move |app| Ok(CollectionResponse::new(&app.collection(&name)?)?));
-    Ok(json(StatusCode::OK, &response.await?))
+    let response = app.run(move |app| {
+        let collection = app.collection(&name)?;
+        json(app, StatusCode::OK, &CollectionResponse::new(&collection)?)
+    });
+    response.await
 }
 
 /// Delete a collection with all its documents

@@ -1,8 +1,8 @@
 //! Comparison of two texts.
 
-use super::json;
 use crate::body::{self, Format};
 use crate::problem::Problem;
+use crate::response::json;
 use crate::state::App;
 use crate::wire::{CompareResponse, CompareTexts};
 use axum::extract::{Request, State};
@@ -24,7 +24,8 @@ pub(crate) async fn compare(State(app): State<App>, request: Request) -> Result<
         let CompareTexts { a, b, preset, min_tokens } = payload.parse(app.limits())?;
         let analyzer = Analyzer::new(preset.unwrap_or_default().config()).map_err(Problem::internal)?;
         let comparison = analyzer.compare(a.0.as_str(), b.0.as_str(), min_tokens.0);
-        Ok(CompareResponse::limited(&comparison, &a.0))
+        let response = CompareResponse::limited(&comparison, &a.0, app.limits().response_limit());
+        json(app, StatusCode::OK, &response)
     });
-    Ok(json(StatusCode::OK, &response.await?))
+    response.await
 }

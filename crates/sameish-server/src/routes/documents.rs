@@ -1,12 +1,14 @@
 //! Single documents.
 
-use super::{PathParams, Query, json};
+use super::{PathParams, Query};
 use crate::body::{self, Format};
+use crate::memory::BufferedBytes;
 use crate::problem::{Kind, Problem, shown};
+use crate::response::{BoundedList, json, json_within, reserve_response};
 use crate::state::App;
 use crate::wire::{
-    DeleteParams, DocumentResponse, InsertResponse, NewDocument, NewId, ids_of_segment, reserved_id,
-    reserved_problem,
+    DeleteParams, DocumentResponse, Duplicate, InsertResponse, NewDocument, NewId, ids_of_segment,
+    reserved_id, reserved_problem,
 };
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -41,16 +43,17 @@ pub(crate) async fn insert(
     let (parts, body) = request.into_parts();
     let key = idempotency_key(&parts.headers)?;
     let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
-    let response = app.run(move |app| {
+    let response = app.run_write(move |app| {
         let payload = payload.decoded(app)?;
         let document: NewDocument = payload.parse(app.limits())?;
         let warnings = document.warnings();
         let document = document.into_document(|| generated_id(app, key.as_deref(), None));
+        let reserved = reserve_duplicates(app, &collection)?;
         let inserted = collection.insert(document)?;
         app.metrics.count_documents(inserted.outcome.name(), collection.name(), 1);
-        Ok(InsertResponse::new(inserted, warnings))
+        insert_response(InsertResponse::new(inserted, warnings, reserved))
     });
-    insert_response(response.await?)
+    response.await
 }
 
 /// Get a document
@@ -70,12 +73,12 @@ pub(crate) async fn show(
         let collection = app.collection(&name)?;
         for id in ids_of_segment(&segment) {
             if let Some(stored) = collection.get(&id)? {
-                return Ok(DocumentResponse::from(stored));
+                return json(app, StatusCode::OK, &DocumentResponse::from(stored));
             }
         }
         Err(not_found(&segment))
     });
-    Ok(json(StatusCode::OK, &response.await?))
+    response.await
 }
 
 /// Store or replace a document
@@ -99,17 +102,18 @@ pub(crate) async fn replace(
     let collection = app.collection(&name)?;
     let (parts, body) = request.into_parts();
     let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
-    let response = app.run(move |app| {
+    let response = app.run_write(move |app| {
         let payload = payload.decoded(app)?;
         let mut document: NewDocument = payload.parse(app.limits())?;
         let id = id_to_replace(&collection, &segment, document.id.as_ref())?;
         document.id = Some(NewId(id.clone()));
         let warnings = document.warnings();
+        let reserved = reserve_duplicates(app, &collection)?;
         let inserted = collection.replace(document.into_document(|| id))?;
         app.metrics.count_documents(inserted.outcome.name(), collection.name(), 1);
-        Ok(InsertResponse::new(inserted, warnings))
+        insert_response(InsertResponse::new(inserted, warnings, reserved))
     });
-    insert_response(response.await?)
+    response.await
 }
 
 /// Delete a document from the store, the index and its cluster
@@ -127,7 +131,7 @@ pub(crate) async fn delete(
     PathParams([name, segment]): PathParams<2>,
     Query(params): Query<DeleteParams>,
 ) -> Result<Response, Problem> {
-    let deleted = app.run(move |app| {
+    let deleted = app.run_write(move |app| {
         let collection = app.collection(&name)?;
         let id = match params.r#type {
             Some(id_type) => id_type.id_of_segment(&segment),
@@ -197,9 +201,21 @@ pub(super) fn not_found(id: &str) -> Problem {
     Problem::new(Kind::NotFound, format!("no document has the id `{}`", shown(id)))
 }
 
-fn insert_response(response: InsertResponse) -> Result<Response, Problem> {
+/// Reserves the memory of the response before a document is stored: afterwards a response must not fail for lack of memory.
+fn reserve_duplicates(app: &App, collection: &Collection) -> Result<BoundedList<Duplicate>, Problem> {
+    let max = insert_bytes(app, collection);
+    Ok(BoundedList::within(reserve_response(app, max)?, max - InsertResponse::max_bytes(0)))
+}
+
+/// Returns the maximum size of the response to an insertion in bytes.
+pub(super) fn insert_bytes(app: &App, collection: &Collection) -> usize {
+    let duplicates = collection.analyzer().config().matching.limit as usize;
+    InsertResponse::max_bytes(duplicates).min(app.limits().response_limit())
+}
+
+fn insert_response((response, buffered): (InsertResponse, BufferedBytes)) -> Result<Response, Problem> {
     let status = StatusCode::from_u16(response.status_code()).map_err(Problem::internal)?;
-    Ok(json(status, &response))
+    json_within(buffered, status, &response)
 }
 
 /// Maximum length of an idempotency key, in bytes.

@@ -18,10 +18,9 @@ use crate::wire::fields::check_no_query;
 use axum::Router;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 use utoipa::openapi::path::{Operation, ParameterIn};
@@ -201,17 +200,6 @@ impl<T: crate::wire::Request> FromRequestParts<App> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         T::from_query(parts.uri.query(), app.limits()).map(Query)
-    }
-}
-
-/// Returns a JSON response.
-pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
-    match serde_json::to_vec(body) {
-        Ok(bytes) => {
-            let headers = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-            (status, headers, bytes).into_response()
-        }
-        Err(error) => Problem::internal(error).into_response(),
     }
 }
 

@@ -1,16 +1,17 @@
 //! Similarity search.
 
 use super::documents::not_found;
-use super::{PathParams, Query, json};
+use super::{PathParams, Query};
 use crate::body::{self, Format};
 use crate::problem::Problem;
+use crate::response::{BoundedList, ListedItems, json_within};
 use crate::state::App;
-use crate::wire::{SearchParams, SimilarResponse, TextQuery, ids_of_segment};
+use crate::wire::{SearchParams, SimilarDocument, SimilarResponse, TextQuery, ids_of_segment};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sameish::DocId;
-use sameish_store::{Collection, Error};
+use sameish_store::{Collection, Error, SearchTotals, Similar, Sink};
 
 /// Find documents that are similar to a stored document
 ///
@@ -33,14 +34,16 @@ pub(crate) async fn similar(
         let collection = app.collection(&name)?;
         let options = params.options(default_limit(&collection), app.limits());
         for id in ids_of_segment(&segment) {
-            match collection.similar(&id, options) {
-                Err(Error::NoDocument { .. }) => {}
-                found => return Ok(SimilarResponse::from(found?)),
+            let found =
+                respond(app, |sink| collection.similar_each(&id, options, app.limits().search_bytes, sink));
+            match found {
+                Err(SearchError::Store(Error::NoDocument { .. })) => {}
+                found => return Ok(found?),
             }
         }
         Err(not_found(&segment))
     });
-    Ok(json(StatusCode::OK, &response.await?))
+    response.await
 }
 
 /// Find documents that are similar to a text
@@ -67,9 +70,39 @@ pub(crate) async fn query(
         let (document, params) = payload.parse::<TextQuery>(app.limits())?.into_parts(params);
         let options = params.options(default_limit(&collection), app.limits());
         let document = document.into_document(|| DocId::Number(0));
-        Ok(SimilarResponse::from(collection.query(&document, options)?))
+        let max = app.limits().search_bytes;
+        Ok(respond(app, |sink| collection.query_each(&document, options, max, sink))?)
     });
-    Ok(json(StatusCode::OK, &response.await?))
+    response.await
+}
+
+/// Why a search fails.
+enum SearchError {
+    Store(Error),
+    Problem(Problem),
+}
+
+impl From<SearchError> for Problem {
+    fn from(error: SearchError) -> Problem {
+        match error {
+            SearchError::Store(error) => error.into(),
+            SearchError::Problem(problem) => problem,
+        }
+    }
+}
+
+/// Runs a search and returns its matches, as many as fit in a response.
+fn respond(
+    app: &App,
+    search: impl FnOnce(Sink<'_, Similar>) -> sameish_store::Result<SearchTotals>,
+) -> Result<Response, SearchError> {
+    let mut list = BoundedList::new(app);
+    let totals =
+        search(&mut |similar| list.push(SimilarDocument::from(similar))).map_err(SearchError::Store)?;
+    let ListedItems { items, capped, buffered } = list.finish().map_err(SearchError::Problem)?;
+    let SearchTotals { candidates, capped: limits_reached } = totals;
+    let response = SimilarResponse { similar: items, candidates, capped: capped || limits_reached > 0 };
+    json_within(buffered, StatusCode::OK, &response).map_err(SearchError::Problem)
 }
 
 fn default_limit(collection: &Collection) -> u32 {

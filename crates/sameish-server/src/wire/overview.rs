@@ -1,7 +1,8 @@
 //! Responses about clusters, collections and the service.
 
 use super::{Id, rounded};
-use sameish_store::{ClusterDetail, ClusterMember, ClusterSummary, Stats};
+use crate::response::Items;
+use sameish_store::{ClusterMember, ClusterSummary, Stats};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -9,9 +10,12 @@ use utoipa::ToSchema;
 /// A page of clusters of two or more documents, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ClustersResponse {
-    pub(crate) clusters: Vec<ClusterResponse>,
+    #[schema(value_type = Vec<ClusterResponse>)]
+    pub(crate) clusters: Items<ClusterResponse>,
     /// `cursor` of the next page; null on the last page.
     pub(crate) next: Option<String>,
+    /// Whether the page has fewer clusters than `limit` because of its size.
+    pub(crate) capped: bool,
 }
 
 /// A cluster in a list. `title`, `host`, `url`, `published_at` and `arrived_at` are those of the center.
@@ -48,27 +52,21 @@ impl From<ClusterSummary> for ClusterResponse {
     }
 }
 
-/// A cluster with its documents.
+/// A cluster with a page of its documents.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ClusterDetailResponse {
     pub(crate) id: u64,
-    /// Number of documents, of which at most 1,000 are listed.
+    /// Number of documents.
     pub(crate) size: u64,
     /// Id of the center.
     pub(crate) center: Option<Id>,
     /// Documents in order of arrival.
-    pub(crate) members: Vec<MemberResponse>,
-}
-
-impl From<ClusterDetail> for ClusterDetailResponse {
-    fn from(cluster: ClusterDetail) -> ClusterDetailResponse {
-        ClusterDetailResponse {
-            id: cluster.id.0,
-            size: cluster.size,
-            center: cluster.members.first().map(|member| Id(member.id.clone())),
-            members: cluster.members.into_iter().map(MemberResponse::from).collect(),
-        }
-    }
+    #[schema(value_type = Vec<MemberResponse>)]
+    pub(crate) members: Items<MemberResponse>,
+    /// `cursor` of the next page; null on the last page.
+    pub(crate) next: Option<String>,
+    /// Whether the page has fewer documents than `limit` because of its size.
+    pub(crate) capped: bool,
 }
 
 /// A document of a cluster.

@@ -294,6 +294,16 @@ request! {
 }
 
 request! {
+    /// Position in the documents of a cluster.
+    pub(crate) struct ClusterParams {
+        /// Maximum number of documents: at most 1,000. Default: 1,000.
+        pub(crate) limit: Option<ResultLimit>,
+        /// Position in the list: `next` of the previous page.
+        pub(crate) cursor: Option<String>,
+    }
+}
+
+request! {
     /// Which of two documents to delete.
     pub(crate) struct DeleteParams {
         /// Type of the id, for a path that matches both an integer id and a string id.

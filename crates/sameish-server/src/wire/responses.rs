@@ -1,10 +1,12 @@
 //! Responses about documents, matches and comparisons.
 
 use super::{Id, rounded};
+use crate::memory::BufferedBytes;
 use crate::problem::ProblemBody;
+use crate::response::{BoundedList, Items};
 use sameish::matching::{Evidence, Passage};
 use sameish::{Comparison, Content, Match, Status, Verdict};
-use sameish_store::{Inserted, Outcome, Similar, SimilarDocuments, Stored};
+use sameish_store::{Inserted, Outcome, Similar, Stored};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,7 +19,8 @@ pub(crate) struct InsertResponse {
     #[schema(example = "created")]
     pub(crate) status: &'static str,
     /// Stored documents that match, most similar first.
-    pub(crate) duplicates: Vec<Duplicate>,
+    #[schema(value_type = Vec<Duplicate>)]
+    pub(crate) duplicates: Items<Duplicate>,
     /// Cluster of the document; null if the text is too short.
     pub(crate) cluster: Option<u64>,
     /// Whether the text is too short for the collection's preset.
@@ -30,22 +33,36 @@ pub(crate) struct InsertResponse {
 }
 
 impl InsertResponse {
-    pub(crate) fn new(inserted: Inserted, warnings: Vec<&'static str>) -> InsertResponse {
+    /// Converts the result of an insertion. `list` has the memory for the duplicates; those that do not fit are left out, because
+    /// the document is stored and the response must not fail.
+    pub(crate) fn new(
+        inserted: Inserted,
+        warnings: Vec<&'static str>,
+        mut list: BoundedList<Duplicate>,
+    ) -> (InsertResponse, BufferedBytes) {
         let Inserted { id, outcome, status, duplicates, cluster, capped, .. } = inserted;
+        _ = duplicates.into_iter().map(Duplicate::from).try_for_each(|duplicate| list.push(duplicate));
+        let duplicates = list.finish_stored();
         let too_short = status == Status::TooShort;
         let status = match outcome {
             Outcome::Created if too_short => "too_short",
             outcome => outcome.name(),
         };
-        InsertResponse {
+        let response = InsertResponse {
             id: Id(id),
             status,
-            duplicates: duplicates.into_iter().map(Duplicate::from).collect(),
+            duplicates: duplicates.items,
             cluster: cluster.map(|cluster| cluster.0),
             too_short,
-            capped: capped > 0,
+            capped: capped > 0 || duplicates.capped,
             warnings,
-        }
+        };
+        (response, duplicates.buffered)
+    }
+
+    /// Returns the maximum size of a response with this many duplicates, in bytes.
+    pub(crate) fn max_bytes(duplicates: usize) -> usize {
+        MAX_INSERT_BYTES.saturating_add(duplicates.saturating_mul(MAX_DUPLICATE_BYTES))
     }
 
     /// Returns the HTTP status code of the response.
@@ -53,6 +70,13 @@ impl InsertResponse {
         if matches!(self.status, "created" | "too_short") { 201 } else { 200 }
     }
 }
+
+/// Maximum size of an id as JSON: 512 bytes, all of which may be escaped, and quotes.
+const MAX_ID_BYTES: usize = 2 * 512 + 2;
+/// Maximum size of an [`InsertResponse`] without duplicates, or of a [`BulkLine`] with it, as JSON in bytes.
+const MAX_INSERT_BYTES: usize = MAX_ID_BYTES + 512;
+/// Maximum size of a [`Duplicate`] as JSON in bytes.
+const MAX_DUPLICATE_BYTES: usize = MAX_ID_BYTES + 256;
 
 /// A stored document that matches a new one.
 #[derive(Debug, Serialize, ToSchema)]
@@ -103,8 +127,8 @@ pub(crate) struct BulkLine {
     pub(crate) http_status: u16,
     /// Stored documents that match, most similar first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) duplicates: Option<Vec<Duplicate>>,
+    #[schema(nullable = false, value_type = Option<Vec<Duplicate>>)]
+    pub(crate) duplicates: Option<Items<Duplicate>>,
     /// Cluster of the document; null if the text is too short.
     pub(crate) cluster: Option<u64>,
     /// Whether the text is too short for the collection's preset.
@@ -140,6 +164,13 @@ impl BulkLine {
             warnings,
             error: None,
         }
+    }
+
+    /// Returns the line with its end.
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(self).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
     }
 
     pub(crate) fn rejected(line: u64, id: Option<Id>, error: ProblemBody) -> BulkLine {
@@ -206,21 +237,13 @@ impl From<Stored> for DocumentResponse {
 /// Similar documents, most similar first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SimilarResponse {
-    pub(crate) similar: Vec<SimilarDocument>,
+    #[schema(value_type = Vec<SimilarDocument>)]
+    pub(crate) similar: Items<SimilarDocument>,
     /// Number of candidates that were compared.
     pub(crate) candidates: usize,
-    /// Whether a limit was reached, so that matches may be missing.
+    /// Whether a limit was reached, so that matches may be missing: on candidates, on the size of the texts that are read, or on
+    /// the size of the response.
     pub(crate) capped: bool,
-}
-
-impl From<SimilarDocuments> for SimilarResponse {
-    fn from(found: SimilarDocuments) -> SimilarResponse {
-        SimilarResponse {
-            similar: found.similar.into_iter().map(SimilarDocument::from).collect(),
-            candidates: found.candidates,
-            capped: found.capped > 0,
-        }
-    }
 }
 
 /// A stored document that matches.
@@ -296,6 +319,19 @@ impl From<Evidence> for EvidenceResponse {
 
 /// Maximum number of passages in a response. Two long texts with a small vocabulary can share hundreds of thousands.
 pub(crate) const MAX_PASSAGES: usize = 1_000;
+
+/// Returns how many passages, longest first, have texts of `max_bytes` in total, and at least 1. Passages may overlap, so
+/// their texts together may be much longer than the text that contains them.
+fn passages_within(passages: &[Passage], max_bytes: usize) -> usize {
+    let mut longest: Vec<&Passage> = passages.iter().collect();
+    longest.sort_by_key(|passage| std::cmp::Reverse(passage.tokens));
+    let mut bytes = 0;
+    let fits = |passage: &&&Passage| {
+        bytes += passage.a_end.saturating_sub(passage.a_start);
+        bytes <= max_bytes
+    };
+    longest.iter().take_while(fits).count().max(1)
+}
 
 /// Returns the longest `max` passages in their original order.
 fn longest(passages: &[Passage], max: usize) -> impl Iterator<Item = &Passage> {
@@ -377,10 +413,11 @@ impl CompareResponse {
         CompareResponse::with_passages(comparison, a, usize::MAX)
     }
 
-    /// Converts a comparison, with at most [`MAX_PASSAGES`] passages.
-    pub(crate) fn limited(comparison: &Comparison, a: &str) -> CompareResponse {
-        let capped = Some(comparison.passages.len() > MAX_PASSAGES);
-        CompareResponse { capped, ..CompareResponse::with_passages(comparison, a, MAX_PASSAGES) }
+    /// Converts a comparison, with at most [`MAX_PASSAGES`] passages and `max_bytes` of their texts.
+    pub(crate) fn limited(comparison: &Comparison, a: &str, max_bytes: usize) -> CompareResponse {
+        let fitting = passages_within(&comparison.passages, max_bytes).min(MAX_PASSAGES);
+        let capped = Some(comparison.passages.len() > fitting);
+        CompareResponse { capped, ..CompareResponse::with_passages(comparison, a, fitting) }
     }
 
     fn with_passages(comparison: &Comparison, a: &str, max: usize) -> CompareResponse {

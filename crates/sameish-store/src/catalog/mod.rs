@@ -28,6 +28,7 @@ mod texts;
 mod writer;
 
 pub use collection::{Collection, Pending};
+pub use search::Sink;
 
 use crate::error::{Error, Result};
 use crate::lock::Lock;

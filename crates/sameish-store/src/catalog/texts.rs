@@ -1,11 +1,12 @@
-//! Features of stored texts: read from the store when a candidate is verified, with a cache and a pool of readers.
+//! Features of stored texts: read from the store when a candidate is verified, with a cache, a pool of readers, and a limit on
+//! the bytes that one request reads.
 
 use crate::error::Result;
 use crate::store::Read;
 use sameish::analyzer::TextFeatures;
 use sameish::engine::TextSource;
-use sameish::{Analyzer, Scratch};
-use std::cell::RefCell;
+use sameish::{Analyzer, Content, Scratch};
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,6 +39,27 @@ impl ReaderPool {
             None => self.template.lock().unwrap_or_else(PoisonError::into_inner).try_clone()?,
         };
         Ok(PooledReader { pool: self, reader: Some(reader) })
+    }
+}
+
+/// A read transaction, which ends when it is dropped.
+pub(super) struct Snapshot<'a>(&'a dyn Read);
+
+impl<'a> Snapshot<'a> {
+    /// Begins a read transaction. If the reader is in one that another caller began, its reads are consistent without another.
+    pub(super) fn begin(read: &'a dyn Read) -> Result<Option<Snapshot<'a>>> {
+        if read.in_snapshot() {
+            return Ok(None);
+        }
+        read.begin_snapshot()?;
+        Ok(Some(Snapshot(read)))
+    }
+}
+
+impl Drop for Snapshot<'_> {
+    fn drop(&mut self) {
+        // A transaction that cannot be ended is one that has failed, and then later reads report it.
+        _ = self.0.end_snapshot();
     }
 }
 
@@ -105,12 +127,40 @@ fn heap_bytes(features: &TextFeatures) -> usize {
     8 * features.shingles.len() + 4 * features.facts.len() + 200
 }
 
+/// Limits the bytes of text that one request reads.
+pub(super) struct TextBudget {
+    remaining: Cell<usize>,
+}
+
+impl TextBudget {
+    pub(super) fn new(bytes: usize) -> TextBudget {
+        TextBudget { remaining: Cell::new(bytes) }
+    }
+
+    /// Counts a text that was read.
+    pub(super) fn take(&self, content: &Content) {
+        let bytes = match content {
+            Content::Text(text) => text.len(),
+            Content::Tokens(tokens) => tokens.iter().map(String::len).sum(),
+        };
+        self.remaining.set(self.remaining.get().saturating_sub(bytes));
+    }
+
+    /// Returns `true` if no more texts may be read.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.remaining.get() == 0
+    }
+}
+
 /// The texts of a store, for one search.
 pub(super) struct StoredTexts<'a> {
     analyzer: &'a Analyzer,
     cache: &'a FeatureCache,
     read: &'a dyn Read,
     scratch: RefCell<Scratch>,
+    budget: Option<&'a TextBudget>,
+    skipped: Cell<usize>,
+    deleted: Cell<usize>,
 }
 
 impl<'a> StoredTexts<'a> {
@@ -119,7 +169,30 @@ impl<'a> StoredTexts<'a> {
         cache: &'a FeatureCache,
         read: &'a dyn Read,
     ) -> StoredTexts<'a> {
-        StoredTexts { analyzer, cache, read, scratch: RefCell::default() }
+        StoredTexts {
+            analyzer,
+            cache,
+            read,
+            scratch: RefCell::default(),
+            budget: None,
+            skipped: Cell::new(0),
+            deleted: Cell::new(0),
+        }
+    }
+
+    /// Limits the bytes of text that are read.
+    pub(super) fn within(self, budget: &'a TextBudget) -> StoredTexts<'a> {
+        StoredTexts { budget: Some(budget), ..self }
+    }
+
+    /// Returns the number of texts that were not read because of the limit.
+    pub(super) fn skipped(&self) -> usize {
+        self.skipped.get()
+    }
+
+    /// Returns the number of texts that were deleted after the index had returned them.
+    pub(super) fn deleted(&self) -> usize {
+        self.deleted.get()
     }
 }
 
@@ -129,7 +202,15 @@ impl TextSource for StoredTexts<'_> {
         if let Some(features) = self.cache.get(number) {
             return Some(features);
         }
-        let row = self.read.document(number).ok()??;
+        if self.budget.is_some_and(TextBudget::is_exhausted) {
+            self.skipped.update(|skipped| skipped + 1);
+            return None;
+        }
+        let Some(row) = self.read.document(number).ok()? else {
+            self.deleted.update(|deleted| deleted + 1);
+            return None;
+        };
+        self.budget.inspect(|budget| budget.take(&row.document.content));
         let features = self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut());
         let features = Arc::new(features);
         self.cache.put(number, Arc::clone(&features));
@@ -141,7 +222,7 @@ impl TextSource for StoredTexts<'_> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use sameish::{Content, Preset};
+    use sameish::Preset;
 
     fn features(words: usize) -> Arc<TextFeatures> {
         let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();

@@ -176,9 +176,15 @@ impl Read for SqliteStore {
     }
 
     fn members(&self, cluster: ClusterId, limit: usize) -> Result<Vec<MemberRow>> {
-        let sql = format!("SELECT {MEMBER} FROM members WHERE cluster = ? ORDER BY document LIMIT ?");
-        let rows =
-            self.query_all(&sql, params![cluster.0 as i64, limit as i64], |row| Ok(member(row).ok()))?;
+        self.members_after(cluster, 0, limit)
+    }
+
+    fn members_after(&self, cluster: ClusterId, after: u64, limit: usize) -> Result<Vec<MemberRow>> {
+        let sql = format!(
+            "SELECT {MEMBER} FROM members WHERE cluster = ? AND document > ? ORDER BY document LIMIT ?"
+        );
+        let key = params![cluster.0 as i64, after as i64, limit as i64];
+        let rows = self.query_all(&sql, key, |row| Ok(member(row).ok()))?;
         Ok(rows.into_iter().flatten().collect())
     }
 
@@ -239,6 +245,14 @@ impl Read for SqliteStore {
 
     fn begin_snapshot(&self) -> Result<()> {
         self.connection.execute_batch("BEGIN").map_err(|error| self.database_error(error))
+    }
+
+    fn in_snapshot(&self) -> bool {
+        !self.connection.is_autocommit()
+    }
+
+    fn end_snapshot(&self) -> Result<()> {
+        self.connection.execute_batch("COMMIT").map_err(|error| self.database_error(error))
     }
 
     fn bytes(&self) -> u64 {

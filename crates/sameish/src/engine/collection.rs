@@ -25,7 +25,7 @@ use std::collections::HashMap;
 pub(super) struct Collection<S: Storage> {
     pub(super) judge: Judge,
     pub(super) online: Option<OnlineClusters>,
-    templates: Templates,
+    pub(super) templates: Templates,
     /// The default number of matches that a search returns.
     pub(super) limit: usize,
     pub(super) lookup: Lookup,
@@ -189,7 +189,7 @@ impl<S: Storage> Collection<S> {
 
     /// Returns `true` if a match allows two documents to be in one cluster.
     pub(super) fn joins(&self, verdict: &Verdict) -> bool {
-        !verdict.template || self.templates == Templates::Merge
+        joins(self.templates, verdict)
     }
 
     /// Iterates over the documents of a text by insertion number.
@@ -216,6 +216,11 @@ impl<S: Storage> Collection<S> {
         let Doc { id, number, published, text } = &self.docs[slot];
         StoredDocument { id, number: *number, published: *published, status: self.texts[*text].status }
     }
+}
+
+/// Returns `true` if a match allows two documents to be in one cluster.
+pub(super) fn joins(templates: Templates, verdict: &Verdict) -> bool {
+    !verdict.template || templates == Templates::Merge
 }
 
 impl Collection<InMemory> {

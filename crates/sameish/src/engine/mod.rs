@@ -7,11 +7,13 @@
 //!   lookup.rs      the indexes of the lanes: candidates
 //!   storage.rs     where features are kept: in memory, or outside the engine
 //! search.rs      from candidates to matches
+//! collected.rs   searches in two steps: candidates under a lock, matches without it
 //! external.rs    engines whose texts are stored elsewhere: bulk load, digest
 //! groups.rs      pairs and clusters of all documents
 //! file.rs        the file format of a saved engine
 //! ```
 
+mod collected;
 mod collection;
 mod external;
 mod file;
@@ -22,6 +24,7 @@ mod slots;
 mod storage;
 mod text;
 
+pub use collected::Collected;
 #[doc(hidden)]
 pub use external::Digest;
 pub use external::{BulkLoad, SketchedDocument};

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::collection::{Collection, QueryView};
-use super::lookup::{Candidate, least_estimate};
+use super::lookup::{Candidate, Candidates, least_estimate};
 use super::storage::{FeaturesRef, InMemory, Storage};
 use super::text::TextNumbers;
 use crate::analyzer::{Prepared, Scratch, Sketches, Status, TextFeatures};
@@ -140,7 +140,7 @@ impl<S: Storage> Engine<S> {
 }
 
 /// For pairs whose verdict does not depend on features: equal texts and short ones.
-static NO_FEATURES: LazyLock<TextFeatures> = LazyLock::new(TextFeatures::default);
+pub(super) static NO_FEATURES: LazyLock<TextFeatures> = LazyLock::new(TextFeatures::default);
 
 /// A stored text that matches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -171,37 +171,15 @@ impl<S: Storage> Collection<S> {
             |found: &&TextMatch| self.joins(&found.verdict) && self.texts[found.text].status == Status::Ok;
         let best = matches.iter().filter(may_join).find_map(|found| self.docs_of(found.text).find(eligible));
         matches.retain(|found| found.verdict.similarity >= min_similarity.unwrap_or(0.0));
-        let matches = self.expand_matches(&matches, limit, eligible);
-        Ok(Search { matches, best: best.map(|doc| self.docs[doc].number), candidates, capped })
-    }
-
-    /// Replaces texts by their eligible documents, and keeps the first `limit` of these.
-    fn expand_matches(
-        &self,
-        texts: &[TextMatch],
-        limit: usize,
-        eligible: impl Fn(&u32) -> bool,
-    ) -> Vec<Match> {
-        let mut docs: Vec<(u32, Verdict)> = Vec::new();
-        for found in texts {
-            // Equally similar documents are ordered by insertion, so all texts as similar as the last one are expanded.
-            let last = docs.last().map(|(_, verdict): &(u32, Verdict)| verdict.similarity);
-            if docs.len() >= limit && last.is_some_and(|last| last > found.verdict.similarity) {
-                break;
-            }
-            let eligible = self.docs_of(found.text).filter(&eligible).take(limit);
-            docs.extend(eligible.map(|doc| (doc, found.verdict)));
-        }
-        docs.sort_by(|(a, x), (b, y)| {
-            let number = |doc: &u32| self.docs[*doc].number;
-            y.similarity.total_cmp(&x.similarity).then_with(|| number(a).cmp(&number(b)))
-        });
-        docs.truncate(limit);
+        let matches: Vec<(u32, Verdict)> = matches.iter().map(|found| (found.text, found.verdict)).collect();
+        let docs = |text: &u32| self.docs_of(*text).filter(eligible);
+        let found = expand(&matches, limit, docs, |doc| self.docs[doc].number);
         let to_match = |(doc, verdict): (u32, Verdict)| {
-            let doc = &self.docs[doc];
-            Match { id: doc.id.clone(), number: doc.number, verdict }
+            let Found { id, number } = self.found(doc);
+            Match { id, number, verdict }
         };
-        docs.into_iter().map(to_match).collect()
+        let matches = found.into_iter().map(to_match).collect();
+        Ok(Search { matches, best: best.map(|doc| self.docs[doc].number), candidates, capped })
     }
 
     /// Finds the texts that match a query, except for the text `except`. `needed` is the number of documents that the caller
@@ -214,6 +192,24 @@ impl<S: Storage> Collection<S> {
         needed: usize,
         scope: &Scope<'_, S>,
     ) -> Result<TextMatches> {
+        let Candidates { texts, capped } = self.candidates(query, except, judge, scope)?;
+        let candidates = texts.len();
+        let mut matches = self.judge_candidates(query, judge, &texts, needed, scope);
+        let number = |found: &TextMatch| self.number_of(found.text);
+        matches.sort_by(|a, b| {
+            b.verdict.similarity.total_cmp(&a.verdict.similarity).then_with(|| number(a).cmp(&number(b)))
+        });
+        Ok(TextMatches { matches, candidates, capped })
+    }
+
+    /// Returns the texts that may match a query, except for the text `except`.
+    pub(super) fn candidates(
+        &self,
+        query: &QueryView<'_>,
+        except: Option<u32>,
+        judge: Judge,
+        scope: &Scope<'_, S>,
+    ) -> Result<Candidates> {
         let equal = query.key.and_then(|key| self.by_key.get(&key)).map_or(&[][..], TextNumbers::as_slice);
         let mut texts: Vec<Candidate> = equal.iter().map(|&text| Candidate::unranked(text)).collect();
         let found = self.lookup.candidates(query.sketches(), judge.threshold())?;
@@ -227,39 +223,35 @@ impl<S: Storage> Collection<S> {
             texts.truncate(scope.max_candidates);
             capped += 1;
         }
-        let candidates = texts.len();
-        let mut matches = self.judge_candidates(query, judge, texts, needed, scope);
-        let number = |found: &TextMatch| self.number_of(found.text);
-        matches.sort_by(|a, b| {
-            b.verdict.similarity.total_cmp(&a.verdict.similarity).then_with(|| number(a).cmp(&number(b)))
-        });
-        Ok(TextMatches { matches, candidates, capped })
+        Ok(Candidates { texts, capped })
     }
 
-    /// Judges candidates by descending estimate, until no other can be among the `needed` most similar documents.
     fn judge_candidates(
         &self,
         query: &QueryView<'_>,
         judge: Judge,
-        mut candidates: Vec<Candidate>,
+        candidates: &[Candidate],
         needed: usize,
         scope: &Scope<'_, S>,
     ) -> Vec<TextMatch> {
-        candidates.sort_by(|a, b| b.rank().total_cmp(&a.rank()));
-        let mut matches: Vec<TextMatch> = Vec::new();
-        let mut best = Best { needed, similarities: Vec::new(), has_cluster: false };
-        for candidate in candidates {
-            if best.excludes(&candidate, query.signature.map_or(1, <[u32]>::len)) {
-                break;
-            }
-            let Some(verdict) = self.verdict(query, judge, candidate.text, scope) else { continue };
-            if needed != usize::MAX {
-                let docs = self.docs_of(candidate.text).filter(|&doc| self.admits(doc, scope));
-                best.add(verdict.similarity, docs.take(needed).count(), self.joins(&verdict));
-            }
-            matches.push(TextMatch { text: candidate.text, verdict });
-        }
-        matches
+        let rows = query.signature.map_or(1, <[u32]>::len);
+        let matches = judge_ranked(
+            candidates,
+            rows,
+            needed,
+            |candidate| *candidate,
+            |candidate| {
+                let verdict = self.verdict(query, judge, candidate.text, scope)?;
+                let documents = if needed == usize::MAX {
+                    0
+                } else {
+                    let docs = self.docs_of(candidate.text).filter(|&doc| self.admits(doc, scope));
+                    docs.take(needed).count()
+                };
+                Some(Judged { verdict, documents, joins: self.joins(&verdict) })
+            },
+        );
+        matches.into_iter().map(|(candidate, verdict)| TextMatch { text: candidate.text, verdict }).collect()
     }
 
     /// Judges one candidate. Reads its features only if the verdict depends on them.
@@ -283,7 +275,12 @@ impl<S: Storage> Collection<S> {
         judge.judge_facts(&query.side(), &other.with_features(&features).side())
     }
 
-    fn admits(&self, doc: u32, scope: &Scope<'_, S>) -> bool {
+    pub(super) fn found(&self, doc: u32) -> Found {
+        let doc = &self.docs[doc];
+        Found { id: doc.id.clone(), number: doc.number }
+    }
+
+    pub(super) fn admits(&self, doc: u32, scope: &Scope<'_, S>) -> bool {
         scope.filter.is_none_or(|filter| filter(self.stored(doc)))
     }
 
@@ -307,6 +304,71 @@ impl Collection<InMemory> {
         let matches = self.matches(&self.view_of(text), Some(text), self.judge, usize::MAX, &scope);
         matches.unwrap_or_else(|error| unreachable!("stored sketches fit the indexes: {error}"))
     }
+}
+
+/// A document that was found.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) id: DocId,
+    pub(super) number: u64,
+}
+
+/// The verdict on a candidate.
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    /// The number of documents with this text that may be found, as far as it matters.
+    pub(super) documents: usize,
+    /// Whether the query may share a cluster with these documents.
+    pub(super) joins: bool,
+}
+
+/// Judges candidates by descending estimate, until no other can be among the `needed` most similar documents. Returns those
+/// that match.
+pub(super) fn judge_ranked<T>(
+    candidates: &[T],
+    rows: usize,
+    needed: usize,
+    candidate: impl Fn(&T) -> Candidate,
+    mut judge: impl FnMut(&T) -> Option<Judged>,
+) -> Vec<(&T, Verdict)> {
+    let mut ranked: Vec<&T> = candidates.iter().collect();
+    ranked.sort_by(|a, b| candidate(b).rank().total_cmp(&candidate(a).rank()));
+    let mut matches = Vec::new();
+    let mut best = Best { needed, similarities: Vec::new(), has_cluster: false };
+    for text in ranked {
+        if best.excludes(&candidate(text), rows) {
+            break;
+        }
+        let Some(Judged { verdict, documents, joins }) = judge(text) else { continue };
+        if needed != usize::MAX {
+            best.add(verdict.similarity, documents, joins);
+        }
+        matches.push((text, verdict));
+    }
+    matches
+}
+
+/// Replaces texts, by descending similarity, by their documents, and keeps the first `limit` of these.
+pub(super) fn expand<'a, T, D: Copy, I: Iterator<Item = D>>(
+    texts: &'a [(T, Verdict)],
+    limit: usize,
+    documents: impl Fn(&'a T) -> I,
+    number: impl Fn(D) -> u64,
+) -> Vec<(D, Verdict)> {
+    let mut docs: Vec<(D, Verdict)> = Vec::new();
+    for (text, verdict) in texts {
+        // Equally similar documents are ordered by insertion, so all texts as similar as the last one are expanded.
+        let last = docs.last().map(|(_, verdict): &(D, Verdict)| verdict.similarity);
+        if docs.len() >= limit && last.is_some_and(|last| last > verdict.similarity) {
+            break;
+        }
+        docs.extend(documents(text).take(limit).map(|doc| (doc, *verdict)));
+    }
+    docs.sort_by(|(a, x), (b, y)| {
+        y.similarity.total_cmp(&x.similarity).then_with(|| number(*a).cmp(&number(*b)))
+    });
+    docs.truncate(limit);
+    docs
 }
 
 fn keep_first_occurrences(texts: &mut Vec<Candidate>) {

@@ -6,6 +6,7 @@
 mod random;
 
 mod agreement;
+mod collected;
 mod edges;
 mod engine;
 mod facts;

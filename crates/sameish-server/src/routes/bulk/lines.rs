@@ -7,7 +7,7 @@ use flate2::write::MultiGzDecoder;
 use std::io::Write;
 
 /// Maximum number of lines that are stored together.
-const BATCH_LINES: usize = 256;
+pub(super) const BATCH_LINES: usize = 256;
 /// Maximum number of bytes of lines that are stored together.
 const BATCH_BYTES: usize = 4 << 20;
 /// Maximum number of bytes passed to [`Lines::feed`]: compressed, they become at most a megabyte.
@@ -25,6 +25,8 @@ pub(super) struct Lines {
     max_total: usize,
     max_line: usize,
     max_lines: usize,
+    /// Maximum number of lines of a batch.
+    batch_lines: usize,
 }
 
 pub(super) struct Line {
@@ -35,7 +37,7 @@ pub(super) struct Line {
 }
 
 impl Lines {
-    pub(super) fn new(encoding: Encoding, limits: &Limits) -> Lines {
+    pub(super) fn new(encoding: Encoding, limits: &Limits, batch_lines: usize) -> Lines {
         Lines {
             decoder: (encoding == Encoding::Gzip).then(|| MultiGzDecoder::new(Vec::new())),
             incomplete: Vec::new(),
@@ -46,6 +48,7 @@ impl Lines {
             max_total: limits.bulk_bytes,
             max_line: limits.line_bytes,
             max_lines: limits.bulk_documents,
+            batch_lines,
         }
     }
 
@@ -65,7 +68,7 @@ impl Lines {
     }
 
     pub(super) fn has_full_batch(&self) -> bool {
-        self.complete.len() >= BATCH_LINES || self.complete_bytes >= BATCH_BYTES
+        self.complete.len() >= self.batch_lines || self.complete_bytes >= BATCH_BYTES
     }
 
     /// Removes and returns the lines of the next batch.
@@ -75,7 +78,7 @@ impl Lines {
             bytes += line.bytes.len();
             bytes <= BATCH_BYTES
         };
-        let count = self.complete.iter().take(BATCH_LINES).take_while(fits).count().max(1);
+        let count = self.complete.iter().take(self.batch_lines).take_while(fits).count().max(1);
         let rest = self.complete.split_off(count.min(self.complete.len()));
         let batch = std::mem::replace(&mut self.complete, rest);
         self.complete_bytes -= batch.iter().map(|line| line.bytes.len()).sum::<usize>();

@@ -1,30 +1,31 @@
 //! Bulk insertion: many documents in one request, with one response line per document.
 //!
 //! The request is read as it arrives. A worker thread splits it into lines and stores them in batches; response lines are sent as
-//! soon as their documents are durable. So a client can stream without knowing the end of its input, and a client that sends
-//! everything before it reads is served as well: its response lines wait in memory, bounded by the limit on lines.
+//! soon as their documents are durable. So a client can stream without knowing the end of its input. A client that sends
+//! everything before it reads is served as well, up to `limits.response_bytes` of response lines, which wait in memory; then the
+//! service reads no more of the request until the client has read response lines.
 
 mod lines;
+mod responses;
 
-use super::documents::{generated_id, idempotency_key};
+use super::documents::{generated_id, idempotency_key, insert_bytes};
 use super::{NDJSON, PathParams};
 use crate::body::{self, Chunks, Format};
 use crate::http::{RequestId, Streamed};
+use crate::memory::BufferedBytes;
 use crate::problem::{Kind, Problem};
-use crate::state::{App, BufferedBytes};
+use crate::response::BoundedList;
+use crate::state::App;
 use crate::wire::{BulkLine, Id, InsertResponse, NewDocument};
-use axum::body::{Body, HttpBody};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use hyper::body::Frame;
 use lines::{Line, Lines};
+use responses::{Reserved, ResponseLines, Stop, response_lines};
 use sameish::{DocId, Document};
 use sameish_store::{Collection, Inserted, Pending};
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -40,7 +41,8 @@ const MAX_DISCARDED: usize = 64 << 20;
 ///
 /// The body contains one document per line; blank lines are skipped. Each document gets one response line with its own status, in
 /// order, as soon as it is durable. A rejected document does not affect the others. By default a request has at most 10,000
-/// lines, 256 MiB and 15 minutes; beyond that, the last response line rejects the rest of the request. The body may be compressed with gzip.
+/// lines, 256 MiB and 15 minutes; beyond that, the last response line rejects the rest of the request. At most 8 MiB of response
+/// lines wait for a client that does not read them; then the rest of the request is not read. The body may be compressed with gzip.
 #[utoipa::path(
     post, path = "/api/v1/{collection}/bulk", tag = "documents",
     params(
@@ -67,11 +69,15 @@ pub(crate) async fn bulk(
         return Err(Problem::new(Kind::BadRequest, "the body is empty; send one document per line"));
     };
     let (sender, received) = mpsc::channel(QUEUED_CHUNKS);
-    let (responses, response_body) = mpsc::unbounded_channel();
+    let (responses, response_body) = response_lines(&app);
     tokio::spawn(forward_body(app.clone(), first, chunks, sender));
     let runtime = Handle::current();
+    let line_bytes = insert_bytes(&app, &collection);
+    let batch_lines = responses.max_lines(line_bytes).min(lines::BATCH_LINES);
     let worker = Worker {
-        lines: Lines::new(encoding, app.limits()),
+        lines: Lines::new(encoding, app.limits(), batch_lines),
+        line_bytes,
+        runtime,
         buffered: BufferedBytes::new(&app),
         app,
         collection,
@@ -79,13 +85,14 @@ pub(crate) async fn bulk(
         request_id: parts.extensions.get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default(),
         responses,
         pending: None,
+        first_unstored: None,
     };
     tokio::task::spawn_blocking(move || {
-        worker.run(received, &runtime);
+        worker.run(received);
         drop(permit);
     });
     let headers = [(header::CONTENT_TYPE, HeaderValue::from_static(NDJSON))];
-    let mut response = (StatusCode::OK, headers, Body::new(LinesBody(response_body))).into_response();
+    let mut response = (StatusCode::OK, headers, Body::new(response_body)).into_response();
     response.extensions_mut().insert(Streamed);
     Ok(response)
 }
@@ -123,21 +130,6 @@ async fn forward_body(
     }
 }
 
-/// The response body: lines as the worker sends them.
-struct LinesBody(mpsc::UnboundedReceiver<Bytes>);
-
-impl HttpBody for LinesBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
-    }
-}
-
 /// Processes one bulk request on a thread that may block.
 struct Worker {
     app: App,
@@ -146,9 +138,20 @@ struct Worker {
     request_id: String,
     lines: Lines,
     buffered: BufferedBytes,
-    responses: mpsc::UnboundedSender<Bytes>,
+    responses: ResponseLines,
+    /// Maximum size of the response line of a stored document in bytes.
+    line_bytes: usize,
+    runtime: Handle,
     /// The batch that is being written while the next one is parsed.
-    pending: Option<(Pending, Vec<ParsedLine>)>,
+    pending: Option<(Pending, Batch)>,
+    /// The first line that was read and is not stored, because there is no memory for its response line.
+    first_unstored: Option<u64>,
+}
+
+/// Lines whose response lines have memory reserved.
+struct Batch {
+    lines: Vec<ParsedLine>,
+    reserved: Reserved,
 }
 
 /// A line whose document, if it is valid, is being stored.
@@ -157,20 +160,6 @@ struct ParsedLine {
     id: Option<DocId>,
     /// Warnings about the document, or why the line is rejected.
     parsed: Result<Vec<&'static str>, Problem>,
-}
-
-/// Why a request ends before its last line.
-enum Stop {
-    /// The client has disconnected.
-    Disconnected,
-    /// The rest of the request is rejected.
-    Rejected(Problem),
-}
-
-impl From<Problem> for Stop {
-    fn from(problem: Problem) -> Stop {
-        Stop::Rejected(problem)
-    }
 }
 
 /// What happens next to a request that is being read.
@@ -182,25 +171,28 @@ enum Event {
     Shutdown,
 }
 
+/// Size from which response lines are sent, in bytes.
+const SENT_BYTES: usize = 64 << 10;
+
 impl Worker {
-    fn run(mut self, mut chunks: mpsc::Receiver<Result<Bytes, Problem>>, runtime: &Handle) {
-        let result = self.read_all(&mut chunks, runtime);
-        if matches!(result, Err(Stop::Disconnected)) || self.flush().is_err() {
+    fn run(mut self, mut chunks: mpsc::Receiver<Result<Bytes, Problem>>) {
+        let mut result = self.read_all(&mut chunks);
+        if self.first_unstored.is_none() && !matches!(result, Err(Stop::Disconnected)) {
+            // What has been read before a rejection is stored.
+            result = self.flush().and(result);
+        }
+        if matches!(result, Err(Stop::Disconnected)) || self.send_pending().is_err() {
             return;
         }
         if let Err(Stop::Rejected(problem)) = result {
-            let next_line = self.lines.count() + 1;
-            let line = BulkLine::rejected(next_line, None, problem.body(&self.request_id));
-            // The request is over, whether or not the client is still connected.
-            _ = self.send(&[line]);
+            let number = self.first_unstored.unwrap_or(self.lines.count() + 1);
+            let line = BulkLine::rejected(number, None, problem.body(&self.request_id));
+            self.responses.send_last(line.to_json());
         }
     }
 
-    fn read_all(
-        &mut self,
-        chunks: &mut mpsc::Receiver<Result<Bytes, Problem>>,
-        runtime: &Handle,
-    ) -> Result<(), Stop> {
+    fn read_all(&mut self, chunks: &mut mpsc::Receiver<Result<Bytes, Problem>>) -> Result<(), Stop> {
+        let runtime = self.runtime.clone();
         loop {
             match runtime.block_on(self.next_event(chunks)) {
                 Event::Chunk(chunk) => self.feed(&chunk?)?,
@@ -268,15 +260,43 @@ impl Worker {
                 Err(problem) => ParsedLine { number: line.number, id: None, parsed: Err(problem) },
             });
         }
+        let reserved = self.reserve_responses(&parsed_lines)?;
+        let batch = Batch { lines: parsed_lines, reserved };
         // Sketches this batch while the previous one is written.
         let submitted = self.collection.submit(documents);
         self.send_pending()?;
         self.buffered.release(bytes);
         match submitted {
-            Ok(pending) => self.pending = Some((pending, parsed_lines)),
-            Err(error) => self.send_batch(parsed_lines, Err(error))?,
+            Ok(pending) => self.pending = Some((pending, batch)),
+            Err(error) => self.send_batch(batch, Err(error))?,
         }
         Ok(())
+    }
+
+    /// Reserves memory for the response lines of a batch before it is stored: afterwards no response line must be missing.
+    fn reserve_responses(&mut self, lines: &[ParsedLine]) -> Result<Reserved, Stop> {
+        let line_bytes = |line: &ParsedLine| match &line.parsed {
+            Ok(_) => self.line_bytes,
+            Err(problem) => self.rejected(line.number, None, problem).to_json().len(),
+        };
+        let bytes = lines.iter().map(line_bytes).sum();
+        let reserved = match self.responses.try_reserve(bytes) {
+            Ok(Some(reserved)) => return Ok(reserved),
+            Err(problem) => Err(problem.into()),
+            Ok(None) => {
+                // The client must read. It can read the lines of the previous batch, too.
+                self.send_pending()?;
+                self.runtime.block_on(self.responses.reserve(bytes))
+            }
+        };
+        if reserved.is_err() {
+            self.first_unstored = lines.first().map(|line| line.number);
+        }
+        reserved
+    }
+
+    fn rejected(&self, number: u64, id: Option<DocId>, problem: &Problem) -> BulkLine {
+        BulkLine::rejected(number, id.map(Id), problem.body(&self.request_id))
     }
 
     fn parse(&self, line: &Line) -> Result<(Document, Vec<&'static str>), Problem> {
@@ -296,23 +316,24 @@ impl Worker {
     /// Waits for the batch that is being written and sends its response lines.
     fn send_pending(&mut self) -> Result<(), Stop> {
         match self.pending.take() {
-            Some((pending, lines)) => self.send_batch(lines, pending.wait()),
+            Some((pending, batch)) => self.send_batch(batch, pending.wait()),
             None => Ok(()),
         }
     }
 
     fn send_batch(
         &self,
-        lines: Vec<ParsedLine>,
+        batch: Batch,
         stored: sameish_store::Result<Vec<sameish_store::Result<Inserted>>>,
     ) -> Result<(), Stop> {
+        let Batch { lines, mut reserved } = batch;
         let mut batch_failure = None;
         let stored = stored.unwrap_or_else(|error| {
             batch_failure = Some(Problem::from(error));
             Vec::new()
         });
         let mut stored = stored.into_iter();
-        let mut responses = Vec::with_capacity(lines.len());
+        let mut bytes = Vec::new();
         for ParsedLine { number, id, parsed } in lines {
             let result = parsed.and_then(|warnings| match (&mut batch_failure, stored.next()) {
                 (Some(failure), _) => {
@@ -324,26 +345,32 @@ impl Worker {
                 (None, Some(inserted)) => Ok((inserted?, warnings)),
                 (None, None) => Err(Problem::internal("the store returned no result for a document")),
             });
-            responses.push(match result {
+            match result {
                 Ok((inserted, warnings)) => {
-                    self.app.metrics.count_documents(inserted.outcome.name(), self.collection.name(), 1);
-                    BulkLine::stored(number, InsertResponse::new(inserted, warnings))
+                    bytes.append(&mut self.stored_line(number, inserted, warnings, &mut reserved));
                 }
-                Err(problem) => BulkLine::rejected(number, id.map(Id), problem.body(&self.request_id)),
-            });
+                Err(problem) => bytes.append(&mut self.rejected(number, id, &problem).to_json()),
+            }
+            if bytes.len() >= SENT_BYTES {
+                self.responses.send(std::mem::take(&mut bytes), &mut reserved)?;
+            }
         }
-        self.send(&responses)
+        if bytes.is_empty() { Ok(()) } else { self.responses.send(bytes, &mut reserved) }
     }
 
-    fn send(&self, lines: &[BulkLine]) -> Result<(), Stop> {
-        let mut bytes = Vec::with_capacity(256 * lines.len());
-        for line in lines {
-            serde_json::to_writer(&mut bytes, line).map_err(Problem::internal)?;
-            bytes.push(b'\n');
-        }
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.responses.send(bytes.into()).map_err(|_| Stop::Disconnected)
+    fn stored_line(
+        &self,
+        number: u64,
+        inserted: Inserted,
+        warnings: Vec<&'static str>,
+        reserved: &mut Reserved,
+    ) -> Vec<u8> {
+        self.app.metrics.count_documents(inserted.outcome.name(), self.collection.name(), 1);
+        let memory = reserved.memory.split(self.line_bytes);
+        let max = self.line_bytes - InsertResponse::max_bytes(0);
+        let (response, memory) = InsertResponse::new(inserted, warnings, BoundedList::within(memory, max));
+        let line = BulkLine::stored(number, response).to_json();
+        reserved.memory.absorb(memory);
+        line
     }
 }
