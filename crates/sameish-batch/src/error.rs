@@ -101,7 +101,7 @@ pub enum Error {
         input: String,
     },
     /// Documents that are whole files cannot be written into one file.
-    #[error("whole files cannot be written into one file; pass `-o DIR/`")]
+    #[error("whole files cannot be written into one file; write them to a directory")]
     WholeFilesIntoOne,
     /// Two inputs would be written to the same file of the output directory.
     #[error("two inputs would both be written to `{name}`; process them separately")]
@@ -111,12 +111,12 @@ pub enum Error {
     },
     /// Inputs of several formats, or several Parquet files, cannot be written into one file.
     #[error(
-        "several inputs can be written into one file only if they have the same format and are not Parquet; \
-         pass `-o DIR/`"
+        "several inputs can be written into one file only if they have the same format and are not Parquet; write them to a \
+         directory"
     )]
     MixedFormats,
     /// Tables with different columns cannot be written into one file.
-    #[error("the inputs have different columns; pass `-o DIR/` to write them to separate files")]
+    #[error("the inputs have different columns; write them to separate files in a directory")]
     MixedColumns,
     /// The directory of an output does not exist.
     #[error("cannot write `{name}`: its directory does not exist; create it")]

@@ -74,6 +74,13 @@ pub enum Keep {
     Field(String),
 }
 
+impl Keep {
+    /// Returns `true` if dates, or a field in their place, decide.
+    pub(crate) fn reads_date(&self) -> bool {
+        matches!(self, Keep::Newest | Keep::Field(_))
+    }
+}
+
 /// Sort key of a document for [`Keep`], in ascending order.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub enum Rank {

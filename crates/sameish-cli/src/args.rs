@@ -331,11 +331,11 @@ impl DocumentArgs {
             None => FieldNames::default().source,
         };
         let fields = FieldNames {
-            id: self.id_field.clone(),
+            id: Some(self.id_field.clone()),
             text: self.text_field.clone(),
-            title: self.title_field.clone(),
+            title: Some(self.title_field.clone()),
             source,
-            date: self.date_field.clone(),
+            date: Some(self.date_field.clone()),
         };
         let plain = self.text.reading();
         ReadOptions {
