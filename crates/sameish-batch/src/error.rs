@@ -20,6 +20,12 @@ pub enum Error {
          found by fingerprints alone"
     )]
     UnsupportedConfig,
+    /// Dates decide which documents are kept, but no record has one.
+    #[error("no record has the field `{field}` of the date; name another field")]
+    NoDates {
+        /// Name of the field.
+        field: String,
+    },
     /// Standard input was named more than once.
     #[error("`-` is given twice; standard input can be read only once")]
     StdinTwice,
@@ -162,6 +168,7 @@ impl Error {
         match self {
             Error::Config(_)
             | Error::UnsupportedConfig
+            | Error::NoDates { .. }
             | Error::StdinTwice
             | Error::MemoryLimitTooSmall { .. }
             | Error::RunInProgress { .. }

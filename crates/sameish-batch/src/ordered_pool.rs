@@ -162,3 +162,22 @@ impl InFlight {
         self.removed.notify_one();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_threads_only_for_enough_work() {
+        let square = |n: usize| n * n;
+        let expected: Vec<usize> = (0..100).map(square).collect();
+        let workers = Workers::new(4);
+        assert_eq!(workers.map(31, 16, square).unwrap(), expected[..31]);
+        assert!(workers.pool.get().is_none(), "two pieces of work are needed");
+        assert_eq!(workers.map(100, 16, square).unwrap(), expected);
+        assert!(workers.pool.get().is_some());
+        let single = Workers::new(1);
+        assert_eq!(single.map(100, 16, square).unwrap(), expected);
+        assert!(single.pool.get().is_none(), "one thread is the caller");
+    }
+}

@@ -153,6 +153,16 @@ impl Ids {
         Ids { bytes, ends }
     }
 
+    /// Returns the number of ids.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns `true` if there are no ids.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// Returns the id of a document as JSON.
     pub fn get(&self, doc: u32) -> &str {
         let start = if doc == 0 { 0 } else { self.ends[doc as usize - 1] };

@@ -361,7 +361,12 @@ impl TextArgs {
         let max_document = self.max_document.bytes();
         ReadOptions {
             whole_files: true,
-            rules: RecordRules { lossy: self.lossy, max_line: max_document, max_document },
+            rules: RecordRules {
+                lossy: self.lossy,
+                max_line: max_document,
+                max_document,
+                ..RecordRules::default()
+            },
             max_expanded: self.max_expanded.map(|size| size.0),
             counter: byte_counter(),
             ..ReadOptions::default()

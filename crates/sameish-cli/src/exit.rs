@@ -130,6 +130,7 @@ pub(crate) fn remedy(remedy: Remedy) -> &'static str {
         Remedy::MaxDocument => "raise `--max-document` if that is intended",
         Remedy::MaxExpanded => "raise `--max-expanded` if that is intended",
         Remedy::Lossy => "convert the file, or pass `--lossy`",
+        Remedy::IdField => "set the field of the id with `--id-field`",
         Remedy::TextField => "set the field of the text with `--text-field`",
         Remedy::TextFieldOrFormat => {
             "set the column with `--text-field`, or the separator with `--format`"

@@ -36,11 +36,13 @@ pub struct RecordRules {
     pub max_line: usize,
     /// Maximum length of the text of a document in bytes.
     pub max_document: usize,
+    /// Rejects a record without an id instead of using its sequence number.
+    pub require_id: bool,
 }
 
 impl Default for RecordRules {
     fn default() -> RecordRules {
-        RecordRules { lossy: false, max_line: 64 << 20, max_document: 16 << 20 }
+        RecordRules { lossy: false, max_line: 64 << 20, max_document: 16 << 20, require_id: false }
     }
 }
 
@@ -79,7 +81,11 @@ impl RecordBatch {
         let (text, replaced) = decode(record, rules.lossy)?;
         let ParsedRecord { id, content, title, source, published_at } = self.format.parse(&text)?;
         check_size(&content, rules.max_document)?;
-        let id = id.map(check_id).transpose()?.unwrap_or(DocId::Number(number));
+        let id = match id.map(check_id).transpose()? {
+            Some(id) => id,
+            None if rules.require_id => return Err(Reason::new(Problem::with("has no id", Remedy::IdField))),
+            None => DocId::Number(number),
+        };
         let document = Document { id, content, title, source, published_at, url: None };
         Ok(Record { document, replaced })
     }

@@ -86,6 +86,8 @@ pub enum Remedy {
     MaxExpanded,
     /// Replace bytes that are not UTF-8.
     Lossy,
+    /// Name the field of the id.
+    IdField,
     /// Name the field of the text.
     TextField,
     /// Name the column of the text, or the format.
@@ -106,6 +108,7 @@ impl Remedy {
             Remedy::MaxDocument => "raise the maximum length of a document if that is intended",
             Remedy::MaxExpanded => "raise the maximum decompressed size if that is intended",
             Remedy::Lossy => "convert the file, or allow invalid characters to be replaced",
+            Remedy::IdField => "name the field of the id",
             Remedy::TextField => "name the field of the text",
             Remedy::TextFieldOrFormat => "name the column of the text, or the format",
             Remedy::FormatText => "convert it, as in `jq -c '.[]' FILE`, or read it as plain text",
