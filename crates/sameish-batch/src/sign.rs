@@ -2,8 +2,8 @@
 
 use crate::Options;
 use crate::band_keys::BandKeys;
-use crate::error::{Error, Result};
 use crate::cancellation::Cancellation;
+use crate::error::{Error, Result};
 use crate::input::{
     InputError, InputResult, Place, Problem, ReadOptions, Record, RecordBatch, RecordBatches, RecordRules,
     Reject,

@@ -16,8 +16,8 @@ use sameish::index::{Buckets, DocNumber};
 use sameish::{Fingerprint, Sdr};
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::ops::Range;
 
 /// Result of the step **sign**: everything about the documents but their texts.
 ///

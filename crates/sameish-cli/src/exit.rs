@@ -132,9 +132,7 @@ pub(crate) fn remedy(remedy: Remedy) -> &'static str {
         Remedy::Lossy => "convert the file, or pass `--lossy`",
         Remedy::IdField => "set the field of the id with `--id-field`",
         Remedy::TextField => "set the field of the text with `--text-field`",
-        Remedy::TextFieldOrFormat => {
-            "set the column with `--text-field`, or the separator with `--format`"
-        }
+        Remedy::TextFieldOrFormat => "set the column with `--text-field`, or the separator with `--format`",
         Remedy::FormatText => "convert it, as in `jq -c '.[]' FILE`, or pass `--format text`",
         Remedy::NoFormat => "omit `--format` and `--whole-files`",
         Remedy::LastOfId => "make ids unique, or pass `--on-dup-id last`",

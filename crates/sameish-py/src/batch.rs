@@ -176,12 +176,7 @@ impl Names {
     }
 
     /// Returns the id of a document that the caller gave, or its row.
-    fn to_python<'py>(
-        &self,
-        py: Python<'py>,
-        corpus: &Corpus<'py>,
-        doc: u32,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn to_python<'py>(&self, py: Python<'py>, corpus: &Corpus<'py>, doc: u32) -> PyResult<Bound<'py, PyAny>> {
         let id = match corpus {
             Corpus::Memory(corpus) => corpus.own.ids.as_ref().map(|ids| ids[doc as usize].clone()),
             Corpus::Files(corpus) if corpus.has_ids => DocId::from_json(self.ids.get(doc)),
@@ -386,7 +381,8 @@ impl Kept {
                 }
             }
             Corpus::Files(corpus) if corpus.has_ids => {
-                for (doc, &row) in self.names.rows.iter().enumerate().filter(|(_, row)| **row < u64::MAX / 2) {
+                for (doc, &row) in self.names.rows.iter().enumerate().filter(|(_, row)| **row < u64::MAX / 2)
+                {
                     ends.resize(row as usize, bytes.len() as i64);
                     bytes.extend(self.names.ids.get(doc as u32).bytes());
                     ends.push(bytes.len() as i64);
@@ -414,7 +410,8 @@ impl Kept {
         counts.set_item("templates", self.cluster_counts.templates)?;
         counts.set_item("expected_recall", expected_recall)?;
         counts.set_item("caps_hit", self.cluster_counts.caps_hit)?;
-        let ids = self.ids(corpus).map(|(bytes, ends)| (PyBytes::new(py, &bytes), PyArray1::from_vec(py, ends)));
+        let ids =
+            self.ids(corpus).map(|(bytes, ends)| (PyBytes::new(py, &bytes), PyArray1::from_vec(py, ends)));
         let ends: Vec<i64> = self.clusters.ends.iter().map(|&end| end as i64).collect();
         let result = PyDict::new(py);
         result.set_item("centers", PyArray1::from_vec(py, self.centers))?;

@@ -74,9 +74,9 @@ impl<'py> Corpus<'py> {
             (None, None | Some(None)) => {
                 MemoryCorpus::new(&own.data, against, fields, lossy).map(Corpus::Memory)
             }
-            _ => Err(type_error(
-                "`against` must be of the same kind as `data`: both paths, or both in memory",
-            )),
+            _ => {
+                Err(type_error("`against` must be of the same kind as `data`: both paths, or both in memory"))
+            }
         }
     }
 
@@ -217,7 +217,9 @@ fn find_files(paths: &[PathBuf]) -> sameish_batch::Result<Vec<InputResult>> {
 fn field_name(field: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Option<String>> {
     let read = |field: &Bound<'_, PyAny>| match field.cast::<PyString>() {
         Ok(field) => Ok(field.to_str()?.to_owned()),
-        Err(_) => Err(type_error(format!("`{name}` must be the name of a field, because the data is in files"))),
+        Err(_) => {
+            Err(type_error(format!("`{name}` must be the name of a field, because the data is in files")))
+        }
     };
     field.map(read).transpose()
 }

@@ -92,7 +92,11 @@ impl RunArgs<'_> {
         let result = run_scoped(py, progress, |task| {
             let unit = Unit::Documents(documents.len());
             let log = RunLog::new(TaskMonitor::new(task, total, unit), OnBad::Fail, None);
-            work(&mut Run { source: Source::Documents(&documents), options: &canceled_by(task, &options), log })
+            work(&mut Run {
+                source: Source::Documents(&documents),
+                options: &canceled_by(task, &options),
+                log,
+            })
         })?;
         documents.check()?;
         result.map_err(batch_error)

@@ -85,7 +85,8 @@ impl Chunks {
             }
             if self.buffer.len() > self.max_line {
                 let max = self.max_line;
-                let text = format!("the header has more than {max} bytes; check that the file is a table of texts");
+                let text =
+                    format!("the header has more than {max} bytes; check that the file is a table of texts");
                 return Err(refused(text.into()));
             }
             fill(&mut self.bytes, &mut self.buffer)

@@ -182,7 +182,10 @@ fn start(input: Input, options: &ReadOptions) -> Result<Option<Reader>, InputErr
 /// Starts a Parquet file. The first bytes decide, whatever the name.
 fn start_rows(input: Input, opened: Opened, options: &ReadOptions) -> Result<parquet::Rows, InputError> {
     if options.whole_files || options.format.is_some_and(|format| format != FileFormat::Parquet) {
-        return Err(InputError::unreadable(&input.name, Problem::with("is a Parquet file", Remedy::NoFormat)));
+        return Err(InputError::unreadable(
+            &input.name,
+            Problem::with("is a Parquet file", Remedy::NoFormat),
+        ));
     }
     let table = parquet::Table::open(&input, opened.bytes, options)?;
     parquet::Rows::new(table, options.fields.clone(), options.rules.max_line)

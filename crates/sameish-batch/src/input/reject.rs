@@ -118,11 +118,7 @@ impl Remedy {
     }
 }
 
-fn explained(
-    reason: &str,
-    remedy: Option<Remedy>,
-    words: impl FnOnce(Remedy) -> &'static str,
-) -> String {
+fn explained(reason: &str, remedy: Option<Remedy>, words: impl FnOnce(Remedy) -> &'static str) -> String {
     remedy.map_or_else(|| reason.to_owned(), |remedy| format!("{reason}; {}", words(remedy)))
 }
 

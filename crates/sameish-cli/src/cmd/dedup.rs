@@ -458,7 +458,11 @@ fn read_options(input: &InputArgs, keep: &Keep, quiet: bool) -> Result<ReadOptio
     if let Keep::Field(name) = keep {
         let fields = &read.fields;
         let is_used = fields.text == *name
-            || [&fields.id, &fields.title].into_iter().flatten().chain(&fields.source).any(|used| used == name);
+            || [&fields.id, &fields.title]
+                .into_iter()
+                .flatten()
+                .chain(&fields.source)
+                .any(|used| used == name);
         if is_used {
             return Err(Failure::usage(format!(
                 "`--keep field:{name}`: `{name}` is already used as another field; choose a different one"

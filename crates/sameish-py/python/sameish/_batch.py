@@ -17,7 +17,7 @@ import numpy as np
 from . import _inputs
 from ._dedup import Dedup
 from ._sameish import _cluster, _dedup, _pairs
-from ._types import Cluster, Found, Id, Pair, Preset
+from ._types import Cluster, Found, Id, Pair
 
 __all__ = ["cluster", "dedup", "pairs"]
 
@@ -62,7 +62,7 @@ def dedup(
     output: Path | None = None,
     overwrite: bool = False,
     max_removed: float = 0.9,
-    preset: Preset = "copies",
+    preset: Literal["copies", "articles", "headlines", "wire", "web", "sdr"] = "copies",
     config: Config | None = None,
     threshold: float | None = None,
     recall: float | None = None,
@@ -196,7 +196,7 @@ def pairs(
     id: str | Ids | None = None,
     date: str | Dates | None = None,
     limit_pairs: int | None = None,
-    preset: Preset = "copies",
+    preset: Literal["copies", "articles", "headlines", "wire", "web", "sdr"] = "copies",
     config: Config | None = None,
     threshold: float | None = None,
     recall: float | None = None,
@@ -306,7 +306,7 @@ def cluster(
     id: str | Ids | None = None,
     date: str | Dates | None = None,
     min_size: int = 1,
-    preset: Preset = "copies",
+    preset: Literal["copies", "articles", "headlines", "wire", "web", "sdr"] = "copies",
     config: Config | None = None,
     threshold: float | None = None,
     recall: float | None = None,

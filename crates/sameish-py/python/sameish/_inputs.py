@@ -21,7 +21,7 @@ def source(data: Any, name: str) -> dict[str, Any]:
     if found is None and isinstance(data, str):
         raise WrongType(
             f"`{name}` is a single str, and no file has this name: "
-            "must be a list of texts, a column, a table, or the path of a file"
+            "must be a list or a column of texts, a table, or the path of a file"
         )
     return {"data": data, "paths": found}
 

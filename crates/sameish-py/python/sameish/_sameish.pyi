@@ -6,7 +6,7 @@ from typing import Any, Callable, Literal, Optional, Protocol, SupportsIndex, Ty
 import numpy as np
 from numpy.typing import NDArray
 
-from ._types import Cluster, Comparison, Found, Hit, Id, Inserted, Match, Near, Pair, Preset as _Preset, Sketches
+from ._types import Cluster, Comparison, Found, Hit, Id, Inserted, Match, Near, Pair, Sketches
 
 __version__: str
 __all__ = [
@@ -24,6 +24,10 @@ __all__ = [
     "simhash",
     "hamming",
     "compare",
+    "_dedup",
+    "_pairs",
+    "_cluster",
+    "_known_suffix",
 ]
 
 class _ArrowStream(Protocol):
@@ -46,6 +50,7 @@ _Integers32 = Union[NDArray[np.uint32], Iterable[SupportsIndex]]
 _SignatureLike = Union["Signature", NDArray[np.uint32], Iterable[SupportsIndex]]
 _Progress = Callable[[int, int], object]
 _Config = Union[str, Mapping[str, Any]]
+_Preset = Literal["wire", "articles", "sdr", "headlines", "web", "copies"]
 _Linkage = Literal["greedy", "components", "cohesive", "online"]
 _Settings = Optional[Mapping[str, Any]]
 _T = TypeVar("_T")

@@ -5,13 +5,15 @@ No library is imported: tables are recognized by their methods.
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import SettingError, WrongType
-from ._types import Preset
+
+# Names of presets, to explain a preset in the place of a column.
+_PRESETS = ("copies", "articles", "headlines", "wire", "web", "sdr")
 
 
 def select(data: Any, columns: list[str]) -> Any:
@@ -36,7 +38,7 @@ def select(data: Any, columns: list[str]) -> Any:
 
 def _unknown_column(column: str, names: list[str]) -> str:
     message = f"unknown column `{column}`: the columns are `{'`, `'.join(names)[:200]}`"
-    if column in get_args(Preset):
+    if column in _PRESETS:
         return f'{message}; select a column with `text=`, or the preset with `preset="{column}"`'
     return f"{message}; select the column of the texts with `text=`" if column == "text" else message
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "Comparison", "Found", "Hit", "Inserted", "Match", "Near", "Pair", "Passage", "Sketches"]
 
 Id = Union[int, str]
-Preset = Literal["wire", "articles", "sdr", "headlines", "web", "copies"]
 _Item = TypeVar("_Item")
 
 
