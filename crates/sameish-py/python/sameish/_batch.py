@@ -421,8 +421,8 @@ _REMOVABLE = ("stop_words", "simhash", "minhash", "sdr")
 
 def _settings(**settings: Any) -> dict[str, Any]:
     """Returns the settings that differ from the preset."""
-    is_set = lambda name, value: value is not ... and (value is not None or name in _REMOVABLE)
-    return {name: value for name, value in settings.items() if is_set(name, value)}
+    given = {name: value for name, value in settings.items() if value is not ...}
+    return {name: value for name, value in given.items() if value is not None or name in _REMOVABLE}
 
 
 def _run(

@@ -58,7 +58,7 @@ class Dedup:
     @property
     def mask(self) -> NDArray[np.bool_]:
         """Whether each row is kept, as an array of bool."""
-        return self.centers == np.arange(len(self.centers))
+        return np.equal(self.centers, np.arange(len(self.centers)))
 
     @property
     def kept(self) -> NDArray[np.int64]:
