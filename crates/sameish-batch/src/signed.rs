@@ -228,8 +228,8 @@ impl<'a> IndexedCorpus<'a> {
     /// Reads the text of a document.
     pub fn text(&self, doc: u32) -> Result<String> {
         Ok(match self.texts.text(&self.signed.rows[doc as usize])?.content() {
-            sameish::ContentRef::Text(text) => text.to_owned(),
-            sameish::ContentRef::Tokens(tokens) => tokens.join(" "),
+            sameish::document::ContentRef::Text(text) => text.to_owned(),
+            sameish::document::ContentRef::Tokens(tokens) => tokens.join(" "),
         })
     }
 

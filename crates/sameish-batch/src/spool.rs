@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::resume::TempFiles;
-use sameish::{Content, ContentRef};
+use sameish::Content;
+use sameish::document::ContentRef;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 

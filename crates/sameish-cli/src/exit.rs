@@ -109,7 +109,7 @@ impl From<Error> for Failure {
             Error::RunInProgress { .. } => "; pass another `--temp-dir`",
             Error::Temporary(_) => "; free some space, or pass another directory with `--temp-dir`",
             Error::OutputExists { .. } | Error::OutputCreated { .. } => "; pass `--force` to replace it",
-            Error::WholeFilesIntoOne | Error::MixedFormats | Error::MixedColumns => ", with `-o DIR/`",
+            Error::WholeFilesIntoOne | Error::MixedFormats | Error::MixedColumns => "; pass `-o DIR/`",
             _ => "",
         };
         let message = match &error {
