@@ -48,10 +48,11 @@ column = arguments[1] if len(arguments) > 1 else "text"
 # %% [markdown]
 # ## Find near-duplicates
 #
-# This step writes nothing.
+# Reads the file, which may be larger than memory, and writes the kept rows.
 
 # %%
-result = sameish.dedup(source, text=column, threshold=0.7)
+kept = directory / "kept.parquet"
+result = sameish.dedup(source, text=column, threshold=0.7, output=kept)
 print(result)
 print(result.summary)
 
@@ -103,10 +104,5 @@ else:
     figure.savefig(directory / "similarity.png")
     print("histogram:", directory / "similarity.png")
 
-# %% [markdown]
-# ## Write the kept documents
-
 # %%
-kept = directory / "kept.parquet"
-pq.write_table(result.take(table), kept)
 print(f"wrote {len(result.kept)} of {len(result)} rows into {kept}")

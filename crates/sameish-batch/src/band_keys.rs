@@ -1,5 +1,6 @@
 //! Band keys of all documents, in memory or spilled to disk.
 
+use crate::cancellation::Cancellation;
 use crate::error::{Error, Result};
 use crate::resume::TempFiles;
 use sameish::config::Bands;
@@ -112,7 +113,12 @@ impl BandKeys {
     }
 
     /// Builds the buckets of the documents that `includes` selects. Sorts as many entries at once as fit into `memory` bytes.
-    pub(crate) fn buckets(mut self, includes: impl Fn(u32) -> bool, memory: usize) -> Result<Buckets> {
+    pub(crate) fn buckets(
+        mut self,
+        includes: impl Fn(u32) -> bool,
+        memory: usize,
+        cancellation: &Cancellation,
+    ) -> Result<Buckets> {
         if self.file.is_some() && self.in_memory() > 0 {
             self.spill()?;
         }
@@ -128,6 +134,7 @@ impl BandKeys {
                 }
             })?;
             for part in 0..parts {
+                cancellation.check()?;
                 entries.clear();
                 self.each(band, |doc, key| {
                     if repeats.may_repeat(key) && (u64::from(key) * parts) >> 32 == part && includes(doc) {
@@ -223,9 +230,9 @@ mod tests {
                 .collect()
         };
         let includes = |doc: u32| !doc.is_multiple_of(7);
-        let whole = shape(fill(usize::MAX).buckets(includes, usize::MAX).unwrap());
+        let whole = shape(fill(usize::MAX).buckets(includes, usize::MAX, &Cancellation::default()).unwrap());
         assert!(whole[1].len() == 3 && whole[7].is_empty());
-        assert_eq!(shape(fill(1000).buckets(includes, usize::MAX).unwrap()), whole);
-        assert_eq!(shape(fill(1000).buckets(includes, 0).unwrap()), whole);
+        assert_eq!(shape(fill(1000).buckets(includes, usize::MAX, &Cancellation::default()).unwrap()), whole);
+        assert_eq!(shape(fill(1000).buckets(includes, 0, &Cancellation::default()).unwrap()), whole);
     }
 }

@@ -13,6 +13,7 @@ use sameish::features::TextKey;
 use sameish::sketch::Outline;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::ops::Range;
 
 /// The small part of a signed corpus.
 #[derive(Serialize, Deserialize)]
@@ -23,6 +24,7 @@ struct Head {
     starts: Vec<(usize, u64)>,
     spooled: u64,
     against: u32,
+    records: Range<u64>,
     own_starts: usize,
     counts: Counts,
     completion: Completion,
@@ -62,6 +64,7 @@ pub(crate) fn save_signed(
         starts: signed.starts.iter().map(|start| (inputs.position(&start.input), start.first)).collect(),
         spooled,
         against: signed.against,
+        records: signed.records.clone(),
         own_starts: signed.own_starts,
         counts: log.counts.clone(),
         completion: log.completion,
@@ -109,6 +112,7 @@ pub(crate) fn load_signed(
             ranks: Vec::new(),
             order: from.list()?,
             against: head.against,
+            records: head.records,
             is_resumed: true,
             keys,
             band_keys: signer.load_band_keys(files, rows.len())?,

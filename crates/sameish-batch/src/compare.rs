@@ -4,12 +4,12 @@ use crate::error::Result;
 use crate::ordered_pool::with_scratch;
 use crate::signed::IndexedCorpus;
 use crate::table::{Row, State};
-use rayon::prelude::*;
+use crate::texts::DocumentText;
 use sameish::Analyzer;
 use sameish::config::{MinHashConfig, Shingle};
 use sameish::features::{Facts, FeatureSet};
 use sameish::matching::{Judge, Side};
-use sameish::{Content, Fingerprint, Signature, Verdict};
+use sameish::{Fingerprint, Signature, Verdict};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -22,19 +22,18 @@ pub(crate) enum WithFacts {
 
 /// A text that was read a second time, with what comparisons need.
 #[derive(Default)]
-pub(crate) struct LoadedText {
+pub(crate) struct LoadedText<'a> {
     features: FeatureSet,
     signature: Option<Signature>,
     /// Kept if facts may be needed.
-    content: Option<Content>,
+    text: Option<DocumentText<'a>>,
     facts: OnceLock<Facts>,
 }
 
-impl LoadedText {
+impl LoadedText<'_> {
     pub(crate) fn facts(&self) -> &Facts {
-        let content =
-            || self.content.as_ref().unwrap_or_else(|| unreachable!("the content is kept for its facts"));
-        self.facts.get_or_init(|| Facts::of(content()))
+        let text = || self.text.as_ref().unwrap_or_else(|| unreachable!("the text is kept for its facts"));
+        self.facts.get_or_init(|| Facts::of(text().content()))
     }
 }
 
@@ -49,9 +48,9 @@ pub(crate) fn by_distance(analyzer: &Analyzer) -> bool {
     !config.matching.verify && config.simhash.is_some() && config.minhash.is_none()
 }
 
-impl IndexedCorpus<'_> {
+impl<'a> IndexedCorpus<'a> {
     /// Returns what is known of a document, and of its text if it is loaded.
-    pub(crate) fn side<'b>(&'b self, doc: u32, loaded: Option<&'b LoadedText>) -> Side<'b> {
+    pub(crate) fn side<'b>(&'b self, doc: u32, loaded: Option<&'b LoadedText<'_>>) -> Side<'b> {
         let at = doc as usize;
         let Row { state, too_short, .. } = self.signed.rows[at];
         Side {
@@ -66,23 +65,21 @@ impl IndexedCorpus<'_> {
     }
 
     /// Reads documents and computes their features.
-    pub(crate) fn load(&self, docs: &[u32], facts: WithFacts) -> Result<Vec<(u32, LoadedText)>> {
+    pub(crate) fn load(&self, docs: &[u32], facts: WithFacts) -> Result<Vec<(u32, LoadedText<'a>)>> {
         let verify = self.analyzer.config().matching.verify;
-        let load = |&doc: &u32| {
-            let content = self.texts.content(&self.signed.rows[doc as usize])?;
+        let load = |at: usize| {
+            self.cancellation.check()?;
+            let doc = docs[at];
+            let text = self.texts.text(&self.signed.rows[doc as usize])?;
             let (mut features, signature) = with_scratch(|scratch| match verify {
-                true => (self.analyzer.shingles(&content, scratch), None),
-                false => (FeatureSet::default(), self.analyzer.sketch(&content, scratch).minhash),
+                true => (self.analyzer.shingles(text.content(), scratch), None),
+                false => (FeatureSet::default(), self.analyzer.sketch(text.content(), scratch).minhash),
             });
             features.shrink();
-            let content = (facts == WithFacts::Yes).then_some(content);
-            Ok((doc, LoadedText { features, signature, content, facts: OnceLock::new() }))
+            let text = (facts == WithFacts::Yes).then_some(text);
+            Ok((doc, LoadedText { features, signature, text, facts: OnceLock::new() }))
         };
-        // A few documents are read faster on this thread.
-        if docs.len() < 2 * PIECE_OF_TEXTS {
-            return docs.iter().map(load).collect();
-        }
-        self.pool.install(|| docs.par_iter().with_min_len(PIECE_OF_TEXTS).map(load).collect())
+        self.workers.map(docs.len(), PIECE_OF_TEXTS, load)?.into_iter().collect()
     }
 }
 
@@ -109,15 +106,15 @@ pub(crate) struct TextCache<'a> {
     facts: WithFacts,
     needs_texts: bool,
     /// Texts used since the generations were swapped.
-    young: HashMap<u32, Arc<LoadedText>>,
+    young: HashMap<u32, Arc<LoadedText<'a>>>,
     /// Texts used before.
-    old: HashMap<u32, Arc<LoadedText>>,
+    old: HashMap<u32, Arc<LoadedText<'a>>>,
     young_bytes: usize,
     /// Limit of each generation in bytes.
     limit: usize,
 }
 
-/// Minimum number of comparisons per thread.
+/// Number of comparisons that a thread takes at once.
 const PIECE: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -191,14 +188,15 @@ impl<'a> TextCache<'a> {
                 )?;
                 Some((task, DocMatch { doc: candidate, verdict }))
             };
-            let found: Vec<(u32, DocMatch)> = match now.len() < 2 * PIECE {
-                true => now.iter().filter_map(compare).collect(),
-                false => self
-                    .corpus
-                    .pool
-                    .install(|| now.par_iter().with_min_len(PIECE).filter_map(compare).collect()),
+            let corpus = self.corpus;
+            let piece = |at: usize| {
+                let piece = &now[at * PIECE..now.len().min((at + 1) * PIECE)];
+                let piece = piece.iter().filter(|_| !corpus.cancellation.is_canceled());
+                piece.filter_map(compare).collect::<Vec<_>>()
             };
-            found.into_iter().for_each(|(task, found)| matches[task as usize].push(found));
+            let found = corpus.workers.map(now.len().div_ceil(PIECE), 1, piece)?;
+            corpus.cancellation.check()?;
+            found.into_iter().flatten().for_each(|(task, found)| matches[task as usize].push(found));
             rest = later;
         }
         Ok(())
@@ -219,8 +217,8 @@ impl<'a> TextCache<'a> {
 
     fn verdict(
         &self,
-        (a, a_text): (u32, Option<&LoadedText>),
-        (b, b_text): (u32, Option<&LoadedText>),
+        (a, a_text): (u32, Option<&LoadedText<'_>>),
+        (b, b_text): (u32, Option<&LoadedText<'_>>),
         judge: Judge,
     ) -> Option<Verdict> {
         let verdict = judge.judge(&self.corpus.side(a, a_text), &self.corpus.side(b, b_text))?;
@@ -244,7 +242,7 @@ impl<'a> TextCache<'a> {
     }
 
     /// Returns the texts of documents, from the cache or from disk.
-    fn load(&mut self, docs: impl Iterator<Item = u32>) -> Result<HashMap<u32, Arc<LoadedText>>> {
+    fn load(&mut self, docs: impl Iterator<Item = u32>) -> Result<HashMap<u32, Arc<LoadedText<'a>>>> {
         let mut loaded = HashMap::new();
         let mut missing = Vec::new();
         for doc in docs.take(if self.needs_texts { usize::MAX } else { 0 }) {
@@ -270,7 +268,7 @@ impl<'a> TextCache<'a> {
         Ok(loaded)
     }
 
-    fn insert(&mut self, doc: u32, text: Arc<LoadedText>) {
+    fn insert(&mut self, doc: u32, text: Arc<LoadedText<'a>>) {
         if self.young.insert(doc, text).is_none() {
             self.young_bytes += self.bytes(doc);
         }

@@ -20,6 +20,12 @@ pub enum Error {
          found by fingerprints alone"
     )]
     UnsupportedConfig,
+    /// Dates decide which documents are kept, but no record has one.
+    #[error("no record has the field `{field}` of the date; name another field")]
+    NoDates {
+        /// Name of the field.
+        field: String,
+    },
     /// Standard input was named more than once.
     #[error("`-` is given twice; standard input can be read only once")]
     StdinTwice,
@@ -101,7 +107,7 @@ pub enum Error {
         input: String,
     },
     /// Documents that are whole files cannot be written into one file.
-    #[error("whole files cannot be written into one file; pass `-o DIR/`")]
+    #[error("whole files cannot be written into one file; write them to a directory")]
     WholeFilesIntoOne,
     /// Two inputs would be written to the same file of the output directory.
     #[error("two inputs would both be written to `{name}`; process them separately")]
@@ -111,12 +117,12 @@ pub enum Error {
     },
     /// Inputs of several formats, or several Parquet files, cannot be written into one file.
     #[error(
-        "several inputs can be written into one file only if they have the same format and are not Parquet; \
-         pass `-o DIR/`"
+        "several inputs can be written into one file only if they have the same format and are not Parquet; write them to a \
+         directory"
     )]
     MixedFormats,
     /// Tables with different columns cannot be written into one file.
-    #[error("the inputs have different columns; pass `-o DIR/` to write them to separate files")]
+    #[error("the inputs have different columns; write them to separate files in a directory")]
     MixedColumns,
     /// The directory of an output does not exist.
     #[error("cannot write `{name}`: its directory does not exist; create it")]
@@ -162,6 +168,7 @@ impl Error {
         match self {
             Error::Config(_)
             | Error::UnsupportedConfig
+            | Error::NoDates { .. }
             | Error::StdinTwice
             | Error::MemoryLimitTooSmall { .. }
             | Error::RunInProgress { .. }

@@ -50,6 +50,7 @@
 #![forbid(unsafe_code)]
 
 mod band_keys;
+mod cancellation;
 mod candidates;
 mod checkpoint;
 mod clusters;
@@ -76,6 +77,7 @@ mod table;
 mod texts;
 mod write;
 
+pub use cancellation::Cancellation;
 pub use clusters::Clusters;
 pub use dedup::{Selection, check_dedup};
 pub use error::{Error, ErrorKind, Result};
@@ -89,5 +91,5 @@ pub use spread::Spreads;
 pub use stars::{ClusterCounts, NO_CENTER, StarClusters};
 pub use steps::{Files, Options, Source, Task, index, open_texts, run_key, sign};
 pub use table::{Ids, InputStart, Keep, Names, Rank, Row, State};
-pub use texts::DocumentSource;
+pub use texts::{DocumentSource, DocumentText};
 pub use write::{RecordWriter, Target};

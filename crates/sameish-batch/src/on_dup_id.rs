@@ -1,6 +1,7 @@
 //! Duplicate ids.
 
 use crate::escape::escaped_name;
+use crate::input::{Problem, Remedy};
 use sameish::DocId;
 
 /// Which record is used if an id occurs again with a different text. A record with the same id and text is only counted.
@@ -14,7 +15,7 @@ pub enum OnDupId {
 }
 
 /// Returns the reason for rejecting a record with a duplicate id.
-pub fn duplicate_id(id: &DocId) -> String {
+pub fn duplicate_id(id: &DocId) -> Problem {
     let id = escaped_name(id.to_string().as_ref());
-    format!("duplicate id `{id}` with a different text; make ids unique, or pass `--on-dup-id last`")
+    Problem::with(format!("duplicate id `{id}` with a different text"), Remedy::LastOfId)
 }

@@ -5,12 +5,13 @@
 
 use crate::error::{Error, Result};
 use crate::input::{InputError, RecordBatch, RecordBatches};
+use rayon::prelude::*;
 use sameish::Scratch;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 /// Bytes of input and expected results in flight beyond which reading waits.
@@ -63,9 +64,41 @@ pub fn in_order<T: Send + 'static, E: From<Error>>(
 }
 
 /// Creates a thread pool.
-pub fn pool(threads: usize) -> Result<rayon::ThreadPool> {
+fn pool(threads: usize) -> Result<rayon::ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|error| threads_error(threads, error))
+}
+
+/// Threads that are started when there is enough work for them, so that a run over a few short texts starts none.
+pub(crate) struct Workers {
+    threads: usize,
+    pool: OnceLock<rayon::ThreadPool>,
+}
+
+impl Workers {
+    pub(crate) fn new(threads: usize) -> Workers {
+        Workers { threads, pool: OnceLock::new() }
+    }
+
+    /// Returns the results of `work` for the numbers below `count`, in order. A thread takes at least `piece` numbers at once.
+    pub(crate) fn map<T: Send>(
+        &self,
+        count: usize,
+        piece: usize,
+        work: impl Fn(usize) -> T + Send + Sync,
+    ) -> Result<Vec<T>> {
+        if self.threads == 1 || count < 2 * piece {
+            return Ok((0..count).map(work).collect());
+        }
+        let pool = match self.pool.get() {
+            Some(pool) => pool,
+            None => {
+                let started = pool(self.threads)?;
+                self.pool.get_or_init(|| started)
+            }
+        };
+        Ok(pool.install(|| (0..count).into_par_iter().with_min_len(piece).map(work).collect()))
+    }
 }
 
 fn threads_error(threads: usize, error: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -127,5 +160,24 @@ impl InFlight {
     fn remove(&self, bytes: usize) {
         *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
         self.removed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_threads_only_for_enough_work() {
+        let square = |n: usize| n * n;
+        let expected: Vec<usize> = (0..100).map(square).collect();
+        let workers = Workers::new(4);
+        assert_eq!(workers.map(31, 16, square).unwrap(), expected[..31]);
+        assert!(workers.pool.get().is_none(), "two pieces of work are needed");
+        assert_eq!(workers.map(100, 16, square).unwrap(), expected);
+        assert!(workers.pool.get().is_some());
+        let single = Workers::new(1);
+        assert_eq!(single.map(100, 16, square).unwrap(), expected);
+        assert!(single.pool.get().is_none(), "one thread is the caller");
     }
 }

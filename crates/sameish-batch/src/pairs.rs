@@ -49,6 +49,7 @@ impl<'a> EarlierMatches<'a> {
         let mut total = 0;
         while tasks.len() < WINDOW && total < WINDOW_CANDIDATES {
             let Some(doc) = texts.next() else { break };
+            self.corpus.cancellation.check()?;
             let candidates = self.candidates.of(doc, &mut self.effort);
             total += candidates.len();
             tasks.push(Comparisons { doc, candidates });

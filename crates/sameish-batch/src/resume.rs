@@ -132,7 +132,7 @@ impl StepDirectory {
 }
 
 /// Header of every file; it changes with the format.
-const HEAD: &str = concat!("sameish stage 2, ", env!("CARGO_PKG_VERSION"), "\n");
+const HEAD: &str = concat!("sameish stage 3, ", env!("CARGO_PKG_VERSION"), "\n");
 
 /// Writes the file of a step.
 pub(crate) struct StepWriter {

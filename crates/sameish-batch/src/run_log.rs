@@ -1,7 +1,7 @@
 //! The log of a run: counts, rejected records, failed inputs and progress.
 
 use crate::error::{Error, Result};
-use crate::input::reject::{InputError, Reject};
+use crate::input::reject::{InputError, Reject, Remedy};
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,11 @@ pub trait Monitor {
 
     /// Receives the number of documents of a resumed step.
     fn resumed(&mut self, _: Resumed) {}
+
+    /// Returns the words for a remedy, with the interface's own names of parameters.
+    fn remedy(&self, remedy: Remedy) -> &'static str {
+        remedy.text()
+    }
 }
 
 impl Monitor for () {}
@@ -167,6 +172,7 @@ impl<M: Monitor + ?Sized> RunLog<M> {
 
     /// Records an input that could not be read, or not to its end.
     pub fn input_failed(&mut self, error: &InputError) {
+        let error = &error.explained(|remedy| self.monitor.remedy(remedy));
         self.monitor.input_failed(error);
         self.counts.failed_inputs += 1;
         self.completion = self.completion.max(error.completion());
@@ -174,6 +180,7 @@ impl<M: Monitor + ?Sized> RunLog<M> {
 
     /// Records a rejected record. Fails if that ends the run; the list of rejected records is published first.
     pub fn reject(&mut self, reject: &Reject) -> Result<()> {
+        let reject = &reject.explained(|remedy| self.monitor.remedy(remedy));
         self.counts.rejected += 1;
         if self.on_bad != OnBad::Skip {
             self.completion = self.completion.max(Completion::Rejected);

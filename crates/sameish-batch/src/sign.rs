@@ -2,28 +2,31 @@
 
 use crate::Options;
 use crate::band_keys::BandKeys;
+use crate::cancellation::Cancellation;
 use crate::error::{Error, Result};
 use crate::input::{
-    InputError, InputResult, Place, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
+    InputError, InputResult, Place, Problem, ReadOptions, Record, RecordBatch, RecordBatches, RecordRules,
+    Reject,
 };
 use crate::memory::{BYTES_PER_DOCUMENT, MemoryLimit};
 use crate::on_dup_id::{OnDupId, duplicate_id};
-use crate::ordered_pool::{in_order, pool, with_scratch};
+use crate::ordered_pool::{Workers, in_order, with_scratch};
 use crate::resume::TempFiles;
 use crate::run_log::{Counts, Monitor, RunLog};
 use crate::signed::SignedCorpus;
 use crate::spool;
 use crate::table::{InputStart, Keep, Rank, Row, SPOOLED, SeekableInput, State};
 use crate::texts::DocumentSource;
-use rayon::prelude::*;
 use sameish::Analyzer;
 use sameish::config::Bands;
+use sameish::document::ContentRef;
 use sameish::features::TextKey;
 use sameish::index::BandTags;
 use sameish::sketch::Outline;
-use sameish::{Content, DocId, Document, Fingerprint, Scratch, Sdr, Sketches, Status, Timestamp};
+use sameish::{DocId, Fingerprint, Scratch, Sdr, Sketches, Status, Timestamp};
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 /// Which texts count as equal.
@@ -54,6 +57,7 @@ pub(crate) struct Signer {
     /// `true` if texts are needed again.
     texts: bool,
     memory: MemoryLimit,
+    cancellation: Cancellation,
 }
 
 /// Returns the bands of a configuration; no bands if it has no signatures.
@@ -61,11 +65,26 @@ pub(crate) fn bands(analyzer: &Analyzer) -> Result<Bands> {
     Ok(analyzer.config().bands()?.unwrap_or(Bands { count: 0, rows: 1 }))
 }
 
+/// A document that was read.
+struct UnsignedDocument<'a> {
+    /// Position in the batch, or among the documents in memory.
+    position: usize,
+    /// Absent if the position identifies the document.
+    id: Option<DocId>,
+    content: ContentRef<'a>,
+    source: Option<Cow<'a, str>>,
+    published_at: Option<&'a str>,
+    /// `true` if bytes that are not UTF-8 were replaced.
+    replaced: bool,
+    /// `true` if its text can be read again from where it is.
+    seekable: bool,
+}
+
 /// A signed document on its way into the corpus.
 struct SignedDocument {
     /// Position in the batch.
     position: usize,
-    id: DocId,
+    id: Option<DocId>,
     source: Option<String>,
     rank: Rank,
     key: TextKey,
@@ -105,6 +124,7 @@ impl Signer {
             on_dup_id: options.on_dup_id,
             texts,
             memory: options.memory()?,
+            cancellation: options.cancellation.clone(),
         })
     }
 
@@ -123,33 +143,27 @@ impl Signer {
         &self.analyzer
     }
 
-    /// Signs a document. `seekable` is `true` if its text can be read again from its input.
-    fn sign(
-        &self,
-        position: usize,
-        document: Document,
-        replaced: bool,
-        seekable: bool,
-        out: &mut SignedDocuments,
-        scratch: &mut Scratch,
-    ) {
-        let rank = match self.rank(&document.content, document.published_at.as_deref()) {
+    /// Signs a document.
+    fn sign(&self, document: UnsignedDocument<'_>, out: &mut SignedDocuments, scratch: &mut Scratch) {
+        let UnsignedDocument { position, id, content, source, published_at, replaced, seekable } = document;
+        let rank = match self.rank(content, published_at) {
             Ok(rank) => rank,
             Err(reason) => return out.rejected.push((position, reason)),
         };
-        let sketches = self.analyzer.sketch(&document.content, scratch);
+        let sketches = self.analyzer.sketch(content, scratch);
         let band_keys_before = out.band_keys.len();
         let spooled_before = out.spooled.len();
         let signature = sketches.minhash.as_ref().filter(|_| sketches.status == Status::Ok);
         out.band_keys.extend(signature.into_iter().flat_map(|signature| self.band_keys.of(signature.rows())));
-        let (state, key) = self.state_and_key(&document.content, &sketches);
+        let (state, key) = self.state_and_key(content, &sketches);
         let tokens = match seekable || !self.texts {
-            true => matches!(document.content, Content::Tokens(_)),
-            false => spool::encode(&document.content, &mut out.spooled),
+            true => matches!(content, ContentRef::Tokens(_)),
+            false => spool::encode(content, &mut out.spooled),
         };
         out.documents.push(SignedDocument {
             position,
-            source: document.source,
+            id,
+            source: source.map(Cow::into_owned),
             rank,
             key,
             outline: signature.map_or(Outline::default(), |signature| Outline::of(signature.rows())),
@@ -157,16 +171,15 @@ impl Signer {
             too_short: sketches.status == Status::TooShort,
             fingerprint: sketches.simhash.map_or(0, Fingerprint::as_u64),
             code: sketches.sdr,
-            text_bytes: text_bytes(&document.content),
+            text_bytes: text_bytes(content),
             tokens,
             band_keys: out.band_keys.len() - band_keys_before,
             spooled: out.spooled.len() - spooled_before,
             replaced,
-            id: document.id,
         });
     }
 
-    fn state_and_key(&self, content: &Content, sketches: &Sketches) -> (State, TextKey) {
+    fn state_and_key(&self, content: ContentRef<'_>, sketches: &Sketches) -> (State, TextKey) {
         let long = sketches.status == Status::Ok && (self.bands.count == 0 || sketches.minhash.is_some());
         if long && self.bands.count > 0 && self.keys == KeyKind::Verbatim {
             return (State::Long, TextKey::verbatim(content));
@@ -180,11 +193,11 @@ impl Signer {
             Some(key) if comparable && long => (State::Long, key),
             Some(key) if comparable => (State::Short, key),
             Some(key) => (State::Blank, key),
-            None => (State::Blank, TextKey::verbatim(&Content::Text(String::new()))),
+            None => (State::Blank, TextKey::verbatim("")),
         }
     }
 
-    fn rank(&self, content: &Content, field: Option<&str>) -> std::result::Result<Rank, String> {
+    fn rank(&self, content: ContentRef<'_>, field: Option<&str>) -> std::result::Result<Rank, String> {
         Ok(match (&self.keep, field) {
             (Keep::First, _) => Rank::Absent,
             (Keep::Longest, _) => Rank::Number(-(text_bytes(content) as f64)),
@@ -201,10 +214,10 @@ impl Signer {
     }
 }
 
-fn text_bytes(content: &Content) -> usize {
+fn text_bytes(content: ContentRef<'_>) -> usize {
     match content {
-        Content::Text(text) => text.len(),
-        Content::Tokens(tokens) => tokens.iter().map(|token| token.len() + 1).sum(),
+        ContentRef::Text(text) => text.len(),
+        ContentRef::Tokens(tokens) => tokens.iter().map(|token| token.len() + 1).sum(),
     }
 }
 
@@ -231,7 +244,7 @@ pub(crate) fn sign_files(
         };
         in_order(batches, threads, RESULT_BYTES, work, |result| collector.add_records(result))?;
     }
-    Ok(collector.corpus)
+    Ok(collector.finish())
 }
 
 /// Signs documents in memory. A rejected document is reported with its position as the row number, from 1.
@@ -242,28 +255,48 @@ pub(crate) fn sign_documents(
     files: &TempFiles,
     log: &mut RunLog<dyn Monitor + '_>,
 ) -> Result<SignedCorpus> {
-    let pool = pool(threads)?;
+    let workers = Workers::new(threads);
     let mut collector = Collector::new(signer.clone(), files, log);
-    let mut start = 0;
-    while start < documents.len() {
-        let end = documents.len().min(start + CHUNK * threads);
-        let sign = |piece: usize| {
-            let mut signed = SignedDocuments::default();
-            let first = start + piece * PIECE;
-            with_scratch(|scratch| {
-                for position in first..end.min(first + PIECE) {
-                    let document = documents.document(position);
-                    signer.sign(position, document, false, true, &mut signed, scratch);
-                }
-            });
-            signed
-        };
-        let pieces = (end - start).div_ceil(PIECE);
-        let signed: Vec<SignedDocuments> = pool.install(|| (0..pieces).into_par_iter().map(sign).collect());
-        collector.add_documents(signed)?;
-        start = end;
+    for (part, own) in [(0..documents.against(), false), (documents.against()..documents.len(), true)] {
+        if own {
+            collector.end_of_reference();
+        }
+        for start in part.clone().step_by(CHUNK * threads) {
+            let chunk = start..part.end.min(start + CHUNK * threads);
+            let piece = |piece: usize| {
+                let first = start + piece * PIECE;
+                signer.sign_piece(documents, first..chunk.end.min(first + PIECE))
+            };
+            let signed = workers.map(chunk.len().div_ceil(PIECE), 1, piece)?;
+            collector.add_documents(signed)?;
+            collector.records = chunk.end as u64;
+        }
     }
-    Ok(collector.corpus)
+    Ok(collector.finish())
+}
+
+impl Signer {
+    /// Signs some documents in memory, until the run is canceled.
+    fn sign_piece(&self, documents: &dyn DocumentSource, positions: Range<usize>) -> SignedDocuments {
+        let mut signed = SignedDocuments::default();
+        with_scratch(|scratch| {
+            for position in positions.take_while(|_| !self.cancellation.is_canceled()) {
+                let text = documents.text(position);
+                let date = self.keep.reads_date().then(|| documents.published_at(position)).flatten();
+                let document = UnsignedDocument {
+                    position,
+                    id: documents.id(position),
+                    content: text.content(),
+                    source: documents.source(position),
+                    published_at: date.as_deref(),
+                    replaced: false,
+                    seekable: true,
+                };
+                self.sign(document, &mut signed, scratch);
+            }
+        });
+        signed
+    }
 }
 
 /// Result for one batch of records.
@@ -281,12 +314,21 @@ impl SignedRecords {
             ..SignedDocuments::default()
         };
         let mut rejects = Vec::new();
-        for (position, record) in batch.records(rules).enumerate() {
+        let records = batch.records(rules).enumerate();
+        for (position, record) in records.take_while(|_| !signer.cancellation.is_canceled()) {
             match record {
                 Err(reject) => rejects.push(reject),
-                Ok(record) => {
-                    let seekable = batch.seekable;
-                    signer.sign(position, record.document, record.replaced, seekable, &mut signed, scratch);
+                Ok(Record { document, replaced }) => {
+                    let document = UnsignedDocument {
+                        position,
+                        id: Some(document.id),
+                        content: (&document.content).into(),
+                        source: document.source.map(Cow::Owned),
+                        published_at: document.published_at.as_deref(),
+                        replaced,
+                        seekable: batch.seekable,
+                    };
+                    signer.sign(document, &mut signed, scratch);
                 }
             }
         }
@@ -323,9 +365,16 @@ impl<'a, 'm> Collector<'a, 'm> {
         Collector { signer, corpus, by_id: HashMap::new(), last_input: None, records: 0, log }
     }
 
+    /// Returns the corpus.
+    fn finish(mut self) -> SignedCorpus {
+        self.corpus.records.end = self.records;
+        self.corpus
+    }
+
     /// Ends the documents of the existing corpus.
     fn end_of_reference(&mut self) {
         self.corpus.against = self.corpus.rows.len() as u32;
+        self.corpus.records.start = self.records;
         self.corpus.own_starts = self.corpus.starts.len();
         self.last_input = None;
         // An id of the existing corpus may occur again.
@@ -337,6 +386,7 @@ impl<'a, 'm> Collector<'a, 'm> {
         &mut self,
         result: std::result::Result<SignedRecords, InputError>,
     ) -> Result<ControlFlow<()>> {
+        self.signer.cancellation.check()?;
         match result {
             Err(error) => self.log.input_failed(&error),
             Ok(signed) => self.add_batch(signed)?,
@@ -350,8 +400,8 @@ impl<'a, 'm> Collector<'a, 'm> {
         self.records = batch.first + batch.len() as u64;
         let SignedDocuments { documents, band_keys, spooled, rejected } = signed;
         let mut reject =
-            |position: usize, reason: String| rejects.push(batch.reject_record(position, reason));
-        rejected.into_iter().for_each(|(position, reason)| reject(position, reason));
+            |position: usize, problem: Problem| rejects.push(batch.reject_record(position, problem));
+        rejected.into_iter().for_each(|(position, reason)| reject(position, reason.into()));
         let mut band_keys = &band_keys[..];
         let mut spooled = &spooled[..];
         for document in documents {
@@ -375,14 +425,16 @@ impl<'a, 'm> Collector<'a, 'm> {
     }
 
     fn add_documents(&mut self, signed: Vec<SignedDocuments>) -> Result<()> {
+        self.signer.cancellation.check()?;
         let mut counts = Counts::default();
         let mut rejects = Vec::new();
         for SignedDocuments { documents, band_keys, rejected, .. } in signed {
-            let mut reject = |position: usize, reason: String| {
+            let mut reject = |position: usize, Problem { text: reason, remedy }: Problem| {
                 let place = Place::Row { row: position as u64 + 1 };
-                rejects.push(Reject { file: "documents".into(), place, reason, excerpt: String::new() });
+                let excerpt = String::new();
+                rejects.push(Reject { file: "documents".into(), place, reason, remedy, excerpt });
             };
-            rejected.into_iter().for_each(|(position, reason)| reject(position, reason));
+            rejected.into_iter().for_each(|(position, reason)| reject(position, reason.into()));
             let mut band_keys = &band_keys[..];
             for document in documents {
                 let row = split_front(&mut band_keys, document.band_keys);
@@ -417,26 +469,42 @@ impl<'a, 'm> Collector<'a, 'm> {
         &mut self,
         document: &SignedDocument,
         counts: &mut Counts,
-        reject: &mut impl FnMut(usize, String),
+        reject: &mut impl FnMut(usize, Problem),
+    ) -> bool {
+        if let Some(id) = &document.id
+            && !self.admit_id(id, document, counts, reject)
+        {
+            return false;
+        }
+        counts.documents += 1;
+        counts.too_short += u64::from(document.too_short);
+        counts.replaced += u64::from(document.replaced);
+        true
+    }
+
+    /// Returns `true` if an id is new, or replaces an earlier record.
+    fn admit_id(
+        &mut self,
+        id: &DocId,
+        document: &SignedDocument,
+        counts: &mut Counts,
+        reject: &mut impl FnMut(usize, Problem),
     ) -> bool {
         let doc = self.corpus.rows.len() as u32;
-        let id = TextKey::verbatim(&Content::Text(document.id.to_json()));
-        if let Some(&earlier) = self.by_id.get(&id) {
+        let key = TextKey::verbatim(id.to_json().as_str());
+        if let Some(&earlier) = self.by_id.get(&key) {
             let row = &mut self.corpus.rows[earlier as usize];
             if (row.state, self.corpus.keys[earlier as usize]) == (document.state, document.key) {
                 counts.repeated += 1;
                 return false;
             }
             if self.signer.on_dup_id == OnDupId::Reject {
-                reject(document.position, duplicate_id(&document.id));
+                reject(document.position, duplicate_id(id));
                 return false;
             }
             row.state = State::Replaced;
         }
-        self.by_id.insert(id, doc);
-        counts.documents += 1;
-        counts.too_short += u64::from(document.too_short);
-        counts.replaced += u64::from(document.replaced);
+        self.by_id.insert(key, doc);
         true
     }
 
@@ -459,7 +527,7 @@ impl<'a, 'm> Collector<'a, 'm> {
             too_short: document.too_short,
             tokens: document.tokens,
         });
-        corpus.ids.push(&document.id);
+        corpus.ids.push(&document.id.unwrap_or(DocId::Number(record)));
         corpus.keys.push(document.key);
         corpus.outlines.push(document.outline);
         corpus.band_keys.push(band_keys)?;

@@ -2,10 +2,11 @@
 
 use crate::Options;
 use crate::band_keys::{BandKeys, Repeats};
+use crate::cancellation::Cancellation;
 use crate::error::Result;
 use crate::input::RecordRules;
 use crate::memory::MemoryLimit;
-use crate::ordered_pool::pool;
+use crate::ordered_pool::Workers;
 use crate::spool::Spool;
 use crate::table::{Ids, InputStart, Names, Outlines, Rank, Row, SeekableInput, State};
 use crate::texts::{DocumentSource, FileTexts, Texts};
@@ -16,6 +17,7 @@ use sameish::{Fingerprint, Sdr};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::ops::Range;
 
 /// Result of the step **sign**: everything about the documents but their texts.
 ///
@@ -33,6 +35,8 @@ pub struct SignedCorpus {
     pub order: Vec<u32>,
     /// Number of documents of an existing corpus.
     pub against: u32,
+    /// Sequence numbers of the records, without those of an existing corpus; rejected records have one too.
+    pub records: Range<u64>,
     /// `true` if the corpus was loaded from an earlier run.
     pub is_resumed: bool,
     /// Hashes of the texts; see `KeyKind`.
@@ -61,6 +65,7 @@ impl SignedCorpus {
             ranks: Vec::new(),
             order: Vec::new(),
             against: 0,
+            records: 0..0,
             is_resumed: false,
             keys: Vec::new(),
             band_keys,
@@ -158,7 +163,8 @@ pub struct IndexedCorpus<'a> {
     pub(crate) buckets: Buckets,
     pub(crate) texts: Texts<'a>,
     pub(crate) memory: MemoryLimit,
-    pub(crate) pool: rayon::ThreadPool,
+    pub(crate) workers: Workers,
+    pub(crate) cancellation: Cancellation,
 }
 
 /// Whether candidates are needed.
@@ -187,7 +193,7 @@ impl<'a> IndexedCorpus<'a> {
         let band_keys = signed.band_keys.take();
         let includes =
             |doc: u32| build == BuildBuckets::Yes && leader[doc as usize] == doc && signed.has_signature(doc);
-        let buckets = band_keys.buckets(includes, memory.sorting())?;
+        let buckets = band_keys.buckets(includes, memory.sorting(), &options.cancellation)?;
         let texts = match texts {
             TextLocation::Memory(documents) => Texts::Memory(documents),
             TextLocation::Files(rules) => {
@@ -195,9 +201,10 @@ impl<'a> IndexedCorpus<'a> {
                 Texts::Files(FileTexts::new(inputs, signed.spool.take(), rules)?)
             }
         };
-        let pool = pool(options.threads)?;
+        let workers = Workers::new(options.threads);
+        let cancellation = options.cancellation.clone();
         let analyzer = options.analyzer.clone();
-        Ok(IndexedCorpus { signed, analyzer, leader, buckets, texts, memory, pool })
+        Ok(IndexedCorpus { signed, analyzer, leader, buckets, texts, memory, workers, cancellation })
     }
 
     /// Returns the distinct texts in order, each represented by its leader.
@@ -220,9 +227,9 @@ impl<'a> IndexedCorpus<'a> {
 
     /// Reads the text of a document.
     pub fn text(&self, doc: u32) -> Result<String> {
-        Ok(match self.texts.content(&self.signed.rows[doc as usize])? {
-            sameish::Content::Text(text) => text,
-            sameish::Content::Tokens(tokens) => tokens.join(" "),
+        Ok(match self.texts.text(&self.signed.rows[doc as usize])?.content() {
+            sameish::document::ContentRef::Text(text) => text.to_owned(),
+            sameish::document::ContentRef::Tokens(tokens) => tokens.join(" "),
         })
     }
 

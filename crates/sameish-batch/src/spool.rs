@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::resume::TempFiles;
 use sameish::Content;
+use sameish::document::ContentRef;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
@@ -68,17 +69,17 @@ impl Spool {
 }
 
 /// Appends the encoded content. Returns `true` if it consists of tokens.
-pub(crate) fn encode(content: &Content, bytes: &mut Vec<u8>) -> bool {
+pub(crate) fn encode(content: ContentRef<'_>, bytes: &mut Vec<u8>) -> bool {
     match content {
-        Content::Text(text) => bytes.extend_from_slice(text.as_bytes()),
-        Content::Tokens(tokens) => {
+        ContentRef::Text(text) => bytes.extend_from_slice(text.as_bytes()),
+        ContentRef::Tokens(tokens) => {
             for token in tokens {
                 bytes.extend(token.replace(SEPARATOR, " ").bytes());
                 bytes.extend(SEPARATOR.to_string().bytes());
             }
         }
     }
-    matches!(content, Content::Tokens(_))
+    matches!(content, ContentRef::Tokens(_))
 }
 
 /// Decodes what [`encode`] wrote.
@@ -102,7 +103,7 @@ mod tests {
             [Content::Text("a b".into()), Content::Text(String::new()), tokens(&[]), tokens(&["", "a b", ""])]
         {
             let mut bytes = Vec::new();
-            let kind = encode(&content, &mut bytes);
+            let kind = encode((&content).into(), &mut bytes);
             assert_eq!(decode(bytes, kind), Some(content));
         }
     }

@@ -30,7 +30,7 @@ pub struct StarClusters {
     /// Center of each document; itself for a center, [`NO_CENTER`] for a replaced document.
     pub center: Vec<u32>,
     /// Similarity of each document to its center.
-    pub similarity: Vec<f32>,
+    pub similarity: Vec<f64>,
     /// `true` for each document whose match with its center was verified.
     pub verified: Vec<bool>,
     /// Counts of the clustering.
@@ -111,7 +111,7 @@ struct CorpusSource<'a, 'l, 'm> {
     /// Number of the search in which a document was last visited.
     visited: Vec<u32>,
     searches: u32,
-    loaded: HashMap<u32, LoadedText>,
+    loaded: HashMap<u32, LoadedText<'a>>,
     clusters: StarClusters,
     log: &'l mut RunLog<dyn Monitor + 'm>,
 }
@@ -272,7 +272,7 @@ impl StarSource for CorpusSource<'_, '_, '_> {
             return false;
         }
         if purpose == Purpose::Join {
-            self.clusters.similarity[doc as usize] = verdict.similarity as f32;
+            self.clusters.similarity[doc as usize] = verdict.similarity;
             self.clusters.verified[doc as usize] = verdict.verified;
         }
         true

@@ -1,5 +1,6 @@
 //! Parameters of a run, and the steps **sign** and **pair**.
 
+use crate::cancellation::Cancellation;
 use crate::checkpoint::{AllInputs, load_signed, save_signed};
 use crate::compare::needs_texts;
 use crate::error::Result;
@@ -34,6 +35,8 @@ pub struct Options {
     pub on_dup_id: OnDupId,
     /// Which document of a cluster is kept; only for [`Task::Dedup`].
     pub keep: Keep,
+    /// Cancels the run from another thread.
+    pub cancellation: Cancellation,
 }
 
 impl Options {
@@ -46,6 +49,7 @@ impl Options {
             temp_dir: None,
             on_dup_id: OnDupId::Reject,
             keep: Keep::First,
+            cancellation: Cancellation::default(),
         }
     }
 

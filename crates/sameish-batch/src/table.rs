@@ -74,6 +74,13 @@ pub enum Keep {
     Field(String),
 }
 
+impl Keep {
+    /// Returns `true` if dates, or a field in their place, decide.
+    pub(crate) fn reads_date(&self) -> bool {
+        matches!(self, Keep::Newest | Keep::Field(_))
+    }
+}
+
 /// Sort key of a document for [`Keep`], in ascending order.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub enum Rank {
@@ -144,6 +151,16 @@ impl Ids {
 
     pub(crate) fn from_parts(bytes: Vec<u8>, ends: Vec<u64>) -> Ids {
         Ids { bytes, ends }
+    }
+
+    /// Returns the number of ids.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns `true` if there are no ids.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 
     /// Returns the id of a document as JSON.

@@ -4,13 +4,16 @@ use crate::error::{Error, Result};
 use crate::input::{RecordRules, changed, content_of};
 use crate::spool::{self, Spool};
 use crate::table::{Row, SPOOLED, SeekableInput};
-use sameish::{Content, Document};
+use sameish::document::ContentRef;
+use sameish::{Content, DocId, Document};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 
 /// Documents in memory.
 ///
-/// The batch steps read each document once to sign it, and its content again for every group of comparisons.
+/// The batch steps read each document once to sign it, and its text again for every group of comparisons. A text is borrowed
+/// where the source holds it as UTF-8, so that the corpus is not copied.
 pub trait DocumentSource: Sync {
     /// Returns the number of documents.
     fn len(&self) -> usize;
@@ -20,12 +23,55 @@ pub trait DocumentSource: Sync {
         self.len() == 0
     }
 
-    /// Returns a document by its position.
-    fn document(&self, position: usize) -> Document;
+    /// Returns how many documents at the start belong to an existing corpus: they are centers, and are not kept.
+    fn against(&self) -> usize {
+        0
+    }
 
-    /// Returns the content of a document by its position.
-    fn content(&self, position: usize) -> Content {
-        self.document(position).content
+    /// Returns the text of a document by its position.
+    fn text(&self, position: usize) -> DocumentText<'_>;
+
+    /// Returns the id of a document; without one, its position is its id.
+    fn id(&self, _position: usize) -> Option<DocId> {
+        None
+    }
+
+    /// Returns the name of the source of a document.
+    fn source(&self, _position: usize) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    /// Returns the publication date of a document.
+    fn published_at(&self, _position: usize) -> Option<Cow<'_, str>> {
+        None
+    }
+}
+
+/// Text or tokens of a document.
+#[derive(Clone, Debug)]
+pub enum DocumentText<'a> {
+    /// In the memory of the source.
+    Borrowed(ContentRef<'a>),
+    /// Read or decoded for this use.
+    Owned(Content),
+}
+
+impl DocumentText<'_> {
+    /// Returns the content.
+    pub fn content(&self) -> ContentRef<'_> {
+        match self {
+            DocumentText::Borrowed(content) => *content,
+            DocumentText::Owned(content) => content.into(),
+        }
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for DocumentText<'a> {
+    fn from(text: Cow<'a, str>) -> DocumentText<'a> {
+        match text {
+            Cow::Borrowed(text) => DocumentText::Borrowed(text.into()),
+            Cow::Owned(text) => DocumentText::Owned(Content::Text(text)),
+        }
     }
 }
 
@@ -34,12 +80,20 @@ impl<T: AsRef<[Document]> + Sync> DocumentSource for T {
         self.as_ref().len()
     }
 
-    fn document(&self, position: usize) -> Document {
-        self.as_ref()[position].clone()
+    fn text(&self, position: usize) -> DocumentText<'_> {
+        DocumentText::Borrowed((&self.as_ref()[position].content).into())
     }
 
-    fn content(&self, position: usize) -> Content {
-        self.as_ref()[position].content.clone()
+    fn id(&self, position: usize) -> Option<DocId> {
+        Some(self.as_ref()[position].id.clone())
+    }
+
+    fn source(&self, position: usize) -> Option<Cow<'_, str>> {
+        self.as_ref()[position].source.as_deref().map(Cow::Borrowed)
+    }
+
+    fn published_at(&self, position: usize) -> Option<Cow<'_, str>> {
+        self.as_ref()[position].published_at.as_deref().map(Cow::Borrowed)
     }
 }
 
@@ -49,12 +103,12 @@ pub(crate) enum Texts<'a> {
     Memory(&'a dyn DocumentSource),
 }
 
-impl Texts<'_> {
-    /// Returns the content of a document.
-    pub(crate) fn content(&self, row: &Row) -> Result<Content> {
+impl<'a> Texts<'a> {
+    /// Returns the text of a document.
+    pub(crate) fn text(&self, row: &Row) -> Result<DocumentText<'a>> {
         match self {
-            Texts::Files(files) => files.content(row),
-            Texts::Memory(documents) => Ok(documents.content(row.record as usize)),
+            Texts::Files(files) => files.content(row).map(DocumentText::Owned),
+            Texts::Memory(documents) => Ok(documents.text(row.record as usize)),
         }
     }
 }

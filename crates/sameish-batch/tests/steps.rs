@@ -5,13 +5,15 @@
 use sameish::config::{Linkage, Templates};
 use sameish::{Analyzer, DocId, Document, Preset};
 use sameish_batch::columns::{self, Edge, SignedBatch};
-use sameish_batch::input::{Input, InputResult, ReadOptions};
+use sameish_batch::input::{Input, InputResult, ReadOptions, Reject, Remedy};
 use sameish_batch::{
-    Completion, Counts, Error, Files, IndexedCorpus, Monitor, OnBad, OnDupId, Options, Pair, Progress,
-    RunLog, Selection, Source, Task, index, sign,
+    Cancellation, Completion, Counts, DocumentSource, DocumentText, Error, Files, IndexedCorpus, Monitor,
+    OnBad, OnDupId, Options, Pair, Progress, RunLog, Selection, Source, Task, index, sign,
 };
+use std::borrow::Cow;
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Families of texts that differ in a few words, templates with other names and numbers, and copies.
 fn documents(count: u64) -> Vec<Document> {
@@ -178,4 +180,129 @@ fn monitor_cancels_a_run() {
     let signed = sign(Task::Dedup, &source, &options, None, &mut log).unwrap();
     let corpus = index(signed, &source, &options).unwrap();
     assert!(matches!(corpus.stars(&mut log), Err(Error::Canceled)));
+}
+
+/// Texts that cancel the run when the one at `at` is read for the `reads`-th time, and count all later reads.
+struct CancelingSource {
+    texts: Vec<String>,
+    at: usize,
+    reads: AtomicUsize,
+    later: AtomicUsize,
+    cancellation: Cancellation,
+}
+
+impl DocumentSource for CancelingSource {
+    fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    fn text(&self, position: usize) -> DocumentText<'_> {
+        if self.cancellation.is_canceled() {
+            self.later.fetch_add(1, Ordering::Relaxed);
+        }
+        if position == self.at && self.reads.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.cancellation.cancel();
+        }
+        DocumentText::from(Cow::Borrowed(self.texts[position].as_str()))
+    }
+}
+
+#[test]
+fn cancellation_ends_a_run_before_the_next_document() {
+    let texts: Vec<String> = documents(3000).iter().map(|document| text_of(document).to_owned()).collect();
+    // The first read signs the document; the second one is a comparison.
+    for reads in [1, 2] {
+        for threads in [1, 3] {
+            let mut options = options(Preset::Copies, threads);
+            let source = CancelingSource {
+                texts: texts.clone(),
+                at: 1000,
+                reads: AtomicUsize::new(reads),
+                later: AtomicUsize::new(0),
+                cancellation: options.cancellation.clone(),
+            };
+            options.cancellation = source.cancellation.clone();
+            let documents = Source::Documents(&source);
+            let run = || {
+                let signed = sign(Task::Pairs, &documents, &options, None, &mut log())?;
+                let corpus = index(signed, &documents, &options)?;
+                corpus.pairs(|_| Ok(ControlFlow::Continue(())), &mut log())
+            };
+            assert!(matches!(run(), Err(Error::Canceled)), "{reads} {threads}");
+            let later = source.later.load(Ordering::Relaxed);
+            assert!(later < threads, "{later} documents were read after the run was canceled");
+        }
+    }
+}
+
+fn text_of(document: &Document) -> &str {
+    match &document.content {
+        sameish::Content::Text(text) => text,
+        sameish::Content::Tokens(_) => unreachable!("documents have texts"),
+    }
+}
+
+/// Documents in memory of which the first ones belong to an existing corpus.
+struct WithReference<'a> {
+    documents: &'a [Document],
+    against: usize,
+}
+
+impl DocumentSource for WithReference<'_> {
+    fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    fn against(&self) -> usize {
+        self.against
+    }
+
+    fn text(&self, position: usize) -> DocumentText<'_> {
+        DocumentText::from(Cow::Borrowed(text_of(&self.documents[position])))
+    }
+}
+
+#[test]
+fn an_existing_corpus_in_memory_gives_the_selection_of_files() {
+    let documents = documents(600);
+    let (known, new) = documents.split_at(200);
+    let (known_file, new_file) = (jsonl(known), jsonl(new));
+    let input = |file: &tempfile::NamedTempFile| vec![Ok(Input::file(file.path().to_owned()))];
+    let (against, inputs): (Vec<InputResult>, Vec<InputResult>) = (input(&known_file), input(&new_file));
+    let read = ReadOptions::default();
+    let files = Source::Files(Files { inputs: &inputs, against: &against, read: &read });
+    let memory = WithReference { documents: &documents, against: 200 };
+    let options = options(Preset::Copies, 2);
+    let select = |source: &Source<'_>| {
+        let corpus = indexed(Task::Dedup, source, &options);
+        let stars = corpus.stars(&mut log()).unwrap();
+        let selection = Selection::new(&corpus, &stars, false);
+        assert_eq!(corpus.signed.records, 200..600);
+        (selection.kept, stars.center, stars.similarity)
+    };
+    let found = select(&Source::Documents(&memory));
+    assert!(found.0.len() > 50 && found.0.iter().all(|record| *record >= 200));
+    assert_eq!(found, select(&files));
+}
+
+#[test]
+fn rejected_records_name_the_parameter_as_a_value() {
+    struct Words(Vec<String>);
+    impl Monitor for Words {
+        fn rejected(&mut self, reject: &Reject) {
+            self.0.push(reject.reason.clone());
+        }
+        fn remedy(&self, remedy: Remedy) -> &'static str {
+            assert_eq!(remedy, Remedy::TextField);
+            "say where the text is"
+        }
+    }
+    let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
+    writeln!(file, "{{\"body\": \"a\"}}").unwrap();
+    let inputs: Vec<InputResult> = vec![Ok(Input::file(file.path().to_owned()))];
+    let read = ReadOptions::default();
+    let files = Source::Files(Files { inputs: &inputs, against: &[], read: &read });
+    let mut log = RunLog::new(Words(Vec::new()), OnBad::Reject, None);
+    sign(Task::Dedup, &files, &options(Preset::Copies, 1), None, &mut log).unwrap();
+    assert_eq!(log.monitor.0, ["field `text` is missing; say where the text is"]);
 }

@@ -331,11 +331,11 @@ impl DocumentArgs {
             None => FieldNames::default().source,
         };
         let fields = FieldNames {
-            id: self.id_field.clone(),
+            id: Some(self.id_field.clone()),
             text: self.text_field.clone(),
-            title: self.title_field.clone(),
+            title: Some(self.title_field.clone()),
             source,
-            date: self.date_field.clone(),
+            date: Some(self.date_field.clone()),
         };
         let plain = self.text.reading();
         ReadOptions {
@@ -361,7 +361,12 @@ impl TextArgs {
         let max_document = self.max_document.bytes();
         ReadOptions {
             whole_files: true,
-            rules: RecordRules { lossy: self.lossy, max_line: max_document, max_document },
+            rules: RecordRules {
+                lossy: self.lossy,
+                max_line: max_document,
+                max_document,
+                ..RecordRules::default()
+            },
             max_expanded: self.max_expanded.map(|size| size.0),
             counter: byte_counter(),
             ..ReadOptions::default()

@@ -3,6 +3,7 @@
 //! A command that meets several problems reports the most serious one.
 
 use crate::output::messages::say;
+use sameish_batch::input::Remedy;
 use sameish_batch::{Completion, Error, ErrorKind};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -108,15 +109,33 @@ impl From<Error> for Failure {
             Error::RunInProgress { .. } => "; pass another `--temp-dir`",
             Error::Temporary(_) => "; free some space, or pass another directory with `--temp-dir`",
             Error::OutputExists { .. } | Error::OutputCreated { .. } => "; pass `--force` to replace it",
+            Error::WholeFilesIntoOne | Error::MixedFormats | Error::MixedColumns => "; pass `-o DIR/`",
             _ => "",
         };
         let message = match &error {
             Error::MemoryLimitTooSmall { least_mib } => {
                 format!("`--max-memory` must be at least {least_mib}M")
             }
+            Error::Input(error) => error.explained(remedy).to_string(),
             error => format!("{error}{hint}"),
         };
         Failure::new(error.kind().into(), message)
+    }
+}
+
+/// Returns the words for a remedy, with the names of flags.
+pub(crate) fn remedy(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::MaxLine => "raise `--max-line` if that is intended",
+        Remedy::MaxDocument => "raise `--max-document` if that is intended",
+        Remedy::MaxExpanded => "raise `--max-expanded` if that is intended",
+        Remedy::Lossy => "convert the file, or pass `--lossy`",
+        Remedy::IdField => "set the field of the id with `--id-field`",
+        Remedy::TextField => "set the field of the text with `--text-field`",
+        Remedy::TextFieldOrFormat => "set the column with `--text-field`, or the separator with `--format`",
+        Remedy::FormatText => "convert it, as in `jq -c '.[]' FILE`, or pass `--format text`",
+        Remedy::NoFormat => "omit `--format` and `--whole-files`",
+        Remedy::LastOfId => "make ids unique, or pass `--on-dup-id last`",
     }
 }
 

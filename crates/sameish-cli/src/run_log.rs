@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::output::messages::{Messages, counted, grouped};
-use sameish_batch::input::{ByteCounter, InputError, InputResult, Reject};
+use sameish_batch::input::{ByteCounter, InputError, InputResult, Reject, Remedy};
 use sameish_batch::{Counts, Monitor, OnBad, Progress, Resumed, RunLog};
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
@@ -53,6 +53,10 @@ impl Monitor for Messages {
 
     fn input_failed(&mut self, error: &InputError) {
         self.broken(error);
+    }
+
+    fn remedy(&self, remedy: Remedy) -> &'static str {
+        crate::exit::remedy(remedy)
     }
 
     fn resumed(&mut self, resumed: Resumed) {

@@ -243,7 +243,7 @@ impl BandIndex {
         })?;
         let BandSearch { hits, candidates, capped } = search?;
         let hits = hits.into_iter().map(|hit| NEAR.create(py, (hit.doc.0, hit.estimate)));
-        results::found(py, hits, candidates as u64, capped as u64)
+        results::found(py, &NEAR, hits, candidates as u64, capped as u64)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -1,205 +1,241 @@
 //! `dedup`, `pairs` and `cluster`: a whole corpus at once.
+//!
+//! These functions convert arguments and results; `sameish-batch` does the work. Their signatures, docstrings and result types are
+//! in `sameish/_batch.py`.
 
-use crate::analyzer::PyAnalyzer;
-use crate::engine::{INLINE_DOCUMENTS, all_groups, all_pairs, count_too_short, insert_all};
-use crate::error::{engine_error, excerpt, setting_error};
-use crate::interrupt::{Progress, Task, run_detached};
+use crate::documents::{Corpus, Data, Fields};
+use crate::error::{batch_error, excerpt, limit_error, setting_error};
+use crate::ids;
 use crate::numbers::at_least;
 use crate::results;
-use crate::settings;
-use crate::table::{Columns, Table, collect, take_rows};
-use numpy::{PyArray1, PyArrayMethods};
+use crate::run::{Run, RunArgs};
+use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use sameish::config::Linkage;
-use sameish::{Analyzer, Config, DocId, Engine, Groups, Prepared, Timestamp};
-use std::cmp::Reverse;
+use sameish::engine::{Effort, Spread};
+use sameish::{Config, DocId};
+use sameish_batch::input::FileStates;
+use sameish_batch::{
+    ClusterCounts, Counts, Error, Ids, IndexedCorpus, Keep, NO_CENTER, Options, Pair, Rank, RecordWriter,
+    Result, Selection, SignedCorpus, Source, Spreads, StarClusters, Target, Task, check_dedup,
+};
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
 
-/// Finds all matching pairs of a corpus.
-///
-/// Args:
-///     data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
-///         table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
-///         Polars). A null counts as an empty text.
-///     text: Name of the text column of a table; default `"text"`.
-///     id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
-///         Default None: documents are identified by their row number.
-///     date: Name of the date column of a table, or a list or column of dates; default None.
-///     preset: Name of the preset; default `"copies"`. See `Engine`.
-///     config: Config file in TOML, or a mapping with its contents; default None.
-///     limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
-///     threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
-///         affect the result.
-///     progress: Called as `progress(done, total)` about 20 times per second, in documents; default
-///         None. An exception that it raises ends the call.
-///     **overrides: Settings as keywords; see `Engine`.
-///
-/// Returns:
-///     A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one.
-///
-/// Examples:
-///     >>> import sameish
-///     >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
-///     >>> [(p.a, p.b, p.match_type) for p in sameish.pairs(texts)]
-///     [(0, 2, 'exact')]
+/// Number of pairs between two checks for cancellation.
+const PAIRS_PER_CHECK: usize = 1024;
+/// Target number of members whose clusters are measured at once.
+const MEMBERS_AT_ONCE: usize = 1 << 16;
+
+/// Finds all matching pairs, at most `limit_pairs`.
 #[pyfunction]
-#[pyo3(signature = (
-    data, *, text="text", id=None, date=None, preset=None, config=None, limit_pairs=None, threads=None, progress=None, **overrides,
-))]
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn pairs<'py>(
+pub(crate) fn _pairs<'py>(
     py: Python<'py>,
-    data: &Bound<'py, PyAny>,
-    text: &str,
-    id: Option<&Bound<'py, PyAny>>,
-    date: Option<&Bound<'py, PyAny>>,
-    preset: Option<&str>,
-    config: Option<&Bound<'_, PyAny>>,
+    data: Data<'py>,
+    fields: Fields<'py>,
+    args: RunArgs<'py>,
     limit_pairs: Option<i64>,
-    threads: Option<i64>,
-    progress: Option<&Bound<'_, PyAny>>,
-    overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let limit = limit_pairs.map(|limit| at_least(limit, "limit_pairs", 0)).transpose()?;
-    let analyzer = PyAnalyzer::new(settings::config(preset, config, overrides)?)?;
-    let table = Table::read(data, &Columns { text, id, date, lossy: analyzer.lossy() })?;
-    let corpus = PreparedCorpus::new(py, &analyzer, &table, Order::Given, threads, progress)?;
-    let pairs = corpus.run(py, move |engine, task| all_pairs(engine, limit, task))?;
-    results::pairs(py, &pairs, |row| table.id_of(py, row))
+    let options = args.options(args.config()?)?;
+    let mut corpus = Corpus::new(py, &data, None, &fields, options.analyzer.config().text.lossy)?;
+    let found = args.run(py, &mut corpus, options, move |run| find_pairs(run, limit))?;
+    let pairs = found.pairs.iter().map(|&Pair { a, b, verdict }| {
+        let ids = [found.names.to_python(py, &corpus, a)?, found.names.to_python(py, &corpus, b)?];
+        Ok((ids, verdict))
+    });
+    results::found_pairs(py, pairs, &found.effort)
 }
 
-/// Clusters a corpus with the linkage of the settings.
-///
-/// Args:
-///     data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
-///         table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
-///         Polars). A null counts as an empty text.
-///     text: Name of the text column of a table; default `"text"`.
-///     id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
-///         Default None: documents are identified by their row number.
-///     date: Name of the date column of a table, or a list or column of dates; default None.
-///     preset: Name of the preset; default `"copies"`. See `Engine`.
-///     config: Config file in TOML, or a mapping with its contents; default None.
-///     min_size: Minimum number of documents of a cluster, at least 0; default 1.
-///     threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
-///         affect the result.
-///     progress: Called as `progress(done, total)` about 20 times per second, in documents; default
-///         None. An exception that it raises ends the call.
-///     **overrides: Settings as keywords; see `Engine`.
-///
-/// Returns:
-///     A list (`Found`) of `Cluster`.
-///
-/// Examples:
-///     >>> import sameish
-///     >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
-///     >>> sameish.cluster(texts, min_size=2)
-///     [Cluster(center=0, members=[0, 2], mean_similarity=1.0, average_distance=None)]
+struct FoundPairs {
+    pairs: Vec<Pair>,
+    effort: Effort,
+    names: Names,
+}
+
+fn find_pairs(run: &mut Run<'_>, limit: Option<usize>) -> Result<FoundPairs> {
+    let limit = limit.unwrap_or(usize::MAX);
+    let corpus = run.index(Task::Pairs)?;
+    let mut pairs = Vec::new();
+    let cancellation = &run.options.cancellation;
+    let sink = |pair| {
+        if pairs.len() < limit {
+            pairs.push(pair);
+        }
+        if pairs.len() % PAIRS_PER_CHECK == 0 {
+            cancellation.check()?;
+        }
+        Ok(if pairs.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    };
+    let effort = corpus.pairs(sink, &mut run.log)?;
+    Ok(FoundPairs { pairs, effort, names: Names::of(corpus.signed, &run.source) })
+}
+
+/// Clusters all documents with the linkage of the settings.
 #[pyfunction]
-#[pyo3(signature = (
-    data, *, text="text", id=None, date=None, preset=None, config=None, min_size=1, threads=None, progress=None, **overrides,
-))]
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn cluster<'py>(
+pub(crate) fn _cluster<'py>(
     py: Python<'py>,
-    data: &Bound<'py, PyAny>,
-    text: &str,
-    id: Option<&Bound<'py, PyAny>>,
-    date: Option<&Bound<'py, PyAny>>,
-    preset: Option<&str>,
-    config: Option<&Bound<'_, PyAny>>,
+    data: Data<'py>,
+    fields: Fields<'py>,
+    args: RunArgs<'py>,
     min_size: i64,
-    threads: Option<i64>,
-    progress: Option<&Bound<'_, PyAny>>,
-    overrides: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let min_size = at_least(min_size, "min_size", 0)?;
-    let analyzer = PyAnalyzer::new(settings::config(preset, config, overrides)?)?;
-    let table = Table::read(data, &Columns { text, id, date, lossy: analyzer.lossy() })?;
-    let corpus = PreparedCorpus::new(py, &analyzer, &table, Order::Given, threads, progress)?;
-    let mut groups = corpus.run(py, all_groups)?;
-    groups.groups.retain(|group| group.members.len() >= min_size);
-    results::clusters(py, &groups, |row| table.id_of(py, row))
+    let options = args.options(args.config()?)?;
+    let mut corpus = Corpus::new(py, &data, None, &fields, options.analyzer.config().text.lossy)?;
+    let found = args.run(py, &mut corpus, options, move |run| find_clusters(run, min_size))?;
+    let clusters = found.clusters.iter().map(|(members, spread)| {
+        let members = members.iter().map(|&doc| found.names.to_python(py, &corpus, doc));
+        Ok((members.collect::<PyResult<Vec<_>>>()?, spread))
+    });
+    results::found_clusters(py, clusters, &found.effort)
 }
 
-/// Finds the documents to keep if one document per cluster of near-duplicates is kept.
-///
-/// Every removed document matches the kept document of its cluster. Nothing is written; see `Dedup`.
-///
-/// Args:
-///     data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
-///         table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
-///         Polars). A null counts as an empty text.
-///     text: Name of the text column of a table; default `"text"`.
-///     id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
-///         Default None: documents are identified by their row number.
-///     date: Name of the date column of a table, or a list or column of dates; default None.
-///     keep: Which document of a cluster is kept: the `"first"` (the default), the `"longest"` or the
-///         `"newest"`, which requires `date`.
-///     preset: Name of the preset; default `"copies"`. See `Engine`.
-///     config: Config file in TOML, or a mapping with its contents; default None.
-///     threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
-///         affect the result.
-///     progress: Called as `progress(done, total)` about 20 times per second, in documents; default
-///         None. An exception that it raises ends the call.
-///     **overrides: Settings as keywords; see `Engine`.
-///
-/// Returns:
-///     A `Dedup`.
-///
-/// Examples:
-///     >>> import sameish
-///     >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
-///     >>> result = sameish.dedup(texts)
-///     >>> result.kept.tolist(), result.removed.tolist()
-///     ([0, 1], [2])
-///     >>> result.take(texts)
-///     ['the old bridge over the river is closed', 'markets were calm']
+struct FoundClusters {
+    clusters: MeasuredClusters<u32>,
+    effort: Effort,
+    names: Names,
+}
+
+fn find_clusters(run: &mut Run<'_>, min_size: usize) -> Result<FoundClusters> {
+    let corpus = run.index(Task::Cluster)?;
+    let clusters = corpus.clusters(&mut run.log)?;
+    let mut spreads = Spreads::new(&corpus, &clusters);
+    let mut measured = MeasuredClusters::new(spreads.distances);
+    let mut from = 0;
+    while from < clusters.len() {
+        let mut to = from;
+        let mut members = 0;
+        while to < clusters.len() && members < MEMBERS_AT_ONCE {
+            members += clusters.members(to).len();
+            to += 1;
+        }
+        for (cluster, spread) in (from..to).zip(spreads.of(from..to)?) {
+            let members = clusters.members(cluster);
+            if members.len() >= min_size {
+                measured.push(members.iter().copied(), spread);
+            }
+        }
+        from = to;
+    }
+    drop(spreads);
+    let ClusterCounts { candidates, caps_hit: capped, .. } = clusters.counts;
+    let effort = Effort { candidates, capped, ..Effort::default() };
+    Ok(FoundClusters { clusters: measured, effort, names: Names::of(corpus.signed, &run.source) })
+}
+
+/// Clusters with their spread, in columns.
+struct MeasuredClusters<T> {
+    members: Vec<T>,
+    ends: Vec<usize>,
+    spreads: Vec<f64>,
+    /// Whether spreads are distances in bits; else they are similarities.
+    by_distance: bool,
+}
+
+impl<T> MeasuredClusters<T> {
+    fn new(by_distance: bool) -> MeasuredClusters<T> {
+        MeasuredClusters { members: Vec::new(), ends: Vec::new(), spreads: Vec::new(), by_distance }
+    }
+
+    fn push(&mut self, members: impl Iterator<Item = T>, spread: f64) {
+        self.members.extend(members);
+        self.ends.push(self.members.len());
+        self.spreads.push(spread);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[T], Spread)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).zip(&self.spreads).map(|((start, &end), &spread)| {
+            let spread = match self.by_distance {
+                true => Spread::AverageDistance(spread),
+                false => Spread::MeanSimilarity(spread),
+            };
+            (&self.members[start..end], spread)
+        })
+    }
+}
+
+/// Ids of documents in files.
+struct Names {
+    /// Row of each document; empty for documents in memory, where it is the number of the document.
+    rows: Vec<u64>,
+    ids: Ids,
+}
+
+impl Names {
+    fn of(signed: SignedCorpus, source: &Source<'_>) -> Names {
+        let first = signed.records.start;
+        let rows = match source {
+            Source::Documents(_) => Vec::new(),
+            Source::Files(_) => signed.rows.iter().map(|row| row.record.wrapping_sub(first)).collect(),
+        };
+        Names { rows, ids: signed.ids }
+    }
+
+    /// Returns the id of a document that the caller gave, or its row.
+    fn to_python<'py>(&self, py: Python<'py>, corpus: &Corpus<'py>, doc: u32) -> PyResult<Bound<'py, PyAny>> {
+        let id = match corpus {
+            Corpus::Memory(corpus) => corpus.own.ids.as_ref().map(|ids| ids[doc as usize].clone()),
+            Corpus::Files(corpus) if corpus.has_ids => DocId::from_json(self.ids.get(doc)),
+            Corpus::Files(_) => self.rows.get(doc as usize).map(|&row| DocId::Number(row)),
+        };
+        ids::to_python(py, &id.unwrap_or(DocId::Number(u64::from(doc))))
+    }
+}
+
+/// Parameters of `dedup` alone.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct DedupArgs<'py> {
+    keep: String,
+    against: Option<Data<'py>>,
+    output: Option<PathBuf>,
+    overwrite: bool,
+    max_removed: f64,
+}
+
+/// Finds the documents to keep, and writes them if `output` is set. Returns the arguments of `Dedup`.
 #[pyfunction]
-#[pyo3(signature = (
-    data, *, text="text", id=None, date=None, keep="first", preset=None, config=None, threads=None, progress=None, **overrides,
-))]
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn dedup<'py>(
+pub(crate) fn _dedup<'py>(
     py: Python<'py>,
-    data: &Bound<'py, PyAny>,
-    text: &str,
-    id: Option<&Bound<'py, PyAny>>,
-    date: Option<&Bound<'py, PyAny>>,
-    keep: &str,
-    preset: Option<&str>,
-    config: Option<&Bound<'_, PyAny>>,
-    threads: Option<i64>,
-    progress: Option<&Bound<'_, PyAny>>,
-    overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Dedup> {
-    let order = Order::from_keep(keep, date.is_some())?;
-    let analyzer = PyAnalyzer::new(dedup_config(preset, config, overrides)?)?;
-    let table = Table::read(data, &Columns { text, id, date, lossy: analyzer.lossy() })?;
-    let corpus = PreparedCorpus::new(py, &analyzer, &table, order, threads, progress)?;
-    let documents = corpus.rows.len();
-    let too_short = corpus.too_short;
-    let mut groups = corpus.run(py, all_groups)?;
-    let centers = centers(documents, &groups);
-    groups.groups.retain(|group| group.members.len() > 1);
-    Ok(Dedup {
-        centers,
-        clusters: results::clusters(py, &groups, |row| table.id_of(py, row))?.unbind(),
-        too_short,
-        expected_recall: analyzer.expected_recall(),
-        candidates: groups.effort.candidates,
-        capped: groups.effort.capped,
-    })
+    data: Data<'py>,
+    fields: Fields<'py>,
+    args: RunArgs<'py>,
+    dedup: DedupArgs<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut options = args.options(dedup_config(&args)?)?;
+    options.keep = keep(&dedup.keep, fields.date.is_some())?;
+    check_dedup(&options.analyzer).map_err(batch_error)?;
+    if !(0.0..=1.0).contains(&dedup.max_removed) {
+        return Err(setting_error(format!("`max_removed` is {}: must be 0 to 1", dedup.max_removed)));
+    }
+    let lossy = options.analyzer.config().text.lossy;
+    let mut corpus = Corpus::new(py, &data, dedup.against.as_ref(), &fields, lossy)?;
+    if dedup.output.is_some() && !corpus.is_files() {
+        return Err(setting_error(
+            "`output` is written from files, but the data is in memory: omit it, and use `take` of the result",
+        ));
+    }
+    let expected_recall = options.analyzer.expected_recall();
+    let output = dedup.output.map(|path| OutputFile { path, overwrite: dedup.overwrite });
+    let max_removed = dedup.max_removed;
+    let found = args.run(py, &mut corpus, options, move |run| find_kept(run, output, max_removed))?;
+    if let Some(fraction) = found.refused {
+        return Err(limit_error(format!(
+            "{:.1} % of the documents would be removed, more than `max_removed`; nothing was written",
+            100.0 * fraction
+        )));
+    }
+    found.into_python(py, &corpus, expected_recall)
 }
 
 /// Returns the settings of `dedup`. The linkage is always `cohesive`, so that every removed document matches the kept one.
-fn dedup_config(
-    preset: Option<&str>,
-    config: Option<&Bound<'_, PyAny>>,
-    overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Config> {
-    let preset_linkage = settings::config(preset, None, None)?.matching.linkage;
-    let mut config = settings::config(preset, config, overrides)?;
+fn dedup_config(args: &RunArgs<'_>) -> PyResult<Config> {
+    let preset_linkage = args.preset_config()?.matching.linkage;
+    let mut config = args.config()?;
     if ![preset_linkage, Linkage::Cohesive].contains(&config.matching.linkage) {
         return Err(setting_error("`dedup` supports only the linkage `cohesive`: omit `linkage`"));
     }
@@ -207,244 +243,184 @@ fn dedup_config(
     Ok(config)
 }
 
-/// The result of `dedup`: which rows are kept, and which kept row each removed row matches.
-#[pyclass(frozen, module = "sameish")]
-pub(crate) struct Dedup {
+fn keep(keep: &str, has_dates: bool) -> PyResult<Keep> {
+    match keep {
+        "first" => Ok(Keep::First),
+        "longest" => Ok(Keep::Longest),
+        "newest" if has_dates => Ok(Keep::Newest),
+        "newest" => Err(setting_error("`keep` is `newest`, which requires dates: pass `date`")),
+        _ => {
+            let keep = excerpt(keep);
+            Err(setting_error(format!("`keep` is `{keep}`: must be `first`, `longest` or `newest`")))
+        }
+    }
+}
+
+/// Where kept records are written.
+struct OutputFile {
+    path: PathBuf,
+    overwrite: bool,
+}
+
+/// Center of a row that matches a document of the existing corpus.
+const KNOWN: i64 = -1;
+/// Center of a row that is not a document: its record was rejected, or repeats an earlier record with the same id.
+const UNUSED: i64 = -2;
+
+/// Result of `dedup`, in rows.
+struct Kept {
     centers: Vec<i64>,
-    clusters: Py<PyList>,
-    too_short: usize,
-    expected_recall: Option<f64>,
-    candidates: u64,
-    capped: u64,
+    clusters: MeasuredClusters<i64>,
+    counts: Counts,
+    cluster_counts: ClusterCounts,
+    names: Names,
+    /// Fraction of documents that would be removed, if it is more than allowed.
+    refused: Option<f64>,
 }
 
-impl Dedup {
-    /// Iterates over the rows: `true` if a row is kept.
-    fn is_kept(&self) -> impl Iterator<Item = bool> {
-        (0i64..).zip(&self.centers).map(|(row, center)| row == *center)
+fn find_kept(run: &mut Run<'_>, output: Option<OutputFile>, max_removed: f64) -> Result<Kept> {
+    let target = output.as_ref().map(|output| Target::new(Some(&output.path), None));
+    if let (Some(target), Some(output), Source::Files(files)) = (&target, &output, &run.source) {
+        target.check(files.inputs, files.against, false, output.overwrite)?;
+        target.check_inputs(files.inputs, files.read, output.overwrite)?;
     }
-
-    fn count_kept(&self) -> usize {
-        self.is_kept().filter(|kept| *kept).count()
-    }
-
-    fn rows<'py>(&self, py: Python<'py>, kept: bool) -> Bound<'py, PyArray1<i64>> {
-        let rows = (0i64..).zip(self.is_kept()).filter(|(_, is_kept)| *is_kept == kept);
-        PyArray1::from_vec(py, rows.map(|(row, _)| row).collect())
-    }
-}
-
-#[pymethods]
-impl Dedup {
-    /// Kept rows in ascending order, as an array of int64.
-    #[getter]
-    fn kept<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.rows(py, true)
-    }
-
-    /// Removed rows in ascending order, as an array of int64.
-    #[getter]
-    fn removed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.rows(py, false)
-    }
-
-    /// Whether each row is kept, as an array of bool.
-    #[getter]
-    fn mask<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_vec(py, self.is_kept().collect())
-    }
-
-    /// The kept row of each row's cluster, as an array of int64: for a kept row, the row itself.
-    #[getter]
-    fn centers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_slice(py, &self.centers)
-    }
-
-    /// Clusters of at least two documents, as a list (`Found`) of `Cluster`. The center is the kept document.
-    #[getter]
-    fn clusters(&self, py: Python<'_>) -> Py<PyList> {
-        self.clusters.clone_ref(py)
-    }
-
-    /// Counts of the run, as a dict.
-    ///
-    /// `documents`, `kept`, `removed`: numbers of documents. `clusters`: number of clusters of at least
-    /// two documents. `largest_cluster`: number of documents of the largest cluster. `too_short`: number
-    /// of documents that are too short for the settings. `candidates`: number of candidates judged.
-    /// `expected_recall`: probability that a pair exactly at the threshold is found, or None. `caps_hit`:
-    /// number of limits reached; if it is not 0, matches may be missing.
-    #[getter]
-    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let kept = self.count_kept();
-        let clusters = self.clusters.bind(py);
-        let sizes = clusters.iter().map(|cluster| cluster.getattr("members")?.len());
-        let largest = sizes.collect::<PyResult<Vec<_>>>()?.into_iter().max().unwrap_or(kept.min(1));
-        let summary = PyDict::new(py);
-        summary.set_item("documents", self.centers.len())?;
-        summary.set_item("kept", kept)?;
-        summary.set_item("removed", self.centers.len() - kept)?;
-        summary.set_item("clusters", clusters.len())?;
-        summary.set_item("largest_cluster", largest)?;
-        summary.set_item("too_short", self.too_short)?;
-        summary.set_item("candidates", self.candidates)?;
-        summary.set_item("expected_recall", self.expected_recall)?;
-        summary.set_item("caps_hit", self.capped)?;
-        Ok(summary)
-    }
-
-    /// Selects the kept rows of data.
-    ///
-    /// Args:
-    ///     data: The deduplicated data, or other data with the same rows: a list, tuple, NumPy array,
-    ///         column or table. A path of Parquet files is read, and a Polars LazyFrame is collected.
-    ///
-    /// Returns:
-    ///     The kept rows, as the same type.
-    ///
-    /// Raises:
-    ///     SettingError: The data has another number of rows.
-    fn take<'py>(&self, py: Python<'py>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let data = &collect(data)?;
-        let expected = self.centers.len();
-        let rows = data.len().unwrap_or(expected);
-        if rows != expected {
-            return Err(setting_error(format!(
-                "the data has {rows} rows: must have the {expected} rows that were deduplicated"
-            )));
-        }
-        take_rows(data, self.kept(py).as_any())
-    }
-
-    fn __len__(&self) -> usize {
-        self.centers.len()
-    }
-
-    fn __repr__(&self) -> String {
-        let documents = self.centers.len();
-        let kept = self.count_kept();
-        format!("<Dedup of {documents} documents: {kept} kept, {} removed>", documents - kept)
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Dedup>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let py = slf.py();
-        let Dedup { centers, clusters, too_short, expected_recall, candidates, capped } = slf.get();
-        let centers = PyArray1::from_slice(py, centers);
-        let fields = (centers, clusters.clone_ref(py), *too_short, *expected_recall, *candidates, *capped);
-        Ok((slf.get_type().getattr("_restore")?, fields.into_pyobject(py)?))
-    }
-
-    /// Restores a pickled object.
-    #[staticmethod]
-    fn _restore(
-        centers: &Bound<'_, PyArray1<i64>>,
-        clusters: Py<PyList>,
-        too_short: usize,
-        expected_recall: Option<f64>,
-        candidates: u64,
-        capped: u64,
-    ) -> PyResult<Dedup> {
-        let centers = centers.readonly().as_slice()?.to_vec();
-        if centers.iter().any(|&center| center < 0 || center as usize >= centers.len()) {
-            return Err(setting_error("`centers` must be row numbers below the number of rows"));
-        }
-        Ok(Dedup { centers, clusters, too_short, expected_recall, candidates, capped })
-    }
-}
-
-/// Order in which documents are inserted. The first document of a cluster is its center.
-#[derive(Clone, Copy)]
-enum Order {
-    Given,
-    LongestFirst,
-    NewestFirst,
-}
-
-impl Order {
-    /// Returns the order that keeps the requested document of each cluster.
-    fn from_keep(keep: &str, has_dates: bool) -> PyResult<Order> {
-        match keep {
-            "first" => Ok(Order::Given),
-            "longest" => Ok(Order::LongestFirst),
-            "newest" if has_dates => Ok(Order::NewestFirst),
-            "newest" => Err(setting_error("`keep` is `newest`, which requires dates: pass `date`")),
-            _ => {
-                let keep = excerpt(keep);
-                Err(setting_error(format!("`keep` is `{keep}`: must be `first`, `longest` or `newest`")))
-            }
-        }
-    }
-}
-
-/// Prepared documents in the order of insertion. Their ids are row numbers.
-struct PreparedCorpus<'a, 'py> {
-    engine: Engine,
-    rows: Vec<DocId>,
-    dates: Option<Vec<Option<Timestamp>>>,
-    prepared: Vec<Prepared>,
-    too_short: usize,
-    progress: Progress<'a, 'py>,
-}
-
-/// Number of passes over the documents: prepare, insert, search.
-const PASSES: usize = 3;
-
-impl<'a, 'py> PreparedCorpus<'a, 'py> {
-    fn new(
-        py: Python<'_>,
-        analyzer: &PyAnalyzer,
-        table: &Table<'_>,
-        order: Order,
-        threads: Option<i64>,
-        progress: Option<&'a Bound<'py, PyAny>>,
-    ) -> PyResult<PreparedCorpus<'a, 'py>> {
-        let texts = table.texts.raw("texts")?;
-        table.check(texts.len())?;
-        let progress = Progress::new(progress, texts.len());
-        let prepared = analyzer.prepare_all(py, &texts, threads, progress.first_pass(PASSES))?;
-        let mut prepared: Vec<_> = prepared.into_iter().map(Some).collect();
-        let mut rows: Vec<usize> = (0..texts.len()).collect();
-        match (order, &table.dates) {
-            (Order::LongestFirst, _) => rows.sort_by_key(|&row| Reverse(texts[row].map_or(0, <[u8]>::len))),
-            (Order::NewestFirst, Some(dates)) => rows.sort_by_key(|&row| Reverse(dates[row])),
-            _ => {}
-        }
-        let prepared: Vec<Prepared> = rows.iter().filter_map(|&row| prepared[row].take()).collect();
-        Ok(PreparedCorpus {
-            engine: Engine::with_analyzer(Analyzer::clone(analyzer)).map_err(engine_error)?,
-            dates: table.dates.as_ref().map(|dates| rows.iter().map(|&row| dates[row]).collect()),
-            rows: rows.into_iter().map(|row| DocId::Number(row as u64)).collect(),
-            too_short: count_too_short(&prepared),
-            prepared,
-            progress,
-        })
-    }
-
-    /// Inserts all documents and calls `search`, on a thread that owns the engine.
-    fn run<T: Send + 'static>(
-        self,
-        py: Python<'_>,
-        search: impl FnOnce(&Engine, &Task) -> T + Send + 'static,
-    ) -> PyResult<T> {
-        let PreparedCorpus { mut engine, rows, dates, prepared, progress, .. } = self;
-        let progress = progress.other_passes(PASSES).inline_if(rows.len() <= INLINE_DOCUMENTS);
-        let found = run_detached(py, progress, move |task| {
-            insert_all(&mut engine, &rows, dates.as_deref(), prepared, task)?;
-            Ok(search(&engine, task))
-        })?;
-        found.map_err(engine_error)
-    }
-}
-
-/// Returns the center of each row's group.
-fn centers(rows: usize, groups: &Groups) -> Vec<i64> {
-    let mut centers: Vec<i64> = (0..rows as i64).collect();
-    let row = |id: &DocId| match id {
-        DocId::Number(row) => *row as usize,
-        _ => unreachable!("ids are row numbers"),
+    let states = match &run.source {
+        Source::Files(files) => FileStates::of(files.against.iter().chain(files.inputs)),
+        Source::Documents(_) => FileStates::default(),
     };
-    for group in &groups.groups {
-        let center = row(&group.center) as i64;
-        group.members.iter().for_each(|member| centers[row(member)] = center);
+    let corpus = run.index(Task::Dedup)?;
+    check_dates(&corpus.signed, run.options, &run.source)?;
+    let stars = corpus.stars(&mut run.log)?;
+    let selection = Selection::new(&corpus, &stars, false);
+    states.check_all()?;
+    let fraction = selection.removed as f64 / selection.documents.max(1) as f64;
+    let refused = (output.is_some() && fraction > max_removed).then_some(fraction);
+    if let (Some(target), Some(output), None) = (&target, &output, refused) {
+        write(run, &corpus, &selection, &states, target, output.overwrite)?;
     }
-    centers
+    Ok(Kept::new(run, corpus, &stars, &selection, refused))
+}
+
+/// Returns an error if no record has the field of the date.
+fn check_dates(signed: &SignedCorpus, options: &Options, source: &Source<'_>) -> Result<()> {
+    let own = signed.ranks.get(signed.against as usize..).unwrap_or_default();
+    let Source::Files(files) = source else { return Ok(()) };
+    if options.keep != Keep::Newest || own.is_empty() || own.iter().any(|rank| *rank != Rank::Absent) {
+        return Ok(());
+    }
+    Err(Error::NoDates { field: files.read.fields.date.clone().unwrap_or_default() })
+}
+
+fn write(
+    run: &mut Run<'_>,
+    corpus: &IndexedCorpus<'_>,
+    selection: &Selection,
+    states: &FileStates,
+    target: &Target,
+    overwrite: bool,
+) -> Result<()> {
+    let Source::Files(files) = run.source else { return Ok(()) };
+    let keep = |record| selection.keeps(record);
+    let writer = RecordWriter {
+        inputs: files.inputs,
+        options: files.read,
+        starts: corpus.input_starts(),
+        keep: &keep,
+        force: overwrite,
+        states,
+        log: &RefCell::new(&mut run.log),
+    };
+    writer.write(target).map(|_| ())
+}
+
+impl Kept {
+    fn new(
+        run: &Run<'_>,
+        corpus: IndexedCorpus<'_>,
+        stars: &StarClusters,
+        selection: &Selection,
+        refused: Option<f64>,
+    ) -> Kept {
+        let signed = &corpus.signed;
+        let row = |doc: u32| (signed.rows[doc as usize].record - signed.records.start) as i64;
+        let mut centers = vec![UNUSED; (signed.records.end - signed.records.start) as usize];
+        for doc in signed.against..signed.len() as u32 {
+            centers[row(doc) as usize] = match stars.center[doc as usize] {
+                NO_CENTER => UNUSED,
+                center if center < signed.against => KNOWN,
+                center => row(center),
+            };
+        }
+        let by_distance = !run.options.analyzer.config().matching.verify;
+        let mut clusters = MeasuredClusters::new(by_distance);
+        for cluster in selection.clusters.iter().filter(|cluster| cluster[0] >= signed.against) {
+            let similarity = |doc: &u32| stars.similarity[*doc as usize];
+            let mean = cluster[1..].iter().map(similarity).sum::<f64>() / (cluster.len() - 1) as f64;
+            let spread = if by_distance { (1.0 - mean) * 64.0 } else { mean };
+            clusters.push(cluster.iter().map(|&doc| row(doc)), spread);
+        }
+        Kept {
+            centers,
+            clusters,
+            counts: run.log.counts.clone(),
+            cluster_counts: stars.counts,
+            names: Names::of(corpus.signed, &run.source),
+            refused,
+        }
+    }
+
+    /// Returns the ids of all rows as JSON in one buffer, and their ends; `None` if the caller gave no ids.
+    fn ids(&self, corpus: &Corpus<'_>) -> Option<(Vec<u8>, Vec<i64>)> {
+        let mut bytes = Vec::new();
+        let mut ends = Vec::with_capacity(self.centers.len());
+        match corpus {
+            Corpus::Memory(corpus) => {
+                for id in corpus.own.ids.as_ref()? {
+                    bytes.extend(id.to_json().bytes());
+                    ends.push(bytes.len() as i64);
+                }
+            }
+            Corpus::Files(corpus) if corpus.has_ids => {
+                for (doc, &row) in self.names.rows.iter().enumerate().filter(|(_, row)| **row < u64::MAX / 2)
+                {
+                    ends.resize(row as usize, bytes.len() as i64);
+                    bytes.extend(self.names.ids.get(doc as u32).bytes());
+                    ends.push(bytes.len() as i64);
+                }
+                ends.resize(self.centers.len(), bytes.len() as i64);
+            }
+            Corpus::Files(_) => return None,
+        }
+        Some((bytes, ends))
+    }
+
+    /// Returns the arguments of `Dedup` in `sameish/_dedup.py`.
+    fn into_python<'py>(
+        self,
+        py: Python<'py>,
+        corpus: &Corpus<'py>,
+        expected_recall: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let counts = PyDict::new(py);
+        counts.set_item("too_short", self.counts.too_short)?;
+        counts.set_item("rejected", self.counts.rejected)?;
+        counts.set_item("repeated", self.counts.repeated)?;
+        counts.set_item("candidates", self.cluster_counts.candidates)?;
+        counts.set_item("verified", self.cluster_counts.verified)?;
+        counts.set_item("templates", self.cluster_counts.templates)?;
+        counts.set_item("expected_recall", expected_recall)?;
+        counts.set_item("caps_hit", self.cluster_counts.caps_hit)?;
+        let ids =
+            self.ids(corpus).map(|(bytes, ends)| (PyBytes::new(py, &bytes), PyArray1::from_vec(py, ends)));
+        let ends: Vec<i64> = self.clusters.ends.iter().map(|&end| end as i64).collect();
+        let result = PyDict::new(py);
+        result.set_item("centers", PyArray1::from_vec(py, self.centers))?;
+        result.set_item("members", PyArray1::from_vec(py, self.clusters.members))?;
+        result.set_item("ends", PyArray1::from_vec(py, ends))?;
+        result.set_item("spreads", PyArray1::from_vec(py, self.clusters.spreads))?;
+        result.set_item("by_distance", self.clusters.by_distance)?;
+        result.set_item("ids", ids)?;
+        result.set_item("counts", counts)?;
+        Ok(result)
+    }
 }

@@ -5,6 +5,7 @@
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use sameish_batch::input::{InputErrorKind, Remedy};
 use std::io;
 use std::path::Path;
 
@@ -12,7 +13,10 @@ mod exceptions {
     //! The exception classes of `sameish._errors`.
     #![allow(missing_docs, unreachable_pub)]
     pyo3::import_exception!(sameish._errors, CorruptFile);
+    pyo3::import_exception!(sameish._errors, InputError);
+    pyo3::import_exception!(sameish._errors, LimitError);
     pyo3::import_exception!(sameish._errors, NumberError);
+    pyo3::import_exception!(sameish._errors, RecordError);
     pyo3::import_exception!(sameish._errors, SchemeMismatch);
     pyo3::import_exception!(sameish._errors, SettingError);
     pyo3::import_exception!(sameish._errors, TextError);
@@ -65,6 +69,84 @@ pub(crate) fn number_error(message: impl Into<String>) -> PyErr {
 /// Creates a `TextError`: a text is not valid Unicode.
 pub(crate) fn text_error(message: impl Into<String>) -> PyErr {
     exceptions::TextError::new_err(message.into())
+}
+
+/// Creates a `LimitError`: a limit was reached.
+pub(crate) fn limit_error(message: impl Into<String>) -> PyErr {
+    exceptions::LimitError::new_err(message.into())
+}
+
+/// Converts an error of a batch run. Messages name the parameters of `dedup`, `pairs` and `cluster`.
+pub(crate) fn batch_error(error: sameish_batch::Error) -> PyErr {
+    use sameish_batch::Error as E;
+    let in_directory = "; pass a directory as `output`, such as `output=\"kept/\"`";
+    match error {
+        E::Config(error) => engine_error(error),
+        E::Input(error) => input_error(&error),
+        E::InputChanged { .. } => exceptions::InputError::new_err(error.to_string()),
+        E::RecordRejected { reject, .. } => exceptions::RecordError::new_err(format!(
+            "{reject}; or pass `on_bad=\"skip\"` to leave out such records"
+        )),
+        E::MemoryLimitTooSmall { least_mib } => {
+            setting_error(format!("`max_memory` must be at least {} bytes", least_mib << 20))
+        }
+        E::MemoryLimit { .. } => limit_error(format!("{error}; raise `max_memory`")),
+        E::Threads { .. } => limit_error(format!("{error}; pass a smaller number of `threads`")),
+        E::TooManyDocuments => limit_error(error.to_string()),
+        E::Temporary(error) => {
+            let message = format!("temporary file: {error}; pass another directory as `temp_dir`");
+            numbered_error(&error, message, None)
+        }
+        E::OutputIsDirectory { name } => PyOSError::new_err((21, "is a directory", name)),
+        E::OutputExists { name } => {
+            PyOSError::new_err((17, "already exists; pass `overwrite=True` to replace it", name))
+        }
+        E::OutputCreated { name } => PyOSError::new_err((17, "was created during the call", name)),
+        E::NoOutputDirectory { name } => {
+            PyOSError::new_err((2, "its directory does not exist; create it", name))
+        }
+        E::Output { name, problem, source } => numbered_error(&source, problem.to_owned(), Some(name)),
+        E::WholeFilesIntoOne | E::MixedFormats | E::MixedColumns => {
+            setting_error(format!("{error}{in_directory}"))
+        }
+        error => setting_error(error.to_string()),
+    }
+}
+
+/// Converts an error about an input. Errors of the system become the subclass of `OSError` for their number.
+fn input_error(error: &sameish_batch::input::InputError) -> PyErr {
+    let error = error.explained(remedy);
+    if error.kind == InputErrorKind::Limit {
+        return limit_error(error.to_string());
+    }
+    match error.io.and_then(error_number) {
+        Some(number) => PyOSError::new_err((number, error.reason, error.file.to_string())),
+        None => exceptions::InputError::new_err(error.to_string()),
+    }
+}
+
+fn numbered_error(error: &io::Error, message: String, name: Option<String>) -> PyErr {
+    match error.raw_os_error().or(error_number(error.kind())) {
+        Some(number) => PyOSError::new_err((number, message, name)),
+        None => PyOSError::new_err(name.map_or(message.clone(), |name| format!("{name}: {message}"))),
+    }
+}
+
+/// Returns the words for a remedy, with the names of parameters.
+pub(crate) fn remedy(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::MaxLine | Remedy::MaxDocument => "split the record, or use the command `sameish dedup`",
+        Remedy::MaxExpanded => "decompress the file if that is intended",
+        Remedy::Lossy => "convert the file, or pass `lossy=True`",
+        Remedy::IdField => "name the field of the id with `id`",
+        Remedy::TextField => "name the field of the text with `text`; select a preset with `preset`",
+        Remedy::TextFieldOrFormat => {
+            "name the column of the text with `text`, or the format with `format`; select a preset with `preset`"
+        }
+        Remedy::FormatText => "convert it, as in `jq -c '.[]' FILE`, or pass `format=\"text\"`",
+        Remedy::NoFormat => "omit `format`",
+        Remedy::LastOfId => "make ids unique, or omit `id`",
+    }
 }
 
 /// Creates an `UnknownId`: no document has the id.

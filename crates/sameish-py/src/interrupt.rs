@@ -6,8 +6,9 @@
 //! calls.
 
 use pyo3::prelude::*;
+use sameish_batch::Cancellation;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -25,7 +26,7 @@ const ITEMS_PER_SIGNAL_CHECK: usize = 1 << 16;
 /// State of a call that the worker thread and the calling thread share.
 #[derive(Default)]
 pub(crate) struct Task {
-    canceled: AtomicBool,
+    canceled: Cancellation,
     done: AtomicUsize,
     /// Whether the work runs on the calling thread, so that the work itself must check for signals.
     inline: bool,
@@ -35,12 +36,22 @@ pub(crate) struct Task {
 impl Task {
     /// Returns `false` if the work should stop. Worker threads call this every few milliseconds.
     pub(crate) fn is_running(&self) -> bool {
-        !self.canceled.load(Ordering::Relaxed)
+        !self.canceled.is_canceled()
     }
 
     /// Adds to the number of processed documents that the progress callback reports.
     pub(crate) fn add_done(&self, documents: usize) {
         self.done.fetch_add(documents, Ordering::Relaxed);
+    }
+
+    /// Raises the number of processed documents to `done`, unless it is already larger.
+    pub(crate) fn raise_done(&self, done: usize) {
+        self.done.fetch_max(done, Ordering::Relaxed);
+    }
+
+    /// Returns the state that cancels the work, for a batch run.
+    pub(crate) fn cancellation(&self) -> Cancellation {
+        self.canceled.clone()
     }
 
     /// Returns an error if the work should stop. Call this while waiting for a lock.
@@ -55,7 +66,7 @@ impl Task {
     }
 
     fn cancel(&self) {
-        self.canceled.store(true, Ordering::Relaxed);
+        self.canceled.cancel();
     }
 
     /// Runs work on the calling thread.

@@ -6,7 +6,8 @@
 //! ```text
 //! engine.rs, file.rs      Engine, and engines in files
 //! compare.rs              compare
-//! batch.rs, table.rs      dedup, pairs, cluster, and the data they accept
+//! batch.rs, run.rs        dedup, pairs and cluster, and how they run
+//! documents.rs, table.rs  the data they accept: files, tables and lists
 //! sketchers.rs, sdr.rs    SimHasher, MinHasher, SdrEncoder
 //! corpus.rs               Corpus
 //! hamming_index.rs        HammingIndex
@@ -26,6 +27,7 @@ mod band_index;
 mod batch;
 mod compare;
 mod corpus;
+mod documents;
 mod engine;
 mod error;
 mod file;
@@ -36,6 +38,7 @@ mod lock;
 mod numbers;
 mod parallel;
 mod results;
+mod run;
 mod sdr;
 mod settings;
 mod sketchers;
@@ -57,12 +60,12 @@ fn _sameish(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<corpus::Matches>()?;
     module.add_class::<hamming_index::HammingIndex>()?;
     module.add_class::<band_index::BandIndex>()?;
-    module.add_class::<batch::Dedup>()?;
     module.add_function(wrap_pyfunction!(sketchers::simhash, module)?)?;
     module.add_function(wrap_pyfunction!(sketchers::hamming, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
-    module.add_function(wrap_pyfunction!(batch::dedup, module)?)?;
-    module.add_function(wrap_pyfunction!(batch::pairs, module)?)?;
-    module.add_function(wrap_pyfunction!(batch::cluster, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::_dedup, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::_pairs, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::_cluster, module)?)?;
+    module.add_function(wrap_pyfunction!(documents::_known_suffix, module)?)?;
     Ok(())
 }

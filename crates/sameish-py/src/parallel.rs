@@ -59,7 +59,7 @@ impl Parallel<'_, '_> {
 }
 
 /// Returns the number of threads to use: as many as there are processors if `requested` is `None`.
-fn thread_count(requested: Option<i64>) -> PyResult<usize> {
+pub(crate) fn thread_count(requested: Option<i64>) -> PyResult<usize> {
     match requested {
         None => Ok(thread::available_parallelism().map_or(1, NonZeroUsize::get)),
         Some(n) if (1..=MAX_THREADS as i64).contains(&n) => Ok(n as usize),
@@ -91,11 +91,11 @@ fn for_each_block<B: Send>(
 }
 
 /// Returns `true` if processing the texts takes less time than starting a thread.
-fn is_small(texts: &[RawText<'_>]) -> bool {
+pub(crate) fn is_small(texts: &[RawText<'_>]) -> bool {
     texts.len() <= BLOCK && texts.iter().flatten().map(|bytes| bytes.len()).sum::<usize>() <= INLINE_BYTES
 }
 
-fn decode(bytes: &[u8], lossy: bool) -> Result<Cow<'_, str>, InvalidUtf8> {
+pub(crate) fn decode(bytes: &[u8], lossy: bool) -> Result<Cow<'_, str>, InvalidUtf8> {
     match utf8(bytes) {
         Err(_) if lossy => Ok(String::from_utf8_lossy(bytes)),
         text => text.map(Cow::Borrowed),
@@ -104,20 +104,28 @@ fn decode(bytes: &[u8], lossy: bool) -> Result<Cow<'_, str>, InvalidUtf8> {
 
 /// The first text, by position, that is not valid UTF-8.
 #[derive(Default)]
-struct FirstInvalid(Mutex<Option<(usize, InvalidUtf8)>>);
+pub(crate) struct FirstInvalid(Mutex<Option<(usize, InvalidUtf8)>>);
 
 impl FirstInvalid {
-    fn record(&self, position: usize, error: InvalidUtf8) {
+    pub(crate) fn record(&self, position: usize, error: InvalidUtf8) {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if slot.as_ref().is_none_or(|(first, _)| position < *first) {
             *slot = Some((position, error));
         }
     }
 
-    fn check(self) -> PyResult<()> {
+    pub(crate) fn check(self) -> PyResult<()> {
+        self.check_after(0)
+    }
+
+    /// Like [`check`](Self::check), if the first `against` texts are those of `against`.
+    pub(crate) fn check_after(self, against: usize) -> PyResult<()> {
         let slot = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        slot.map_or(Ok(()), |(position, error)| {
-            Err(error.to_py_err(&format!("texts: item at position {position}")))
-        })
+        let Some((position, error)) = slot else { return Ok(()) };
+        let place = match position.checked_sub(against) {
+            Some(position) => format!("texts: item at position {position}"),
+            None => format!("`against`: item at position {position}"),
+        };
+        Err(error.to_py_err(&place))
     }
 }

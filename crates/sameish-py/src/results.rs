@@ -43,23 +43,25 @@ pub(crate) fn inserted<'py>(py: Python<'py>, inserted: &Inserted) -> PyResult<Bo
     INSERTED.create(py, (inserted.status.name(), inserted.replaced, cluster))
 }
 
-/// Creates a `Found`: a list with the numbers of candidates judged and limits reached.
+/// Creates a `Found`: a list of items of a class, with the numbers of candidates judged and limits reached.
 pub(crate) fn found<'py>(
     py: Python<'py>,
+    class: &ResultClass,
     items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
     candidates: u64,
     capped: u64,
 ) -> PyResult<Bound<'py, PyList>> {
     let items = items.enumerate().map(|(i, item)| check_signals_at(py, i).and(item));
     let items = items.collect::<PyResult<Vec<_>>>()?;
-    Ok(FOUND.create(py, (items, candidates, capped))?.cast_into()?)
+    let class = class.class.import(py, "sameish._types", class.name)?;
+    Ok(FOUND.create(py, (items, candidates, capped, class))?.cast_into()?)
 }
 
 /// Creates a `Found` of `Match`.
 pub(crate) fn matches<'py>(py: Python<'py>, search: &Search) -> PyResult<Bound<'py, PyList>> {
     let matches = search.matches.iter();
     let matches = matches.map(|found| judged(&MATCH, [ids::to_python(py, &found.id)?], &found.verdict));
-    found(py, matches, search.candidates as u64, search.capped as u64)
+    found(py, &MATCH, matches, search.candidates as u64, search.capped as u64)
 }
 
 /// Creates a `Match` or a `Pair`: ids followed by the fields of the verdict.
@@ -108,9 +110,18 @@ pub(crate) fn pairs<'py>(
     Pairs { pairs, effort }: &Pairs,
     to_python: impl Fn(&DocId) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let pairs =
-        pairs.iter().map(|pair| judged(&PAIR, [to_python(&pair.a)?, to_python(&pair.b)?], &pair.verdict));
-    found(py, pairs, effort.candidates, effort.capped)
+    let pairs = pairs.iter().map(|pair| Ok(([to_python(&pair.a)?, to_python(&pair.b)?], pair.verdict)));
+    found_pairs(py, pairs, effort)
+}
+
+/// Creates a `Found` of `Pair` from ids and verdicts.
+pub(crate) fn found_pairs<'py>(
+    py: Python<'py>,
+    pairs: impl Iterator<Item = PyResult<([Bound<'py, PyAny>; 2], Verdict)>>,
+    effort: &Effort,
+) -> PyResult<Bound<'py, PyList>> {
+    let pairs = pairs.map(|pair| pair.and_then(|(ids, verdict)| judged(&PAIR, ids, &verdict)));
+    found(py, &PAIR, pairs, effort.candidates, effort.capped)
 }
 
 /// Creates a `Found` of `Cluster`. `to_python` converts the ids.
@@ -121,11 +132,25 @@ pub(crate) fn clusters<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let clusters = groups.iter().map(|group| {
         let members = group.members.iter().map(&to_python).collect::<PyResult<Vec<_>>>()?;
-        let (similarity, distance) = match group.spread {
+        Ok((members, group.spread))
+    });
+    found_clusters(py, clusters, effort)
+}
+
+/// Creates a `Found` of `Cluster` from the ids of the members, the center first.
+pub(crate) fn found_clusters<'py>(
+    py: Python<'py>,
+    clusters: impl Iterator<Item = PyResult<(Vec<Bound<'py, PyAny>>, Spread)>>,
+    effort: &Effort,
+) -> PyResult<Bound<'py, PyList>> {
+    let clusters = clusters.map(|cluster| {
+        let (members, spread) = cluster?;
+        let (similarity, distance) = match spread {
             Spread::MeanSimilarity(mean) => (Some(mean), None),
             Spread::AverageDistance(mean) => (None, Some(mean)),
         };
-        CLUSTER.create(py, (to_python(&group.center)?, members, similarity, distance))
+        let center = members.first().cloned();
+        CLUSTER.create(py, (center, members, similarity, distance))
     });
-    found(py, clusters, effort.candidates, effort.capped)
+    found(py, &CLUSTER, clusters, effort.candidates, effort.capped)
 }

@@ -1,22 +1,22 @@
 //! The data of `dedup`, `pairs` and `cluster`.
 //!
-//! The data is a list of texts, a column, or a table with a column of texts: Arrow, pandas, Polars or a Parquet file. Ids and
-//! dates are columns of the table, or lists or columns of their own.
+//! The data is a list of texts, a column, or a table with a column of texts. Ids and dates are columns of the table, or lists or
+//! columns of their own. `sameish/_tables.py` converts the tables of other libraries.
 
 use crate::arrow;
-use crate::error::{engine_error, setting_error, type_error, type_name};
+use crate::error::{engine_error, excerpt, setting_error, type_error};
 use crate::ids;
 use crate::numbers::same_length;
 use crate::texts::Texts;
 use arrow_array::ArrayRef;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::PyString;
 use sameish::{DocId, Timestamp};
 
 /// Where the texts, ids and dates of a table are.
 pub(crate) struct Columns<'a, 'py> {
-    /// Name of the text column.
-    pub(crate) text: &'a str,
+    /// Name of the text column; by default [`TEXT`].
+    pub(crate) text: Option<&'a str>,
     /// Name of the id column, or a list or column of ids.
     pub(crate) id: Option<&'a Bound<'py, PyAny>>,
     /// Name of the date column, or a list or column of dates.
@@ -25,12 +25,19 @@ pub(crate) struct Columns<'a, 'py> {
     pub(crate) lossy: bool,
 }
 
+/// Default name of the text column.
+const TEXT: &str = "text";
+
 impl Columns<'_, '_> {
+    fn text(&self) -> &str {
+        self.text.unwrap_or(TEXT)
+    }
+
     /// Returns the names of the columns to read from the table, without repetition.
     fn names(&self) -> Vec<String> {
         let others = [self.id, self.date].into_iter().flatten();
         let others = others.filter_map(|column| column.extract::<String>().ok());
-        let mut names: Vec<String> = std::iter::once(self.text.to_owned()).chain(others).collect();
+        let mut names: Vec<String> = std::iter::once(self.text().to_owned()).chain(others).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -47,8 +54,9 @@ pub(crate) struct Table<'py> {
 
 impl<'py> Table<'py> {
     pub(crate) fn read(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
-        let data = &read_parquet(data, &columns.names())?.unwrap_or_else(|| data.clone());
-        match arrow::chunks(&select_columns(data, columns)?)? {
+        let select = data.py().import("sameish._tables")?.getattr("select")?;
+        let data = &select.call1((data, columns.names()))?;
+        match arrow::chunks(data)? {
             Some(chunks) if arrow::is_table(&chunks) => Table::from_arrow(&chunks, columns),
             Some(chunks) => Table::from_texts(Texts::from_arrow(&chunks)?, columns),
             // A pandas data frame without pyarrow cannot be exported to Arrow; its columns are read by iteration.
@@ -58,7 +66,7 @@ impl<'py> Table<'py> {
     }
 
     fn from_arrow(chunks: &[ArrayRef], columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
-        let texts = Texts::from_arrow(&arrow::column(chunks, columns.text)?)?;
+        let texts = Texts::from_arrow(&arrow::column(chunks, columns.text())?)?;
         let ids = columns.id.map(|id| match id.cast::<PyString>() {
             Ok(name) => arrow::ids(&arrow::column(chunks, name.to_str()?)?),
             Err(_) => ids::list_from_python(id),
@@ -81,7 +89,7 @@ impl<'py> Table<'py> {
         let column = |column: &Bound<'py, PyAny>| {
             if column.is_instance_of::<PyString>() { by_name(column) } else { Ok(column.clone()) }
         };
-        let text = PyString::new(data.py(), columns.text);
+        let text = PyString::new(data.py(), columns.text());
         let texts = Texts::read(&by_name(text.as_any())?, "texts", columns.lossy)?;
         let ids = columns.id.map(|id| ids::list_from_python(&column(id)?)).transpose()?;
         let dates = columns.date.map(|date| ids::dates(&column(date)?)).transpose()?;
@@ -89,6 +97,12 @@ impl<'py> Table<'py> {
     }
 
     fn from_texts(texts: Texts<'py>, columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
+        if let Some(text) = columns.text {
+            return Err(type_error(format!(
+                "`text` is the column name `{}`, but the data is not a table: omit it; select a preset with `preset=`",
+                excerpt(text)
+            )));
+        }
         for (name, column) in [("id", columns.id), ("date", columns.date)] {
             if column.is_some_and(|column| column.is_instance_of::<PyString>()) {
                 return Err(type_error(format!(
@@ -112,120 +126,4 @@ impl<'py> Table<'py> {
         }
         Ok(())
     }
-
-    /// Returns the Python id of a row. `row` is the id that the engine has for the row: its number.
-    pub(crate) fn id_of(&self, py: Python<'py>, row: &DocId) -> PyResult<Bound<'py, PyAny>> {
-        let id = match (row, &self.ids) {
-            (DocId::Number(row), Some(ids)) => &ids[*row as usize],
-            _ => row,
-        };
-        ids::to_python(py, id)
-    }
-}
-
-/// Reads columns of a Parquet file or of a directory of such files. Returns `None` if the data is not a path. Without
-/// column names, reads all columns.
-///
-/// A path is a path object, or a str that ends with `.parquet` or `.pq` or is the path of an existing file.
-fn read_parquet<'py>(data: &Bound<'py, PyAny>, columns: &[String]) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let is_parquet = |path: &str| {
-        let lower = path.to_ascii_lowercase();
-        lower.ends_with(".parquet") || lower.ends_with(".pq") || std::path::Path::new(path).exists()
-    };
-    let is_path = match data.cast::<PyString>() {
-        Ok(path) => path.to_str().is_ok_and(is_parquet),
-        Err(_) => data.hasattr("__fspath__")?,
-    };
-    if !is_path {
-        return Ok(None);
-    }
-    data.py().import("sameish._parquet")?.getattr("read")?.call1((data, columns.to_vec())).map(Some)
-}
-
-/// Selects the columns that are read, so that the other columns are not converted to Arrow.
-fn select_columns<'py>(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-    let has = |name: &str| data.hasattr(name).unwrap_or(false);
-    let is_lazy = is_lazy_frame(data);
-    if !is_lazy && (!has("columns") || !(has("__arrow_c_stream__") || has("__arrow_c_array__"))) {
-        return Ok(data.clone());
-    }
-    let names = columns.names();
-    let available = if is_lazy {
-        data.call_method0("collect_schema")?.call_method0("names")?
-    } else {
-        data.getattr("column_names").or_else(|_| data.getattr("columns"))?
-    };
-    let available = available.try_iter()?.map(|name| Ok(name?.str()?.to_string()));
-    let available = available.collect::<PyResult<Vec<_>>>()?;
-    if let Some(unknown) = names.iter().find(|name| !available.contains(name)) {
-        return Err(arrow::unknown_column(unknown, &available));
-    }
-    if !has("select") {
-        return data.get_item(names);
-    }
-    let selected = data.call_method1("select", (names,))?;
-    if is_lazy { selected.call_method0("collect") } else { Ok(selected) }
-}
-
-/// Returns `true` for a lazy data frame of Polars.
-fn is_lazy_frame(data: &Bound<'_, PyAny>) -> bool {
-    data.hasattr("collect_schema").unwrap_or(false) && data.hasattr("collect").unwrap_or(false)
-}
-
-/// Reads a path or collects a lazy data frame. Returns other data unchanged.
-pub(crate) fn collect<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    match read_parquet(data, &[])? {
-        Some(table) => Ok(table),
-        None if is_lazy_frame(data) => data.call_method0("collect"),
-        None => Ok(data.clone()),
-    }
-}
-
-/// Selects rows and returns them as the same type.
-pub(crate) fn take_rows<'py>(
-    data: &Bound<'py, PyAny>,
-    rows: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let has = |name: &str| data.hasattr(name).unwrap_or(false);
-    let failed = |error: PyErr| type_error(format!("cannot take rows from {}: {error}", type_name(data)));
-    if has("iloc") {
-        return data.getattr("iloc")?.get_item(rows);
-    }
-    let is_pyarrow = has("take") && (has("schema") || has("chunks") || has("buffers"));
-    if is_pyarrow {
-        // Some versions of pyarrow cannot take rows of some types, but all can slice them.
-        return data.call_method1("take", (rows,)).or_else(|_| take_by_slices(data, rows));
-    }
-    if has("__arrow_c_stream__") || has("__array__") {
-        return data.get_item(rows).map_err(failed);
-    }
-    let rows: Vec<usize> = rows.extract()?;
-    let items = rows.into_iter().map(|row| data.get_item(row)).collect::<PyResult<Vec<_>>>();
-    let items = items.map_err(failed)?;
-    if data.is_instance_of::<PyTuple>() {
-        return Ok(PyTuple::new(data.py(), items)?.into_any());
-    }
-    Ok(PyList::new(data.py(), items)?.into_any())
-}
-
-/// Selects rows of a pyarrow table, record batch or array by slices of consecutive rows. `rows` must be ascending.
-fn take_by_slices<'py>(data: &Bound<'py, PyAny>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let rows: Vec<usize> = rows.extract()?;
-    let slices = rows.chunk_by(|a, b| a + 1 == *b).map(|run| data.call_method1("slice", (run[0], run.len())));
-    let mut slices = slices.collect::<PyResult<Vec<_>>>()?;
-    if slices.is_empty() {
-        slices.push(data.call_method1("slice", (0, 0))?);
-    }
-    let pyarrow = data.py().import("pyarrow")?;
-    if data.hasattr("schema")? {
-        let is_batch = type_name(data) == "RecordBatch";
-        let concat = if is_batch { "concat_batches" } else { "concat_tables" };
-        return pyarrow.call_method1(concat, (slices,));
-    }
-    if data.hasattr("chunks")? {
-        let chunks = slices.iter().map(|slice| slice.getattr("chunks")?.extract::<Vec<Bound<'py, PyAny>>>());
-        let chunks: Vec<_> = chunks.collect::<PyResult<Vec<_>>>()?.into_iter().flatten().collect();
-        return pyarrow.call_method1("chunked_array", (chunks, data.getattr("type")?));
-    }
-    pyarrow.call_method1("concat_arrays", (slices,))
 }

@@ -7,7 +7,7 @@ use crate::arrow::{self, TextColumn};
 use crate::error::{text_error, type_error, type_name};
 use crate::interrupt::check_signals_at;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString};
 use sameish::Content;
 
 /// The texts of a list or column.
@@ -159,7 +159,13 @@ fn string<'py>(
     };
     match value.cast::<PyBytes>() {
         Ok(bytes) if lossy => Ok(PyString::new(py, &String::from_utf8_lossy(bytes.as_bytes()))),
-        _ => Err(type_error(format!("{} is of type {}: must be a str", place(), type_name(&value)))),
+        _ => {
+            let hint = match value.is_instance_of::<PyDict>() {
+                true => "; pass the texts, as in `[record[\"text\"] for record in data]`",
+                false => "",
+            };
+            Err(type_error(format!("{} is of type {}: must be a str{hint}", place(), type_name(&value))))
+        }
     }
 }
 

@@ -33,6 +33,10 @@ LONG_CALLS = {
     "minhash": "sameish.MinHasher(1024).sketch_many([t * 100 for t in texts] * 200, threads=1)",
     "add_many": "sameish.Engine('copies').add_many(range(len(texts) * 400), texts * 400, threads=1)",
     "dedup": "sameish.dedup([t + str(i) for i in range(400) for t in texts], threads=1, preset='headlines')",
+    "compare all": "sameish.pairs(many, preset='headlines', threads=1)",
+    "cluster all": "sameish.cluster(many, preset='headlines', threads=1)",
+    "file": "[sameish.dedup(path, threads=1, preset='headlines') for _ in iter(int, 1)]",
+    "pipe": "sameish.dedup(pipe)",
     "corpus": "c.insert_bulk(h[:500_000]); [c.find_all_bulk(h) for _ in iter(int, 1)]",
     "build": "[sameish.Corpus(6, 3).insert_bulk(h) for _ in iter(int, 1)]",
     "pairs": "e.pairs()",
@@ -43,6 +47,10 @@ LONG_CALLS = {
 }
 
 SETUP = {
+    "compare all": "many = corpus_of(20_000)",
+    "cluster all": "many = corpus_of(20_000)",
+    "file": "path = os.path.join(tempfile.mkdtemp(), 'a.txt'); open(path, 'w').write('\\n'.join(corpus_of(20_000)))",
+    "pipe": "pipe = os.path.join(tempfile.mkdtemp(), 'a.txt'); os.mkfifo(pipe)",
     "pairs": "e = engine_with_slow_pairs()",
     "greedy": "e = sameish.Engine('wire'); e.add_many(range(200_000), [str(i) for i in range(200_000)])",
 }
@@ -53,7 +61,7 @@ SETUP = {
 def test_ctrl_c_interrupts_long_calls(name):
     """Each call takes far longer than the limit, which is generous; `bench/python/run` measures the delay."""
     code = f"""
-        import sameish, numpy as np, sys, time, threading, os, signal
+        import sameish, numpy as np, sys, tempfile, time, threading, os, signal
         sys.path.insert(0, {os.path.dirname(__file__)!r})
         from test_process import corpus_of, engine_with_slow_pairs
         texts = corpus_of(1000)

@@ -1,4 +1,4 @@
-"""dedup, pairs and cluster give the same result for lists, columns, tables and Parquet files."""
+"""dedup, pairs and cluster give the same result for lists, columns, tables and Parquet files of other libraries."""
 
 import subprocess
 import sys
@@ -155,14 +155,11 @@ def test_accepts_pandas_without_pyarrow():
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
 
-def test_take_accepts_every_type(tmp_path):
+def test_take_accepts_every_type():
     table = dict(tables())["pyarrow"].drop_columns(["other"])
-    pq.write_table(table, tmp_path / "a.parquet")
-    (tmp_path / "directory").mkdir()
-    pq.write_table(table, tmp_path / "directory" / "part")
     views = table.set_column(0, "body", pa.array(TEXTS, pa.string_view()))
     found = sameish.dedup(table, text="body", **OPTIONS)
-    for data in (table, views, pl.from_arrow(table).lazy(), str(tmp_path / "a.parquet"), tmp_path / "directory", str(tmp_path / "directory")):
+    for data in (table, views, pl.from_arrow(table).lazy()):
         kept = sameish.dedup(data, text="body", **OPTIONS).take(data)
         assert list(kept["key"].to_pylist() if hasattr(kept["key"], "to_pylist") else kept["key"]) == ["a", "b", "d", "e"]
     for column in (pa.array(TEXTS, pa.string_view()), pa.chunked_array([TEXTS[:2], TEXTS[2:]], pa.string_view())):
@@ -285,12 +282,12 @@ def test_reads_parquet_files_and_directories(tmp_path):
     for path in (one, str(one), directory):
         found = sameish.dedup(path, text="body", id="key", date="when", **OPTIONS)
         assert found.kept.tolist() == [0, 1, 3, 4] and found.clusters[0].members == ["a", "c", "f"]
-    with pytest.raises(sameish.SettingError, match="unknown column `text`: the columns are `body`"):
+    with pytest.raises(sameish.InputError, match="no column `text`, `title` or `tokens` in `body`"):
         sameish.dedup(one)
     with pytest.raises(FileNotFoundError):
         sameish.dedup(tmp_path / "missing.parquet")
     one.write_bytes(one.read_bytes()[:-20])
-    with pytest.raises(sameish.ParquetError, match="cannot read Parquet file"):
+    with pytest.raises(sameish.InputError, match="unreadable Parquet file"):
         sameish.dedup(one)
     with pytest.raises(sameish.WrongType, match="single str"):
         sameish.dedup("just a text")

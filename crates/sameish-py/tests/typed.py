@@ -1,5 +1,6 @@
 """Typical uses, checked by `mypy --strict` and never executed."""
 
+from pathlib import Path
 from typing import Optional
 
 import numpy as np
@@ -25,7 +26,15 @@ def uses(array: npt.NDArray[np.uint64]) -> None:
     kept: list[str] = sameish.dedup(["a", "b"], keep="longest").take(["a", "b"])
     passages: list[sameish.Passage] = sameish.compare("a", "b").passages
     clusters: list[sameish.Cluster] = sameish.cluster(["a"], id=[1])
+    removed: npt.NDArray[np.int64] = sameish.dedup(Path("a.jsonl"), "body", id="key", against=[Path("b.jsonl")], output="c.jsonl").removed
+    frame = sameish.pairs("*.csv.gz", threshold=0.7, stop_words=None, minhash={"rows": 64}, max_memory=1 << 30).to_frame("pandas")
+    # A typo in the name of a setting, and values of other types. An error that is not reported makes the comment an error.
+    sameish.dedup(["a"], treshold=0.7)  # type: ignore[call-arg]
+    sameish.pairs(["a"], preset="copy")  # type: ignore[arg-type]
+    sameish.cluster(["a"], threshold="0.7")  # type: ignore[arg-type]
+    sameish.compare("a", "b", min_token=5)  # type: ignore[call-arg]
+    sameish.dedup(5)  # type: ignore[arg-type]
     try:
         sameish.Engine.load("x")
     except sameish.CorruptFile as error:
-        print(error, short, similarity, pairs, first, many, values, signature, rows, dense, kept, passages, clusters)
+        print(error, short, similarity, pairs, first, many, values, signature, rows, dense, kept, passages, clusters, removed, frame)

@@ -2,7 +2,7 @@
 
 use super::find::Input;
 use super::format::{Fault, ParsedRecord, RecordFormat, Span};
-use super::reject::{Place, Reason, Reject, excerpt};
+use super::reject::{Place, Problem, Reason, Reject, Remedy, excerpt};
 use sameish::{Content, DocId, Document};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -36,11 +36,13 @@ pub struct RecordRules {
     pub max_line: usize,
     /// Maximum length of the text of a document in bytes.
     pub max_document: usize,
+    /// Rejects a record without an id instead of using its sequence number.
+    pub require_id: bool,
 }
 
 impl Default for RecordRules {
     fn default() -> RecordRules {
-        RecordRules { lossy: false, max_line: 64 << 20, max_document: 16 << 20 }
+        RecordRules { lossy: false, max_line: 64 << 20, max_document: 16 << 20, require_id: false }
     }
 }
 
@@ -68,7 +70,7 @@ impl RecordBatch {
         self.spans.iter().zip(self.first..).map(move |(span, number)| {
             let record = &self.bytes[span.start..span.end];
             let parsed = match span.fault {
-                Some(fault) => Err(Reason::new(fault.reason(rules))),
+                Some(fault) => Err(Reason::new(fault.problem(rules))),
                 None => self.parse(record, number, rules),
             };
             parsed.map_err(|reason| self.reject(span, record, reason))
@@ -79,7 +81,11 @@ impl RecordBatch {
         let (text, replaced) = decode(record, rules.lossy)?;
         let ParsedRecord { id, content, title, source, published_at } = self.format.parse(&text)?;
         check_size(&content, rules.max_document)?;
-        let id = id.map(check_id).transpose()?.unwrap_or(DocId::Number(number));
+        let id = match id.map(check_id).transpose()? {
+            Some(id) => id,
+            None if rules.require_id => return Err(Reason::new(Problem::with("has no id", Remedy::IdField))),
+            None => DocId::Number(number),
+        };
         let document = Document { id, content, title, source, published_at, url: None };
         Ok(Record { document, replaced })
     }
@@ -96,7 +102,7 @@ impl RecordBatch {
     }
 
     /// Rejects a record that was parsed but cannot be used.
-    pub fn reject_record(&self, record: usize, reason: String) -> Reject {
+    pub fn reject_record(&self, record: usize, reason: impl Into<Problem>) -> Reject {
         let span = &self.spans[record];
         self.reject(span, &self.bytes[span.start..span.end], Reason::new(reason))
     }
@@ -110,26 +116,21 @@ impl RecordBatch {
             file: self.input.name.clone(),
             place,
             excerpt: excerpt(record, reason.at),
-            reason: reason.text,
+            reason: reason.problem.text,
+            remedy: reason.problem.remedy,
         }
     }
 }
 
 impl Fault {
-    fn reason(self, rules: RecordRules) -> String {
+    fn problem(self, rules: RecordRules) -> Problem {
+        let longer = |max: usize| format!("longer than {max} bytes");
         match self {
-            Fault::TooLong => {
-                format!("longer than {} bytes; raise `--max-line` if that is intended", rules.max_line)
-            }
-            Fault::FileTooLong => {
-                format!(
-                    "longer than {} bytes; raise `--max-document` if that is intended",
-                    rules.max_document
-                )
-            }
+            Fault::TooLong => Problem::with(longer(rules.max_line), Remedy::MaxLine),
+            Fault::FileTooLong => Problem::with(longer(rules.max_document), Remedy::MaxDocument),
             Fault::UnclosedQuote => "quote is never closed; close it, or double it".into(),
             Fault::Ragged { found, expected } => {
-                format!("row has {found} values, but the header has {expected} columns; fix the row")
+                format!("row has {found} values, but the header has {expected} columns; fix the row").into()
             }
         }
     }
@@ -147,8 +148,8 @@ fn decode(record: &[u8], lossy: bool) -> Result<(Cow<'_, str>, bool), Reason> {
         Err(_) if lossy => Ok((sameish::text::decode(record).text, true)),
         Err(error) => {
             let at = error.valid_up_to();
-            let text = format!("byte 0x{:02x} is not UTF-8; convert the file, or pass `--lossy`", record[at]);
-            Err(Reason { at, text })
+            let text = format!("byte 0x{:02x} is not UTF-8", record[at]);
+            Err(Reason { at, problem: Problem::with(text, Remedy::Lossy) })
         }
     }
 }
@@ -161,8 +162,8 @@ fn check_size(content: &Content, max: usize) -> Result<(), Reason> {
     if size <= max {
         return Ok(());
     }
-    let reason = format!("the text has {size} bytes; raise `--max-document` above {max} if that is intended");
-    Err(Reason::new(reason))
+    let text = format!("the text has {size} bytes, more than {max}");
+    Err(Reason::new(Problem::with(text, Remedy::MaxDocument)))
 }
 
 fn check_id(id: DocId) -> Result<DocId, Reason> {

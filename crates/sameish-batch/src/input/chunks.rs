@@ -8,7 +8,7 @@ use super::find::Input;
 use super::format::{Fault, RecordFormat, Span};
 use super::lines::next_line;
 use super::open::read_error;
-use super::reject::InputError;
+use super::reject::{InputError, Problem};
 use std::io::{self, Read};
 use std::sync::Arc;
 
@@ -71,9 +71,9 @@ impl Chunks {
     pub(crate) fn read_header(
         &mut self,
         delimiter: u8,
-        make: impl FnOnce(&str) -> Result<Csv, String>,
+        make: impl FnOnce(&str) -> Result<Csv, Problem>,
     ) -> Result<bool, InputError> {
-        let refused = |reason: String| InputError::unreadable(&self.input.name, reason);
+        let refused = |problem: Problem| InputError::unreadable(&self.input.name, problem);
         let first = loop {
             if let Some(first) = first_record(&self.buffer, delimiter, self.ended) {
                 break first;
@@ -84,9 +84,10 @@ impl Chunks {
                 return if blank { Ok(false) } else { Err(unclosed()) };
             }
             if self.buffer.len() > self.max_line {
-                return Err(refused(
-                    "the header is longer than `--max-line`; check that the file is a table of texts".into(),
-                ));
+                let max = self.max_line;
+                let text =
+                    format!("the header has more than {max} bytes; check that the file is a table of texts");
+                return Err(refused(text.into()));
             }
             fill(&mut self.bytes, &mut self.buffer)
                 .map_err(|error| read_error(&self.input, self.offset, &error))

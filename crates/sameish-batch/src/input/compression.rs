@@ -3,6 +3,7 @@
 //! The first bytes identify the compression, whatever the file name. One layer is decompressed.
 
 use super::byte_counter::{ByteCounter, Counted};
+use super::reject::{Problem, Remedy};
 use std::fmt;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -99,7 +100,7 @@ fn plain_error(error: io::Error) -> io::Error {
     error
 }
 
-/// Expanded size of one input, with its limit: `--max-expanded`, or else the maximum ratio.
+/// Expanded size of one input, with its limit: that of the caller, or else the maximum ratio.
 #[derive(Debug)]
 pub(crate) struct Expansion {
     limit: Option<u64>,
@@ -145,12 +146,11 @@ impl fmt::Display for LimitExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LimitExceeded::Size { limit } => {
-                write!(f, "expands to more than {limit} bytes; raise `--max-expanded` if that is intended")
+                write!(f, "expands to more than {limit} bytes")
             }
             LimitExceeded::Ratio { packed, expanded } => write!(
                 f,
-                "{packed} bytes expand to more than {expanded} bytes, above the ratio of {MAX_RATIO} to 1; \
-                 pass `--max-expanded SIZE` if that is intended"
+                "{packed} bytes expand to more than {expanded} bytes, above the ratio of {MAX_RATIO} to 1"
             ),
             LimitExceeded::Page { limit } => {
                 write!(f, "a page has more than {limit} bytes; write the file again with smaller pages")
@@ -178,6 +178,16 @@ impl fmt::Display for LimitExceeded {
 }
 
 impl std::error::Error for LimitExceeded {}
+
+impl From<&LimitExceeded> for Problem {
+    fn from(limit: &LimitExceeded) -> Problem {
+        let remedy = match limit {
+            LimitExceeded::Size { .. } | LimitExceeded::Ratio { .. } => Some(Remedy::MaxExpanded),
+            _ => None,
+        };
+        Problem { text: limit.to_string(), remedy }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@
 
 use super::format::{Consumed, Fault, FieldNames, MAX_RECORDS, ParsedRecord, RecordFormat, Span};
 use super::lines::next_line;
-use super::reject::Reason;
+use super::reject::{Problem, Reason, Remedy};
 use crate::escape::escaped;
 use memchr::{memchr, memchr_iter, memchr2, memchr3, memrchr};
 use sameish::DocId;
@@ -30,36 +30,36 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    /// Looks up the columns of the fields. The error is reason and remedy.
-    pub(crate) fn with_header(header: &str, delimiter: u8, fields: &FieldNames) -> Result<Csv, String> {
+    /// Looks up the columns of the fields.
+    pub(crate) fn with_header(header: &str, delimiter: u8, fields: &FieldNames) -> Result<Csv, Problem> {
         let names: Vec<String> =
             values(header, delimiter).take(MAX_COLUMNS + 1).map(|name| name.trim().to_owned()).collect();
         if names.len() > MAX_COLUMNS {
             return Err(format!(
                 "the header has more than {MAX_COLUMNS} columns; check that the file is a table of texts"
-            ));
+            )
+            .into());
         }
         if let Some(name) = first_repeated(&names) {
-            return Err(format!("column `{}` occurs twice in {}; rename one", escaped(name), listed(&names)));
+            let text = format!("column `{}` occurs twice in {}; rename one", escaped(name), listed(&names));
+            return Err(text.into());
         }
         let column = |name: &String| names.iter().position(|column| column == name);
         let csv = Csv {
             delimiter,
             columns: names.len(),
-            id: column(&fields.id),
+            id: fields.id.as_ref().and_then(column),
             text: column(&fields.text),
-            title: column(&fields.title),
+            title: fields.title.as_ref().and_then(column),
             source: fields.source.iter().find_map(column),
-            date: column(&fields.date),
+            date: fields.date.as_ref().and_then(column),
         };
         match csv.text.or(csv.title) {
             Some(_) => Ok(csv),
-            None => Err(format!(
-                "no column `{}` or `{}` in {}; set the column with `--text-field`, or the separator with `--format`",
-                escaped(&fields.text),
-                escaped(&fields.title),
-                listed(&names)
-            )),
+            None => {
+                let text = format!("no column {} in {}", fields.text_fields(&[]), listed(&names));
+                Err(Problem::with(text, Remedy::TextFieldOrFormat))
+            }
         }
     }
 }

@@ -132,14 +132,15 @@ fn find_matching(pattern: &str, includes: &impl Fn(&Path) -> bool, inputs: &mut 
     }
     if inputs.len() == before {
         let reason = "no such file, and the pattern matches no file; check the path";
-        inputs.push(Err(InputError::unreadable(&name, reason)));
+        let error = InputError::unreadable(&name, reason);
+        inputs.push(Err(InputError { io: Some(io::ErrorKind::NotFound), ..error }));
     }
 }
 
 /// Describes a path that cannot be opened.
 pub(crate) fn cannot_open(path: &Path, error: &io::Error) -> InputError {
     let name = Input::file(path.to_owned()).name;
-    let reason = match error.kind() {
+    let reason: String = match error.kind() {
         io::ErrorKind::NotFound if path.is_symlink() => {
             "symbolic link to a file that does not exist; fix the link".into()
         }
@@ -148,5 +149,5 @@ pub(crate) fn cannot_open(path: &Path, error: &io::Error) -> InputError {
         io::ErrorKind::IsADirectory => "is a directory; expected a file".into(),
         _ => format!("{error}; check the path"),
     };
-    InputError::unreadable(&name, reason)
+    InputError { io: Some(error.kind()), ..InputError::unreadable(&name, reason) }
 }

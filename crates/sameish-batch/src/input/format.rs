@@ -1,6 +1,7 @@
 //! Record formats: how an input is split into records, and what a record contains.
 
 use super::reject::Reason;
+use crate::escape::escaped;
 use sameish::{Content, DocId};
 use std::path::Path;
 
@@ -65,9 +66,9 @@ pub(crate) struct Span {
 /// Why a record is unusable before it is parsed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
-    /// Longer than `--max-line`.
+    /// Longer than the maximum length of a record.
     TooLong,
-    /// A whole file longer than `--max-document`.
+    /// A whole file longer than the maximum length of a document.
     FileTooLong,
     /// A quote that is never closed.
     UnclosedQuote,
@@ -127,26 +128,38 @@ pub(crate) trait RecordFormat: Send + Sync {
 /// Names of the fields that are read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldNames {
-    /// Field of the id.
-    pub id: String,
+    /// Field of the id. Without it, the id of a record is its sequence number.
+    pub id: Option<String>,
     /// Field of the text.
     pub text: String,
     /// Field of the title, which is used if there is no text.
-    pub title: String,
+    pub title: Option<String>,
     /// Names of the source field; the first one that is present is used.
     pub source: Vec<String>,
     /// Field of the publication date.
-    pub date: String,
+    pub date: Option<String>,
+}
+
+impl FieldNames {
+    /// Lists the fields that may contain the text, for a message.
+    pub(crate) fn text_fields(&self, more: &[&str]) -> String {
+        let names = [self.text.as_str()].into_iter().chain(self.title.as_deref()).chain(more.iter().copied());
+        let names: Vec<String> = names.map(|name| format!("`{}`", escaped(name))).collect();
+        match names.split_last() {
+            Some((last, first)) if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+            _ => names.concat(),
+        }
+    }
 }
 
 impl Default for FieldNames {
     fn default() -> FieldNames {
         FieldNames {
-            id: "id".into(),
+            id: Some("id".into()),
             text: "text".into(),
-            title: "title".into(),
+            title: Some("title".into()),
             source: vec!["source".into(), "host".into()],
-            date: "published_at".into(),
+            date: Some("published_at".into()),
         }
     }
 }

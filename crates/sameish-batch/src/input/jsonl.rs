@@ -2,7 +2,7 @@
 
 use super::format::{Consumed, FieldNames, ParsedRecord, RecordFormat, Span};
 use super::lines;
-use super::reject::Reason;
+use super::reject::{Problem, Reason, Remedy};
 use crate::escape::escaped;
 use sameish::{Content, DocId};
 use sameish_io::json::{self, ErrorKind, Keep, Limits, Value};
@@ -48,17 +48,18 @@ impl Jsonl {
     /// Returns the field with this name. The text is checked first, because it may have the name of another field.
     fn field(&self, key: &str) -> Option<(Field, Keep)> {
         let fields = &self.fields;
+        let is = |name: &Option<String>| name.as_deref() == Some(key);
         let field = if key == fields.text {
             Field::Text
-        } else if key == fields.id {
+        } else if is(&fields.id) {
             Field::Id
-        } else if key == fields.title {
+        } else if is(&fields.title) {
             Field::Title
         } else if key == TOKENS {
             return Some((Field::Tokens, Keep::Strings));
         } else if let Some(rank) = fields.source.iter().position(|name| key == *name) {
             Field::Source(rank)
-        } else if key == fields.date {
+        } else if is(&fields.date) {
             Field::Date
         } else {
             return None;
@@ -75,7 +76,7 @@ fn invalid_json(error: json::Error) -> Reason {
         kind @ ErrorKind::TooDeep(_) => format!("{kind}; flatten the record"),
         kind => kind.to_string(),
     };
-    Reason { at: error.offset, text }
+    Reason { at: error.offset, problem: text.into() }
 }
 
 /// Values of the requested fields of a record.
@@ -107,16 +108,21 @@ impl<'a> Values<'a> {
         let title = match self.title {
             None | Some(Value::Null) => None,
             Some(Value::Text(title)) => Some(title.into_owned()),
-            Some(other) => return Err(wrong_type(&fields.title, &other, "it must be a string")),
+            Some(other) => return Err(wrong_type(name(&fields.title), &other, "it must be a string")),
         };
         Ok(ParsedRecord {
-            id: self.id.map(|id| read_id(id, &fields.id)).transpose()?.flatten(),
+            id: self.id.map(|id| read_id(id, name(&fields.id))).transpose()?.flatten(),
             content: read_content(self.text, self.tokens, title.as_deref(), fields)?,
             title,
             source: self.source.and_then(|(_, value)| scalar_text(value)),
             published_at: self.date.and_then(scalar_text),
         })
     }
+}
+
+/// Returns the name of a field that a record has.
+fn name(field: &Option<String>) -> &str {
+    field.as_deref().unwrap_or_default()
 }
 
 /// Returns the text, else the tokens, else the title.
@@ -129,8 +135,9 @@ fn read_content(
     match (text, tokens, title) {
         (Some(Value::Text(text)), _, _) => Ok(Content::Text(text.into_owned())),
         (Some(other), _, _) => {
-            let remedy = "it must be a string; set the field of the text with `--text-field`";
-            Err(wrong_type(&fields.text, &other, remedy))
+            let mut reason = wrong_type(&fields.text, &other, "it must be a string");
+            reason.problem.remedy = Some(Remedy::TextField);
+            Err(reason)
         }
         (None, Some(Value::Array(items)), _) => {
             let token = |item: Value<'_>| match item {
@@ -146,9 +153,9 @@ fn read_content(
         }
         (None, Some(other), None) => Err(wrong_type(TOKENS, &other, "it must be an array of strings")),
         (None, _, Some(title)) => Ok(Content::Text(title.to_owned())),
-        (None, None, None) => Err(Reason::new(format!(
-            "field `{}` is missing; set the field of the text with `--text-field`",
-            escaped(&fields.text)
+        (None, None, None) => Err(Reason::new(Problem::with(
+            format!("field `{}` is missing", escaped(&fields.text)),
+            Remedy::TextField,
         ))),
     }
 }
@@ -197,7 +204,7 @@ mod tests {
     }
 
     fn read(record: &str) -> Result<ParsedRecord, String> {
-        format().parse(record).map_err(|reason| reason.text)
+        format().parse(record).map_err(|reason| reason.problem.text)
     }
 
     #[test]

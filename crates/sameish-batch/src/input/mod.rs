@@ -27,7 +27,7 @@ pub use changes::FileStates;
 pub use find::{Input, InputResult, find, known_suffix};
 pub use format::{FieldNames, FileFormat};
 pub use pipes::spool_pipes;
-pub use reject::{InputError, InputErrorKind, Place, Reject};
+pub use reject::{InputError, InputErrorKind, Place, Problem, Reject, Remedy};
 
 pub(crate) use batch::content_of;
 pub(crate) use changes::changed;
@@ -182,8 +182,10 @@ fn start(input: Input, options: &ReadOptions) -> Result<Option<Reader>, InputErr
 /// Starts a Parquet file. The first bytes decide, whatever the name.
 fn start_rows(input: Input, opened: Opened, options: &ReadOptions) -> Result<parquet::Rows, InputError> {
     if options.whole_files || options.format.is_some_and(|format| format != FileFormat::Parquet) {
-        let reason = "is a Parquet file; omit `--format` and `--whole-files`";
-        return Err(InputError::unreadable(&input.name, reason));
+        return Err(InputError::unreadable(
+            &input.name,
+            Problem::with("is a Parquet file", Remedy::NoFormat),
+        ));
     }
     let table = parquet::Table::open(&input, opened.bytes, options)?;
     parquet::Rows::new(table, options.fields.clone(), options.rules.max_line)
@@ -212,7 +214,7 @@ fn start_chunks(input: Input, opened: Opened, options: &ReadOptions) -> Result<O
         FileFormat::Text | FileFormat::Parquet => Ok(Some(chunks(Arc::new(text::TextLines), max_line))),
         FileFormat::Jsonl if first == Some(b'[') => Err(InputError::unreadable(
             &input.name,
-            "is a JSON array; expected one object per line: convert it, as in `jq -c '.[]' FILE`, or pass `--format text`",
+            Problem::with("is a JSON array; expected one object per line", Remedy::FormatText),
         )),
         FileFormat::Jsonl => {
             Ok(Some(chunks(Arc::new(jsonl::Jsonl { fields: options.fields.clone() }), max_line)))
@@ -235,8 +237,8 @@ pub fn read_whole(input: &Input, options: &ReadOptions) -> Result<Content, Input
     let read = bytes.take(max as u64 + 1).read_to_end(&mut text);
     read.map_err(|error| open::read_error(input, skipped + text.len() as u64, &error))?;
     if text.len() > max {
-        let reason = format!("longer than {max} bytes; raise `--max-document` if that is intended");
-        return Err(InputError::limit(&input.name, reason));
+        let text = format!("longer than {max} bytes");
+        return Err(InputError::limit(&input.name, Problem::with(text, Remedy::MaxDocument)));
     }
     match String::from_utf8(text) {
         Ok(text) => Ok(Content::Text(text)),
@@ -245,12 +247,10 @@ pub fn read_whole(input: &Input, options: &ReadOptions) -> Result<Content, Input
         }
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            let reason = format!(
-                "byte 0x{:02x} is not UTF-8; convert the file, or pass `--lossy`",
-                error.as_bytes()[at]
-            );
+            let text = format!("byte 0x{:02x} is not UTF-8", error.as_bytes()[at]);
             let offset = Some(skipped + at as u64);
-            Err(InputError { offset, ..InputError::unreadable(&input.name, reason) })
+            let problem = Problem::with(text, Remedy::Lossy);
+            Err(InputError { offset, ..InputError::unreadable(&input.name, problem) })
         }
     }
 }

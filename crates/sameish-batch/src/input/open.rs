@@ -6,7 +6,7 @@ use super::compression::{Compression, LimitExceeded};
 use super::find::{Input, cannot_open};
 use super::format::FileFormat;
 use super::parquet::MAGIC;
-use super::reject::{InputError, InputErrorKind};
+use super::reject::InputError;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 
@@ -161,13 +161,13 @@ pub(crate) fn read_error(input: &Input, offset: u64, error: &io::Error) -> Input
     let offset = Some(offset);
     let file = input.name.clone();
     if let Some(limit) = error.get_ref().and_then(|inner| inner.downcast_ref::<LimitExceeded>()) {
-        return InputError { file, offset, reason: limit.to_string(), kind: InputErrorKind::Limit };
+        return InputError { offset, ..InputError::limit(&file, limit) };
     }
     let reason = match (error.kind(), &input.path) {
         (io::ErrorKind::IsADirectory, Some(path)) => return cannot_open(path, error),
         _ => format!("cannot be read further: {error}; the records before this point were used"),
     };
-    InputError { file, offset, reason, kind: InputErrorKind::Unreadable }
+    InputError { offset, io: Some(error.kind()), ..InputError::unreadable(&file, reason) }
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use crate::escape::escaped_bytes;
 use crate::run_log::Completion;
 use serde::{Serialize, Serializer};
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 /// Maximum length of an excerpt of a rejected record, in bytes before escaping.
 const EXCERPT: usize = 120;
 
-/// A rejected record. Also the format of a line of the `--rejects` file.
+/// A rejected record. Also the format of a line of the list of rejected records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reject {
     /// Escaped name of the input.
@@ -18,8 +19,11 @@ pub struct Reject {
     /// Position of the record.
     #[serde(flatten)]
     pub place: Place,
-    /// Reason and remedy.
+    /// What is wrong, and what to do about it unless `remedy` says so.
     pub reason: String,
+    /// Parameter that may help.
+    #[serde(skip)]
+    pub remedy: Option<Remedy>,
     /// Beginning of the record, or the part around the error, shortened and escaped.
     pub excerpt: String,
 }
@@ -55,9 +59,88 @@ fn as_text<S: Serializer>(name: &Arc<str>, serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_str(name)
 }
 
+impl Reject {
+    /// Adds the remedy to the reason, in the words of an interface.
+    pub(crate) fn explained(&self, words: impl FnOnce(Remedy) -> &'static str) -> Reject {
+        let reason = explained(&self.reason, self.remedy, words);
+        Reject { reason, remedy: None, ..self.clone() }
+    }
+}
+
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}: {}", self.file, self.place, self.reason)
+        write!(f, "{}, {}: {}", self.file, self.place, explained(&self.reason, self.remedy, Remedy::text))
+    }
+}
+
+/// Parameter that the user can change if an input or a record cannot be used.
+///
+/// Each interface has its own names for parameters; see [`Monitor::remedy`](crate::Monitor::remedy).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Raise the maximum length of a record.
+    MaxLine,
+    /// Raise the maximum length of a text.
+    MaxDocument,
+    /// Raise the maximum decompressed size of an input.
+    MaxExpanded,
+    /// Replace bytes that are not UTF-8.
+    Lossy,
+    /// Name the field of the id.
+    IdField,
+    /// Name the field of the text.
+    TextField,
+    /// Name the column of the text, or the format.
+    TextFieldOrFormat,
+    /// Read the input as plain text.
+    FormatText,
+    /// Do not set a format, and do not read whole files.
+    NoFormat,
+    /// Keep the last of several records with the same id.
+    LastOfId,
+}
+
+impl Remedy {
+    /// Returns the remedy without names of parameters.
+    pub fn text(self) -> &'static str {
+        match self {
+            Remedy::MaxLine => "raise the maximum length of a line if that is intended",
+            Remedy::MaxDocument => "raise the maximum length of a document if that is intended",
+            Remedy::MaxExpanded => "raise the maximum decompressed size if that is intended",
+            Remedy::Lossy => "convert the file, or allow invalid characters to be replaced",
+            Remedy::IdField => "name the field of the id",
+            Remedy::TextField => "name the field of the text",
+            Remedy::TextFieldOrFormat => "name the column of the text, or the format",
+            Remedy::FormatText => "convert it, as in `jq -c '.[]' FILE`, or read it as plain text",
+            Remedy::NoFormat => "do not set a format, and do not read whole files",
+            Remedy::LastOfId => "make ids unique, or keep the last record of each id",
+        }
+    }
+}
+
+fn explained(reason: &str, remedy: Option<Remedy>, words: impl FnOnce(Remedy) -> &'static str) -> String {
+    remedy.map_or_else(|| reason.to_owned(), |remedy| format!("{reason}; {}", words(remedy)))
+}
+
+/// What is wrong with an input or a record, and which parameter may help.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// What is wrong.
+    pub text: String,
+    /// Parameter that may help.
+    pub remedy: Option<Remedy>,
+}
+
+impl Problem {
+    /// Creates a problem that a parameter may solve.
+    pub fn with(text: impl Into<String>, remedy: Remedy) -> Problem {
+        Problem { text: text.into(), remedy: Some(remedy) }
+    }
+}
+
+impl<T: Into<String>> From<T> for Problem {
+    fn from(text: T) -> Problem {
+        Problem { text: text.into(), remedy: None }
     }
 }
 
@@ -65,13 +148,13 @@ impl fmt::Display for Reject {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reason {
     pub(crate) at: usize,
-    pub(crate) text: String,
+    pub(crate) problem: Problem,
 }
 
 impl Reason {
     /// Creates a reason that concerns the record as a whole.
-    pub(crate) fn new(text: impl Into<String>) -> Reason {
-        Reason { at: 0, text: text.into() }
+    pub(crate) fn new(problem: impl Into<Problem>) -> Reason {
+        Reason { at: 0, problem: problem.into() }
     }
 }
 
@@ -96,10 +179,14 @@ pub struct InputError {
     pub file: Arc<str>,
     /// Offset in bytes after decompression at which reading stopped; absent if nothing was read.
     pub offset: Option<u64>,
-    /// Reason and remedy.
+    /// What is wrong, and what to do about it unless `remedy` says so.
     pub reason: String,
+    /// Parameter that may help.
+    pub remedy: Option<Remedy>,
     /// Class of the problem.
     pub kind: InputErrorKind,
+    /// Error of the system, if that is the problem.
+    pub io: Option<io::ErrorKind>,
 }
 
 /// Class of an [`InputError`].
@@ -112,13 +199,20 @@ pub enum InputErrorKind {
 }
 
 impl InputError {
-    pub(crate) fn unreadable(file: &Arc<str>, reason: impl Into<String>) -> InputError {
+    pub(crate) fn unreadable(file: &Arc<str>, problem: impl Into<Problem>) -> InputError {
+        let Problem { text: reason, remedy } = problem.into();
         let kind = InputErrorKind::Unreadable;
-        InputError { file: file.clone(), offset: None, reason: reason.into(), kind }
+        InputError { file: file.clone(), offset: None, reason, remedy, kind, io: None }
     }
 
-    pub(crate) fn limit(file: &Arc<str>, reason: impl Into<String>) -> InputError {
-        InputError { kind: InputErrorKind::Limit, ..InputError::unreadable(file, reason) }
+    pub(crate) fn limit(file: &Arc<str>, problem: impl Into<Problem>) -> InputError {
+        InputError { kind: InputErrorKind::Limit, ..InputError::unreadable(file, problem) }
+    }
+
+    /// Adds the remedy to the reason, in the words of an interface.
+    pub fn explained(&self, words: impl FnOnce(Remedy) -> &'static str) -> InputError {
+        let reason = explained(&self.reason, self.remedy, words);
+        InputError { reason, remedy: None, ..self.clone() }
     }
 
     /// Returns the completion of a run with this problem.
@@ -132,9 +226,10 @@ impl InputError {
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = explained(&self.reason, self.remedy, Remedy::text);
         match self.offset {
-            None => write!(f, "{}: {}", self.file, self.reason),
-            Some(offset) => write!(f, "{}, byte {offset}: {}", self.file, self.reason),
+            None => write!(f, "{}: {reason}", self.file),
+            Some(offset) => write!(f, "{}, byte {offset}: {reason}", self.file),
         }
     }
 }

@@ -316,7 +316,7 @@ impl Run {
         if self.output.quiet || missing == 0 || !by_field {
             return;
         }
-        let field = escaped(&self.read.fields.date);
+        let field = escaped(self.read.fields.date.as_deref().unwrap_or_default());
         let documents = counted(own.len() as u64, "document");
         if missing == own.len() {
             say(format_args!(
@@ -457,12 +457,18 @@ fn read_options(input: &InputArgs, keep: &Keep, quiet: bool) -> Result<ReadOptio
     let mut read = input.reading(quiet);
     if let Keep::Field(name) = keep {
         let fields = &read.fields;
-        if [&fields.id, &fields.text, &fields.title].contains(&name) || fields.source.contains(name) {
+        let is_used = fields.text == *name
+            || [&fields.id, &fields.title]
+                .into_iter()
+                .flatten()
+                .chain(&fields.source)
+                .any(|used| used == name);
+        if is_used {
             return Err(Failure::usage(format!(
                 "`--keep field:{name}`: `{name}` is already used as another field; choose a different one"
             )));
         }
-        read.fields.date = name.clone();
+        read.fields.date = Some(name.clone());
     }
     Ok(read)
 }

@@ -12,11 +12,15 @@
 [1]
 """
 
+from ._batch import cluster, dedup, pairs
+from ._dedup import Dedup
 from ._errors import (
     CorruptFile,
     Error,
+    InputError,
+    LimitError,
     NumberError,
-    ParquetError,
+    RecordError,
     SchemeMismatch,
     SettingError,
     TextError,
@@ -27,7 +31,6 @@ from ._errors import (
 from ._sameish import (
     BandIndex,
     Corpus,
-    Dedup,
     Engine,
     HammingIndex,
     Matches,
@@ -37,11 +40,8 @@ from ._sameish import (
     Signature,
     SimHasher,
     __version__,
-    cluster,
     compare,
-    dedup,
     hamming,
-    pairs,
     simhash,
 )
 from ._types import Cluster, Comparison, Found, Hit, Inserted, Match, Near, Pair, Passage, Sketches
@@ -58,14 +58,16 @@ __all__ = [
     "Found",
     "HammingIndex",
     "Hit",
+    "InputError",
     "Inserted",
+    "LimitError",
     "Match",
     "Matches",
     "MinHasher",
     "Near",
     "NumberError",
     "Pair",
-    "ParquetError",
+    "RecordError",
     "Passage",
     "SchemeMismatch",
     "Sdr",

@@ -3,8 +3,10 @@
 __all__ = [
     "CorruptFile",
     "Error",
+    "InputError",
+    "LimitError",
     "NumberError",
-    "ParquetError",
+    "RecordError",
     "SchemeMismatch",
     "SettingError",
     "TextError",
@@ -54,5 +56,13 @@ class VersionError(CorruptFile):
     """Another version of sameish stored the engine or sketch."""
 
 
-class ParquetError(Error, OSError):
-    """A Parquet file cannot be read."""
+class InputError(Error, OSError):
+    """A file cannot be read: it is damaged, of an unsupported format, or has no texts."""
+
+
+class RecordError(Error, ValueError):
+    """A record of a file is invalid. The message names the file and the line or row."""
+
+
+class LimitError(Error, RuntimeError):
+    """A limit was reached: memory, threads, decompressed size, or the fraction of removed documents."""

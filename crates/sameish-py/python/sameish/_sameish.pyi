@@ -21,13 +21,13 @@ __all__ = [
     "Matches",
     "HammingIndex",
     "BandIndex",
-    "Dedup",
     "simhash",
     "hamming",
     "compare",
-    "dedup",
-    "pairs",
-    "cluster",
+    "_dedup",
+    "_pairs",
+    "_cluster",
+    "_known_suffix",
 ]
 
 class _ArrowStream(Protocol):
@@ -43,7 +43,6 @@ _Texts = Union[Iterable[str], Iterable[bytes], _Arrow]
 _Ids = Union[Iterable[Id], _Arrow]
 _Date = Union[str, _Day, np.datetime64]
 _Dates = Union[Iterable[Optional[_Date]], _Arrow]
-_Data = Union[Iterable[str], Iterable[bytes], _Arrow, "PathLike[str]"]
 _Bytes = Union[bytes, bytearray, memoryview]
 _Fingerprint = Union[SupportsIndex, str]
 _Fingerprints = Union[NDArray[np.uint64], Iterable[SupportsIndex]]
@@ -953,49 +952,6 @@ class BandIndex:
     def __len__(self) -> int: ...
     def __contains__(self, doc: SupportsIndex, /) -> bool: ...
 
-@final
-class Dedup:
-    """The result of `dedup`: which rows are kept, and which kept row each removed row matches."""
-    @property
-    def kept(self) -> NDArray[np.int64]:
-        """Kept rows in ascending order, as an array of int64."""
-    @property
-    def removed(self) -> NDArray[np.int64]:
-        """Removed rows in ascending order, as an array of int64."""
-    @property
-    def mask(self) -> NDArray[np.bool_]:
-        """Whether each row is kept, as an array of bool."""
-    @property
-    def centers(self) -> NDArray[np.int64]:
-        """The kept row of each row's cluster, as an array of int64: for a kept row, the row itself."""
-    @property
-    def clusters(self) -> Found[Cluster]:
-        """Clusters of at least two documents, as a list (`Found`) of `Cluster`. The center is the kept document."""
-    @property
-    def summary(self) -> dict[str, Any]:
-        """Counts of the run, as a dict.
-
-        `documents`, `kept`, `removed`: numbers of documents. `clusters`: number of clusters of at least
-        two documents. `largest_cluster`: number of documents of the largest cluster. `too_short`: number
-        of documents that are too short for the settings. `candidates`: number of candidates judged.
-        `expected_recall`: probability that a pair exactly at the threshold is found, or None. `caps_hit`:
-        number of limits reached; if it is not 0, matches may be missing.
-        """
-    def take(self, data: _T) -> _T:
-        """Selects the kept rows of data.
-
-        Args:
-            data: The deduplicated data, or other data with the same rows: a list, tuple, NumPy array,
-                column or table. A path of Parquet files is read, and a Polars LazyFrame is collected.
-
-        Returns:
-            The kept rows, as the same type.
-
-        Raises:
-            SettingError: The data has another number of rows.
-        """
-    def __len__(self) -> int: ...
-
 def simhash(text: _Text, preset: Literal["wire", "articles", "web"] = "wire") -> int:
     """Computes the 64-bit SimHash fingerprint of a text under a preset.
 
@@ -1033,7 +989,16 @@ def compare(
     preset: Optional[_Preset] = None,
     min_tokens: int = 5,
     config: Optional[_Config] = None,
-    **overrides: Any,
+    threshold: float = ...,
+    tokenizer: Literal["unicode", "ascii-words", "whitespace"] = ...,
+    stop_words: Optional[str] = ...,
+    min_words: int = ...,
+    lossy: bool = ...,
+    text: _Settings = ...,
+    simhash: _Settings = ...,
+    minhash: _Settings = ...,
+    sdr: _Settings = ...,
+    matching: _Settings = ...,
 ) -> Comparison:
     """Compares two texts with every measure and finds the passages they share.
 
@@ -1043,7 +1008,16 @@ def compare(
         preset: Name of the preset; default `"copies"`. See `Engine`.
         min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
         config: Config file in TOML, or a mapping with its contents; default None.
-        **overrides: Settings as keywords; see `Engine`.
+        threshold: Minimum similarity of a match, greater than 0 and at most 1. Default: that of the preset.
+        tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`. Default: that of the preset.
+        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`, or None.
+        min_words: Minimum number of words, without stop words; a text with fewer words is too short.
+        lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
+        text: Other settings of the section `text` of a config file, as a mapping.
+        simhash: Settings of SimHash fingerprints, as a mapping, or None.
+        minhash: Settings of MinHash signatures, as a mapping, or None.
+        sdr: Settings of sparse codes, as a mapping, or None.
+        matching: Other settings of the section `matching` of a config file, as a mapping.
 
     Returns:
         A `Comparison`.
@@ -1058,132 +1032,7 @@ def compare(
         >>> [a[p.a_start:p.a_end] for p in comparison.passages]
         ['to close the old bridge for repairs until spring']
     """
-def dedup(
-    data: _Data,
-    *,
-    text: str = "text",
-    id: Optional[Union[str, _Ids]] = None,
-    date: Optional[Union[str, _Dates]] = None,
-    keep: Literal["first", "longest", "newest"] = "first",
-    preset: Optional[_Preset] = None,
-    config: Optional[_Config] = None,
-    threads: Optional[int] = None,
-    progress: Optional[_Progress] = None,
-    **overrides: Any,
-) -> Dedup:
-    """Finds the documents to keep if one document per cluster of near-duplicates is kept.
-
-    Every removed document matches the kept document of its cluster. Nothing is written; see `Dedup`.
-
-    Args:
-        data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
-            table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
-            Polars). A null counts as an empty text.
-        text: Name of the text column of a table; default `"text"`.
-        id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
-            Default None: documents are identified by their row number.
-        date: Name of the date column of a table, or a list or column of dates; default None.
-        keep: Which document of a cluster is kept: the `"first"` (the default), the `"longest"` or the
-            `"newest"`, which requires `date`.
-        preset: Name of the preset; default `"copies"`. See `Engine`.
-        config: Config file in TOML, or a mapping with its contents; default None.
-        threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
-            affect the result.
-        progress: Called as `progress(done, total)` about 20 times per second, in documents; default
-            None. An exception that it raises ends the call.
-        **overrides: Settings as keywords; see `Engine`.
-
-    Returns:
-        A `Dedup`.
-
-    Examples:
-        >>> import sameish
-        >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
-        >>> result = sameish.dedup(texts)
-        >>> result.kept.tolist(), result.removed.tolist()
-        ([0, 1], [2])
-        >>> result.take(texts)
-        ['the old bridge over the river is closed', 'markets were calm']
-    """
-def pairs(
-    data: _Data,
-    *,
-    text: str = "text",
-    id: Optional[Union[str, _Ids]] = None,
-    date: Optional[Union[str, _Dates]] = None,
-    preset: Optional[_Preset] = None,
-    config: Optional[_Config] = None,
-    limit_pairs: Optional[int] = None,
-    threads: Optional[int] = None,
-    progress: Optional[_Progress] = None,
-    **overrides: Any,
-) -> Found[Pair]:
-    """Finds all matching pairs of a corpus.
-
-    Args:
-        data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
-            table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
-            Polars). A null counts as an empty text.
-        text: Name of the text column of a table; default `"text"`.
-        id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
-            Default None: documents are identified by their row number.
-        date: Name of the date column of a table, or a list or column of dates; default None.
-        preset: Name of the preset; default `"copies"`. See `Engine`.
-        config: Config file in TOML, or a mapping with its contents; default None.
-        limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
-        threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
-            affect the result.
-        progress: Called as `progress(done, total)` about 20 times per second, in documents; default
-            None. An exception that it raises ends the call.
-        **overrides: Settings as keywords; see `Engine`.
-
-    Returns:
-        A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one.
-
-    Examples:
-        >>> import sameish
-        >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
-        >>> [(p.a, p.b, p.match_type) for p in sameish.pairs(texts)]
-        [(0, 2, 'exact')]
-    """
-def cluster(
-    data: _Data,
-    *,
-    text: str = "text",
-    id: Optional[Union[str, _Ids]] = None,
-    date: Optional[Union[str, _Dates]] = None,
-    preset: Optional[_Preset] = None,
-    config: Optional[_Config] = None,
-    min_size: int = 1,
-    threads: Optional[int] = None,
-    progress: Optional[_Progress] = None,
-    **overrides: Any,
-) -> Found[Cluster]:
-    """Clusters a corpus with the linkage of the settings.
-
-    Args:
-        data: The documents: a list of str; an Arrow, pandas or Polars column; an Arrow, pandas or Polars
-            table; or the path of a Parquet file or of a directory of Parquet files (read with pyarrow or
-            Polars). A null counts as an empty text.
-        text: Name of the text column of a table; default `"text"`.
-        id: Name of the id column of a table, or a list or column of distinct ids (integers or strings).
-            Default None: documents are identified by their row number.
-        date: Name of the date column of a table, or a list or column of dates; default None.
-        preset: Name of the preset; default `"copies"`. See `Engine`.
-        config: Config file in TOML, or a mapping with its contents; default None.
-        min_size: Minimum number of documents of a cluster, at least 0; default 1.
-        threads: Number of threads for reading texts, 1 to 1024; default: one per processor. It does not
-            affect the result.
-        progress: Called as `progress(done, total)` about 20 times per second, in documents; default
-            None. An exception that it raises ends the call.
-        **overrides: Settings as keywords; see `Engine`.
-
-    Returns:
-        A list (`Found`) of `Cluster`.
-
-    Examples:
-        >>> import sameish
-        >>> texts = ["the old bridge over the river is closed", "markets were calm", "The old bridge over the river is closed"]
-        >>> sameish.cluster(texts, min_size=2)
-        [Cluster(center=0, members=[0, 2], mean_similarity=1.0, average_distance=None)]
-    """
+def _dedup(data: Any, fields: Any, args: Any, dedup: Any) -> dict[str, Any]: ...
+def _pairs(data: Any, fields: Any, args: Any, limit_pairs: Optional[int]) -> Any: ...
+def _cluster(data: Any, fields: Any, args: Any, min_size: int) -> Any: ...
+def _known_suffix(path: Union[str, PathLike[str]]) -> bool: ...

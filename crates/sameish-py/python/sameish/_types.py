@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, List, Literal, NamedTuple, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, List, Literal, NamedTuple, Optional, TypeVar, Union
 
 if TYPE_CHECKING:
     from ._sameish import Sdr, Signature
@@ -22,18 +23,49 @@ class Found(List[_Item]):
         capped: Number of limits reached. If it is not 0, results may be missing.
     """
 
-    __slots__ = ("candidates", "capped")
+    __slots__ = ("candidates", "capped", "_item_type")
 
     candidates: int
     capped: int
 
-    def __init__(self, items: Iterable[_Item] = (), candidates: int = 0, capped: int = 0) -> None:
+    def __init__(
+        self, items: Iterable[_Item] = (), candidates: int = 0, capped: int = 0, item_type: Optional[type] = None
+    ) -> None:
         super().__init__(items)
         self.candidates = candidates
         self.capped = capped
+        self._item_type = item_type
 
-    def __reduce__(self) -> "tuple[type[Found[_Item]], tuple[list[_Item], int, int]]":
-        return Found, (list(self), self.candidates, self.capped)
+    def to_frame(self, library: Optional[Literal["pandas", "polars", "pyarrow"]] = None) -> Any:
+        """Converts the results to a data frame with one row per result and one column per field.
+
+        Args:
+            library: `"pandas"`, `"polars"` or `"pyarrow"`; default: the first of them that is installed.
+
+        Returns:
+            A pandas or Polars data frame, or a pyarrow table.
+
+        Raises:
+            ImportError: The library is not installed.
+        """
+        item_type = self._item_type or (type(self[0]) if self else None)
+        names: tuple[str, ...] = getattr(item_type, "_fields", ())
+        columns = {name: [getattr(item, name) for item in self] for name in names}
+        for name in ("pandas", "polars", "pyarrow") if library is None else (library,):
+            try:
+                return _make_frame(name, columns)
+            except ModuleNotFoundError as error:
+                if error.name != name or library is not None:
+                    raise
+        raise ImportError("a data frame requires pandas, Polars or pyarrow: run `pip install pandas`")
+
+    def __reduce__(self) -> "tuple[type[Found[_Item]], tuple[list[_Item], int, int, Optional[type]]]":
+        return Found, (list(self), self.candidates, self.capped, self._item_type)
+
+
+def _make_frame(library: str, columns: dict[str, list[Any]]) -> Any:
+    module = importlib.import_module(library)
+    return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
 
 
 class Inserted(NamedTuple):

@@ -119,7 +119,7 @@ fn input_error(input: &Input, error: &ParquetError) -> InputError {
     if let ParquetError::External(inner) = error
         && let Some(limit) = inner.downcast_ref::<LimitExceeded>()
     {
-        return InputError::limit(&input.name, limit.to_string());
+        return InputError::limit(&input.name, limit);
     }
     let message = match error {
         ParquetError::General(message) | ParquetError::EOF(message) | ParquetError::NYI(message) => {

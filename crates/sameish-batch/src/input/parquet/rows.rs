@@ -5,7 +5,7 @@ use crate::escape::escaped;
 use crate::input::batch::RecordBatch;
 use crate::input::format::{Consumed, Fault, FieldNames, MAX_RECORDS, ParsedRecord, RecordFormat, Span};
 use crate::input::jsonl::{Jsonl, TOKENS};
-use crate::input::reject::{InputError, Reason};
+use crate::input::reject::{InputError, Problem, Reason, Remedy};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::ByteArray;
@@ -381,11 +381,11 @@ fn timestamp(seconds: i64, rest: i64, second: i64) -> String {
     }
 }
 
-/// Returns the columns of the fields. The error is reason and remedy.
+/// Returns the columns of the fields.
 fn requested_columns(
     schema: &SchemaDescriptor,
     fields: &FieldNames,
-) -> std::result::Result<Vec<Column>, String> {
+) -> std::result::Result<Vec<Column>, Problem> {
     let mut columns: Vec<Column> = Vec::new();
     let leaf = |name: &str| {
         let mut leaves = schema.columns().iter().enumerate();
@@ -398,7 +398,7 @@ fn requested_columns(
         }
     };
     let mut has_text = false;
-    for name in [&fields.text, &fields.title] {
+    for name in [&fields.text].into_iter().chain(&fields.title) {
         match leaf(name) {
             Some((index, column)) if is_text(column) => {
                 add(index, column, name, Number::Signed);
@@ -409,22 +409,24 @@ fn requested_columns(
             None => {}
         }
     }
-    match leaf(&fields.id) {
-        Some((index, column)) if is_text(column) => add(index, column, &fields.id, Number::Signed),
-        Some((index, column)) => match integer(column) {
-            Some(number) => add(index, column, &fields.id, number),
-            None => {
-                return Err(wrong_type(&fields.id, &described(column), "must contain strings or integers"));
+    if let Some(id) = &fields.id {
+        match leaf(id) {
+            Some((index, column)) if is_text(column) => add(index, column, id, Number::Signed),
+            Some((index, column)) => match integer(column) {
+                Some(number) => add(index, column, id, number),
+                None => {
+                    return Err(wrong_type(id, &described(column), "must contain strings or integers"));
+                }
+            },
+            None if group(id) => {
+                return Err(wrong_type(id, "a list or a group", "must contain strings or integers"));
             }
-        },
-        None if group(&fields.id) => {
-            return Err(wrong_type(&fields.id, "a list or a group", "must contain strings or integers"));
+            None => {}
         }
-        None => {}
     }
     // A source or date of another type counts as missing.
     let source = fields.source.iter().find(|name| leaf(name).is_some());
-    for name in source.into_iter().chain([&fields.date]) {
+    for name in source.into_iter().chain(&fields.date) {
         if let Some((index, column)) = leaf(name)
             && let Some(number) =
                 is_text(column).then_some(Number::Signed).or_else(|| integer(column)).or_else(|| time(column))
@@ -442,17 +444,15 @@ fn requested_columns(
     }
     match has_text {
         true => Ok(columns),
-        false => Err(format!(
-            "no column `{}`, `{}` or `{TOKENS}` in {}; set the column with `--text-field`",
-            escaped(&fields.text),
-            escaped(&fields.title),
-            listed(schema)
-        )),
+        false => {
+            let text = format!("no column {} in {}", fields.text_fields(&[TOKENS]), listed(schema));
+            Err(Problem::with(text, Remedy::TextField))
+        }
     }
 }
 
-fn wrong_type(name: &str, found: &str, remedy: &str) -> String {
-    format!("column `{}` is {found}; it {remedy}", escaped(name))
+fn wrong_type(name: &str, found: &str, remedy: &str) -> Problem {
+    format!("column `{}` is {found}; it {remedy}", escaped(name)).into()
 }
 
 fn listed(schema: &SchemaDescriptor) -> String {

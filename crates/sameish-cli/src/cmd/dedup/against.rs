@@ -101,5 +101,5 @@ fn record(id: &DocId, content: Content, read: &ReadOptions) -> Map<String, Value
         Content::Text(text) => (read.fields.text.clone(), text.into()),
         Content::Tokens(tokens) => ("tokens".to_owned(), tokens.into()),
     };
-    [(read.fields.id.clone(), id), content].into_iter().collect()
+    read.fields.id.clone().map(|field| (field, id)).into_iter().chain([content]).collect()
 }

@@ -16,7 +16,7 @@ impl DedupResult<'_> {
     fn cluster_line(&self, number: usize, cluster: &[u32]) -> String {
         let ids = &self.corpus.signed.ids;
         let members: Vec<&str> = cluster.iter().map(|&doc| ids.get(doc)).collect();
-        let similarity = |doc: &u32| f64::from(self.clusters.similarity[*doc as usize]);
+        let similarity = |doc: &u32| self.clusters.similarity[*doc as usize];
         let mean = cluster[1..].iter().map(similarity).sum::<f64>() / (cluster.len() - 1) as f64;
         format!(
             "{{\"id\":\"cluster-{number}\",\"center\":{},\"members\":[{}],\"mean_similarity\":{}{}}}\n",
@@ -31,7 +31,7 @@ impl DedupResult<'_> {
     pub(super) fn removed_lines(&self) -> impl Iterator<Item = String> {
         self.selection.removed_documents(self.corpus).map(|doc| {
             let center = self.clusters.center[doc as usize];
-            let similarity = rounded(f64::from(self.clusters.similarity[doc as usize]));
+            let similarity = rounded(self.clusters.similarity[doc as usize]);
             let id = self.corpus.signed.ids.get(doc);
             let kept = self.corpus.signed.ids.get(center);
             let verified = verified_field(self.clusters.verified[doc as usize]);

@@ -113,7 +113,7 @@ impl DedupResult<'_> {
             Ok(LargeCluster {
                 center: self.corpus.signed.ids.get(cluster[0]).to_owned(),
                 size: cluster.len() as u64,
-                least_similar: similarities.reduce(f32::min).map(f64::from),
+                least_similar: similarities.reduce(f64::min),
                 begins: self.corpus.text(cluster[0])?.chars().take(EXCERPT).collect(),
             })
         };
