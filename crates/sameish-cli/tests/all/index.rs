@@ -112,7 +112,7 @@ fn compacts_drops_and_expires() {
     dir.run(["index", "compact", "folder", "--remove-copies"]).ends_with(0).says(&["deleted"]);
     assert!(!dir.exists("folder/sameish.db.before-restore"));
 
-    write(&dir, "old.jsonl", &[json!({"id": 1, "text": BRIDGE, "published_at": "2001-01-01"})]);
+    dir.write_records("old.jsonl", &[json!({"id": 1, "text": BRIDGE, "published_at": "2001-01-01"})]);
     dir.run(["index", "build", "folder", "old.jsonl", "--collection", "month", "--retention-days", "30"])
         .ends_with(0);
     dir.run(["index", "expire", "folder"]).ends_with(5).says(&["1 of 1 documents are expired", "--confirm"]);
