@@ -157,7 +157,7 @@ impl CollectionCheck<'_> {
         let mut has_damage = false;
         self.read.each_sketch(self.live.row.number, &mut |number, row| {
             match (row, ids.remove(&number)) {
-                (Ok(row), Some(id)) => digest.add(&sketched(id, row)),
+                (Ok(row), Some(id)) => digest.add(&sketched(id, row, false)),
                 (_, None) => orphans.push(number),
                 (Err(_), Some(_)) => has_damage = true,
             }

@@ -1,45 +1,47 @@
 //! Searches, clusters and statistics of a collection.
 
+use super::clusters::undamaged;
 use super::collection::{Collection, timestamp};
-use super::texts::StoredTexts;
+use super::live::{LiveCollection, LiveLinkage};
+use super::texts::{FeatureCache, PooledReader, StoredTexts};
 use crate::error::{Error, Result};
 use crate::model::{
     ClusterDetail, ClusterMember, ClusterSummary, Clusters, ClustersPage, MEMBERS_SHOWN, Similar,
     SimilarDocuments, SimilarOptions, Stats,
 };
-use crate::rows::{ClusterRow, DocumentRow, MemberRow};
+use crate::rows::{ClusterRow, DocumentRow, MemberRow, TaskKind, TaskRow};
 use crate::store::Read;
 use sameish::cluster::ClusterId;
-use sameish::engine::{CANDIDATES_JUDGED, External, Scope, StoredDocument};
+use sameish::engine::{Among, CANDIDATES_JUDGED, External, Scope, StoredDocument};
 use sameish::matching::Evidence;
-use sameish::{Content, DocId, Document, Scratch, Search, SearchOptions, Timestamp};
+use sameish::{Content, DocId, Document, Engine, Scratch, Search, SearchOptions, Timestamp};
 use std::collections::HashMap;
+use std::sync::{Arc, RwLockReadGuard};
 
 impl Collection {
     /// Returns the stored documents that match a stored document, most similar first.
     pub fn similar(&self, id: &DocId, options: SimilarOptions) -> Result<SimilarDocuments> {
-        let read = self.shared.readers.get()?;
         let live = &*self.live;
-        let engine = live.engine();
+        let (view, engine) = self.view()?;
         let visible = live.visible();
         let unknown = || Error::NoDocument { id: id.clone() };
         let stored = engine.get(id).filter(|stored| stored.number <= visible).ok_or_else(unknown)?;
         let number = stored.number;
         let moment = stored.published.map_or(0, Timestamp::as_milliseconds);
-        let texts = StoredTexts::new(&live.analyzer, &self.shared.cache, &*read);
-        let filter = |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, moment);
-        let search = engine.search_id_in(id, &scope(options, &texts, &filter))?;
+        let texts = view.texts(live, &self.shared.cache);
+        let filter = |other: StoredDocument<'_>| other.number <= visible;
+        let search = engine.search_id_in(id, &scope(live, moment, options, &texts, &filter))?;
         drop(engine);
         let Some(search) = search else {
-            // The document is damaged, which reading it reports, or it was just deleted.
-            read.document(number)?;
+            // The document is damaged, which reading it reports.
+            view.document(number)?;
             return Err(unknown());
         };
         let content = match options.evidence {
-            Some(_) => read.document(number)?.map(|row| row.document.content),
+            Some(_) => view.document(number)?.map(|row| row.document.content),
             None => None,
         };
-        self.similar_documents(&*read, search, content.as_ref(), options)
+        self.similar_documents(&view, search, content.as_ref(), options)
     }
 
     /// Returns the stored documents that match a document that is not stored, most similar first.
@@ -50,26 +52,31 @@ impl Collection {
             Some(date) => Timestamp::parse(date)?.as_milliseconds(),
             None => super::now(),
         };
-        let read = self.shared.readers.get()?;
-        let texts = StoredTexts::new(&live.analyzer, &self.shared.cache, &*read);
-        let engine = live.engine();
+        let (view, engine) = self.view()?;
+        let texts = view.texts(live, &self.shared.cache);
         let visible = live.visible();
-        let filter = |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, moment);
-        let search = engine.search_prepared_in(&prepared, &scope(options, &texts, &filter))?;
+        let filter = |other: StoredDocument<'_>| other.number <= visible;
+        let search = engine.search_prepared_in(&prepared, &scope(live, moment, options, &texts, &filter))?;
         drop(engine);
-        self.similar_documents(&*read, search, Some(&document.content), options)
+        self.similar_documents(&view, search, Some(&document.content), options)
     }
 
     /// Returns a page of clusters with at least two documents, newest first.
     pub fn clusters(&self, page: ClustersPage) -> Result<Clusters> {
-        let read = self.shared.readers.get()?;
+        let read = self.shared.readers.snapshot()?;
         let rows = read.clusters(self.live.row.number, page.before, page.limit)?;
         let next = rows.last().map(|row| row.cluster).filter(|_| rows.len() == page.limit);
         let mut clusters = Vec::with_capacity(rows.len());
-        for ClusterRow { cluster: id, size } in rows {
-            if let Some(center) = read.members(id, 1)?.first() {
-                let center = cluster_member(&*read, center, &HashMap::new())?;
-                clusters.extend(center.map(|center| ClusterSummary { id, size, center }));
+        for ClusterRow { cluster: id, size, center, .. } in rows {
+            let stored = center.and_then(|center| read.member(center).ok().flatten());
+            let center = match stored {
+                Some(center) => Some(center),
+                None => read.members(id, 0, 1)?.first().copied(),
+            };
+            if let Some(center) = center {
+                let center = cluster_member(&*read, &center, &HashMap::new())?;
+                let pending = self.is_pending(&*read, id)?;
+                clusters.extend(center.map(|center| ClusterSummary { id, size, pending, center }));
             }
         }
         Ok(Clusters { clusters, next })
@@ -77,12 +84,17 @@ impl Collection {
 
     /// Returns a cluster with its first [`MEMBERS_SHOWN`] documents, or `None` if the collection has no such cluster.
     pub fn cluster(&self, id: ClusterId) -> Result<Option<ClusterDetail>> {
-        let read = self.shared.readers.get()?;
-        let rows = read.members(id, MEMBERS_SHOWN)?;
+        let read = self.shared.readers.snapshot()?;
+        let mut rows = read.members(id, 0, MEMBERS_SHOWN)?;
         if rows.first().is_none_or(|row| row.collection != self.live.row.number) {
             return Ok(None);
         }
-        let size = read.cluster_size(id)?.unwrap_or(rows.len() as u64);
+        let cluster = read.cluster(id)?;
+        let size = cluster.map_or(rows.len() as u64, |row| row.size);
+        let center = cluster.map_or(rows.first().map(|row| row.document), |row| row.center);
+        if self.live.linkage == LiveLinkage::Cohesive {
+            rows.iter_mut().for_each(|row| row.joined = center.filter(|center| *center != row.document));
+        }
         let mut ids = HashMap::new();
         let mut members = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -91,12 +103,38 @@ impl Collection {
                 members.push(member);
             }
         }
-        Ok(Some(ClusterDetail { id, size, members }))
+        let center = center.and_then(|center| ids.remove(&center)).or_else(|| Some(members.first()?.id.clone()));
+        let pending = self.is_pending(&*read, id)?;
+        Ok(Some(ClusterDetail { id, size, pending, center, members }))
+    }
+
+    /// Returns `true` if work on a cluster is queued.
+    fn is_pending(&self, read: &dyn Read, cluster: ClusterId) -> Result<bool> {
+        if !read.tasks_of(cluster)?.is_empty() {
+            return Ok(true);
+        }
+        let first = read.first_task(self.live.row.number)?;
+        let is_pending = |task: TaskRow| {
+            // Merges come first in the queue.
+            task.kind == TaskKind::Collection || (task.kind == TaskKind::Merge && task.target == cluster)
+        };
+        Ok(first.is_some_and(is_pending))
+    }
+
+    /// Returns a consistent view of the store and the index.
+    pub(super) fn view(&self) -> Result<(View<'_>, RwLockReadGuard<'_, Engine<External>>)> {
+        let engine = self.live.engine();
+        // The index changes only after a commit and under its lock. So the store is as the index shows it, or one
+        // transaction ahead. Of that transaction, readers need the document that it replaced.
+        let read = self.shared.readers.snapshot()?;
+        Ok((View { read, departing: self.live.departing() }, engine))
     }
 
     /// Returns statistics. They include documents that are being written.
     pub fn stats(&self) -> Result<Stats> {
-        let totals = self.shared.readers.get()?.cluster_totals(self.live.row.number)?;
+        let read = self.shared.readers.get()?;
+        let totals = read.cluster_totals(self.live.row.number)?;
+        let pending_clusters = read.count_pending(self.live.row.number)?;
         let engine = self.live.engine();
         Ok(Stats {
             documents: engine.len() as u64,
@@ -104,6 +142,8 @@ impl Collection {
             clusters: totals.clusters,
             clustered: totals.documents,
             largest_cluster: totals.largest,
+            chained: totals.chained,
+            pending_clusters,
             last_arrival: self.live.last_arrival().map(timestamp),
             expected_recall: self.live.analyzer.expected_recall(),
         })
@@ -112,14 +152,14 @@ impl Collection {
     /// Adds metadata and evidence to the matches of a search. `content` is the content of the query.
     fn similar_documents(
         &self,
-        read: &dyn Read,
+        view: &View<'_>,
         search: Search,
         content: Option<&Content>,
         options: SimilarOptions,
     ) -> Result<SimilarDocuments> {
         let mut similar = Vec::with_capacity(search.matches.len());
         for found in search.matches {
-            let Some(row) = undamaged(read, found.number)? else { continue };
+            let Some(row) = undamaged(view.document(found.number))? else { continue };
             let Document { content: other, title, source, published_at, url, .. } = row.document;
             let evidence = options.evidence.zip(content).map(|(min_words, content)| {
                 let comparison = self.live.analyzer.compare(content, &other, min_words);
@@ -135,20 +175,41 @@ impl Collection {
     }
 }
 
+/// What a reader sees: the store and the index at one moment.
+pub(super) struct View<'a> {
+    pub(super) read: PooledReader<'a>,
+    /// The document that is replaced by a transaction that the store shows and the index does not.
+    departing: Option<Arc<DocumentRow>>,
+}
+
+impl View<'_> {
+    /// Returns a document of the index.
+    pub(super) fn document(&self, number: u64) -> Result<Option<DocumentRow>> {
+        match self.departing.as_deref().filter(|row| row.number == number) {
+            Some(departing) => Ok(Some(departing.clone())),
+            None => self.read.document(number),
+        }
+    }
+
+    fn texts<'v>(&'v self, live: &'v LiveCollection, cache: &'v FeatureCache) -> StoredTexts<'v> {
+        StoredTexts::new(&live.analyzer, cache, &*self.read).with_departing(self.departing.as_deref())
+    }
+}
+
 fn scope<'a>(
+    live: &LiveCollection,
+    moment: i64,
     options: SimilarOptions,
     texts: &'a StoredTexts<'a>,
     filter: &'a dyn Fn(StoredDocument<'_>) -> bool,
 ) -> Scope<'a, External> {
-    let options = SearchOptions { limit: options.limit, min_similarity: options.min_similarity };
-    Scope { options, texts, filter: Some(filter), max_candidates: CANDIDATES_JUDGED }
-}
-
-/// Reads a document. Returns `None` if it is damaged, which `verify` reports, or was just deleted.
-fn undamaged(read: &dyn Read, number: u64) -> Result<Option<DocumentRow>> {
-    match read.document(number) {
-        Err(Error::Damaged { .. }) => Ok(None),
-        row => row,
+    Scope {
+        options: SearchOptions { limit: options.limit, min_similarity: options.min_similarity },
+        texts,
+        among: Among::All,
+        dates: live.window_around(moment),
+        filter: Some(filter),
+        max_candidates: CANDIDATES_JUDGED,
     }
 }
 
@@ -159,7 +220,7 @@ fn cluster_member(
     row: &MemberRow,
     ids: &HashMap<u64, DocId>,
 ) -> Result<Option<ClusterMember>> {
-    let Some(stored) = undamaged(read, row.document)? else { return Ok(None) };
+    let Some(stored) = undamaged(read.document(row.document))? else { return Ok(None) };
     let joined = row.joined.and_then(|other| match ids.get(&other) {
         Some(id) => Some(id.clone()),
         None => read.document(other).ok().flatten().map(|row| row.document.id),

@@ -1,6 +1,7 @@
 //! Features of stored texts: read from the store when a candidate is verified, with a cache and a pool of readers.
 
 use crate::error::Result;
+use crate::rows::DocumentRow;
 use crate::store::Read;
 use sameish::analyzer::TextFeatures;
 use sameish::engine::TextSource;
@@ -12,9 +13,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A pool of readers for any number of threads.
 pub(super) struct ReaderPool {
+    snapshots: Snapshots,
     idle: Mutex<Vec<Box<dyn Read + Send>>>,
     /// Cloned when no reader is idle.
     template: Mutex<Box<dyn Read + Send>>,
+}
+
+/// Which state the readers of a pool see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Snapshots {
+    /// Every snapshot sees the state when it was taken.
+    Current,
+    /// All readers see the state when the pool was created.
+    Fixed,
 }
 
 /// Maximum number of idle readers.
@@ -24,11 +35,22 @@ const MAX_IDLE: usize = 32;
 pub(super) struct PooledReader<'a> {
     pool: &'a ReaderPool,
     reader: Option<Box<dyn Read + Send>>,
+    in_snapshot: bool,
 }
 
 impl ReaderPool {
-    pub(super) fn new(template: Box<dyn Read + Send>) -> ReaderPool {
-        ReaderPool { idle: Mutex::default(), template: Mutex::new(template) }
+    pub(super) fn new(template: Box<dyn Read + Send>, snapshots: Snapshots) -> ReaderPool {
+        ReaderPool { snapshots, idle: Mutex::default(), template: Mutex::new(template) }
+    }
+
+    /// Returns a reader whose reads all see the state at this call.
+    pub(super) fn snapshot(&self) -> Result<PooledReader<'_>> {
+        let mut reader = self.get()?;
+        if self.snapshots == Snapshots::Current {
+            reader.begin_snapshot()?;
+            reader.in_snapshot = true;
+        }
+        Ok(reader)
     }
 
     pub(super) fn get(&self) -> Result<PooledReader<'_>> {
@@ -37,7 +59,7 @@ impl ReaderPool {
             Some(reader) => reader,
             None => self.template.lock().unwrap_or_else(PoisonError::into_inner).try_clone()?,
         };
-        Ok(PooledReader { pool: self, reader: Some(reader) })
+        Ok(PooledReader { pool: self, reader: Some(reader), in_snapshot: false })
     }
 }
 
@@ -51,6 +73,10 @@ impl Deref for PooledReader<'_> {
 
 impl Drop for PooledReader<'_> {
     fn drop(&mut self) {
+        // A reader that cannot end its snapshot would show an old state to the next caller.
+        if self.in_snapshot && self.end_snapshot().is_err() {
+            return;
+        }
         let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MAX_IDLE {
             idle.extend(self.reader.take());
@@ -110,6 +136,7 @@ pub(super) struct StoredTexts<'a> {
     analyzer: &'a Analyzer,
     cache: &'a FeatureCache,
     read: &'a dyn Read,
+    departing: Option<&'a DocumentRow>,
     scratch: RefCell<Scratch>,
 }
 
@@ -119,7 +146,12 @@ impl<'a> StoredTexts<'a> {
         cache: &'a FeatureCache,
         read: &'a dyn Read,
     ) -> StoredTexts<'a> {
-        StoredTexts { analyzer, cache, read, scratch: RefCell::default() }
+        StoredTexts { analyzer, cache, read, departing: None, scratch: RefCell::default() }
+    }
+
+    /// Adds a document that is in the index and that a reader of the store may not see any more.
+    pub(super) fn with_departing(self, departing: Option<&'a DocumentRow>) -> StoredTexts<'a> {
+        StoredTexts { departing, ..self }
     }
 }
 
@@ -129,8 +161,13 @@ impl TextSource for StoredTexts<'_> {
         if let Some(features) = self.cache.get(number) {
             return Some(features);
         }
-        let row = self.read.document(number).ok()??;
-        let features = self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut());
+        let compute = |row: &DocumentRow| {
+            self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut())
+        };
+        let features = match self.departing.filter(|row| row.number == number) {
+            Some(departing) => compute(departing),
+            None => compute(&self.read.document(number).ok()??),
+        };
         let features = Arc::new(features);
         self.cache.put(number, Arc::clone(&features));
         Some(features)

@@ -9,7 +9,7 @@
 
 use super::live::LiveCollection;
 use super::repair::Deletion;
-use super::{Shared, live};
+use super::{Shared, live, recluster};
 use crate::error::{Error, Result};
 use crate::model::{Health, Inserted};
 use crate::rows::{CollectionRow, Counters};
@@ -18,8 +18,9 @@ use sameish::{Document, Prepared};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A document with its sketches and features.
 pub(super) struct PreparedDocument {
@@ -126,8 +127,17 @@ impl Queue {
 
 impl QueueReceiver {
     /// Waits for a request and adds the queued ones that can share its transaction. A request that cannot is left in `next`.
-    fn next_group(&self, next: &mut Option<Request>) -> Option<Vec<Request>> {
-        let first = next.take().or_else(|| self.receiver.recv().ok())?;
+    /// Returns no requests if none arrives in time, and `None` if the queue is closed.
+    fn next_group(&self, next: &mut Option<Request>, wait: Wait) -> Option<Vec<Request>> {
+        let first = match (next.take(), wait) {
+            (Some(next), _) => next,
+            (None, Wait::ForRequest) => self.receiver.recv().ok()?,
+            (None, Wait::AtMost(time)) => match self.receiver.recv_timeout(time) {
+                Ok(request) => request,
+                Err(RecvTimeoutError::Timeout) => return Some(Vec::new()),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            },
+        };
         let mut weight = first.weight();
         let mut group = vec![first];
         while weight < GROUP {
@@ -143,6 +153,16 @@ impl QueueReceiver {
         Some(group)
     }
 }
+
+/// How long the writer waits for a request.
+#[derive(Clone, Copy)]
+enum Wait {
+    ForRequest,
+    AtMost(Duration),
+}
+
+/// Time until work on clusters is attempted again after an error.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// The state of the writer thread.
 pub(super) struct Writer {
@@ -169,15 +189,23 @@ impl Writer {
         started.map_err(|source| Error::io("writer thread".as_ref(), source))
     }
 
+    /// Processes requests, and work on clusters: a step after each group of requests, and all the time while there are none.
     fn run(&mut self, requests: &QueueReceiver) {
         let mut next = None;
-        while let Some(group) = requests.next_group(&mut next) {
+        let mut wait = self.wait_for_tasks(Duration::ZERO);
+        while let Some(group) = requests.next_group(&mut next, wait) {
             if self.process(group).is_break() {
                 break;
             }
+            let stepped = if self.has_tasks() { self.step() } else { Ok(()) };
+            wait = self.wait_for_tasks(if stepped.is_ok() { Duration::ZERO } else { RETRY });
         }
         // All writes are already durable. If the checkpoint fails, SQLite does it at the next start.
         _ = self.store.checkpoint();
+    }
+
+    fn wait_for_tasks(&self, time: Duration) -> Wait {
+        if self.failed.is_none() && self.has_tasks() { Wait::AtMost(time) } else { Wait::ForRequest }
     }
 
     /// Processes requests of one kind. Breaks if the thread must stop.
@@ -284,13 +312,15 @@ impl Writer {
         Ok(true)
     }
 
-    /// Recomputes all sketches of a collection from its texts and builds the index again.
+    /// Recomputes all sketches of a collection from its texts, builds the index again and clusters all documents again.
     pub(super) fn rebuild(&mut self, live: &LiveCollection) -> Result<()> {
         self.write(|writer| {
             let shared = Arc::clone(&writer.shared);
             let read = shared.readers.get()?;
             live::rebuild_sketches(&mut *writer.store, &*read, live)?;
-            live::reload_index(&mut *writer.store, &*read, live)
+            live::reload_index(&mut *writer.store, &*read, live)?;
+            recluster::recluster_collection(&mut *writer.store, &shared.cache, &mut writer.counters, live)?;
+            Ok(())
         })
     }
 }

@@ -52,6 +52,13 @@ enum Access {
     Read,
 }
 
+/// Whether a file is copied before its format is upgraded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backup {
+    BeforeUpgrade,
+    None,
+}
+
 /// The mode of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -68,8 +75,19 @@ impl SqliteStore {
         dir.join(FILE).is_file()
     }
 
-    /// Opens the store of a directory. If there is none, creates it if `create` is set and `read_only` is not.
+    /// Opens the store of a directory. If there is none, creates it if `create` is set and `read_only` is not. A file of an
+    /// older format is copied before it is upgraded.
     pub fn open(dir: &Path, create: bool, read_only: bool) -> Result<SqliteStore> {
+        SqliteStore::open_with(dir, create, read_only, Backup::BeforeUpgrade)
+    }
+
+    /// Opens the store of a directory like [`open`](Self::open), with or without a copy before an upgrade.
+    pub(crate) fn open_with(
+        dir: &Path,
+        create: bool,
+        read_only: bool,
+        backup: Backup,
+    ) -> Result<SqliteStore> {
         let access = if read_only {
             Access::Read
         } else if create {
@@ -77,7 +95,7 @@ impl SqliteStore {
         } else {
             Access::Write
         };
-        SqliteStore::open_file(&dir.join(FILE), access, schema::MIGRATIONS)
+        SqliteStore::open_file(&dir.join(FILE), access, schema::MIGRATIONS, backup)
     }
 
     /// Returns an error if the file is not a valid store.
@@ -86,7 +104,7 @@ impl SqliteStore {
         SqliteStore::connect(path, Mode::Immutable)?.check_schema(format, schema::MIGRATIONS)
     }
 
-    fn open_file(path: &Path, access: Access, steps: &[&str]) -> Result<SqliteStore> {
+    fn open_file(path: &Path, access: Access, steps: &[&str], backup: Backup) -> Result<SqliteStore> {
         // A dangling symbolic link is an error, not a place for a new store.
         if access == Access::Create && std::fs::symlink_metadata(path).is_err() {
             check_no_leftovers(path)?;
@@ -102,7 +120,7 @@ impl SqliteStore {
         let mut store = SqliteStore::connect(path, mode)?;
         store.check_schema(format, steps)?;
         if (format as usize) < steps.len() {
-            store.upgrade(format, steps)?;
+            store.upgrade(format, steps, backup)?;
         }
         if mode == Mode::Write {
             match store.create_marker(steps.len() as u32) {
@@ -146,20 +164,38 @@ impl SqliteStore {
         }
     }
 
-    /// Upgrades the file to the newest format, after copying it.
-    fn upgrade(&mut self, format: i64, steps: &[&str]) -> Result<()> {
+    /// Upgrades the file to the newest format.
+    fn upgrade(&mut self, format: i64, steps: &[&str], backup: Backup) -> Result<()> {
         if self.mode != Mode::Write {
             let reason = format!(
                 "the store has format {format} and must be upgraded; open it once with a command that writes, such as `sameish index rebuild`"
             );
             return Err(Error::Database { path: self.path.clone(), reason });
         }
-        let backup = self.path.with_extension(format!("format-{format}.db"));
-        if backup.exists() {
-            std::fs::remove_file(&backup).map_err(|source| Error::io(&backup, source))?;
+        if backup == Backup::BeforeUpgrade {
+            self.back_up(format)?;
         }
-        self.copy_to(&backup)?;
         schema::migrate(&mut self.connection, steps).map_err(|error| database_error(&self.path, error))
+    }
+
+    /// Copies the file before an upgrade. An incomplete copy of an interrupted upgrade is replaced.
+    fn back_up(&self, format: i64) -> Result<()> {
+        let backup = self.path.with_extension(format!("format-{format}.db"));
+        let unfinished = self.path.with_extension(format!("format-{format}.db.new"));
+        if unfinished.exists() {
+            std::fs::remove_file(&unfinished).map_err(|source| Error::io(&unfinished, source))?;
+        }
+        let copied = self.copy_to(&unfinished).and_then(|()| {
+            std::fs::rename(&unfinished, &backup).map_err(|source| Error::io(&backup, source))?;
+            sync_dir(self.path.parent().unwrap_or(Path::new(".")))
+        });
+        if copied.is_err() {
+            _ = std::fs::remove_file(&unfinished);
+        }
+        copied.map_err(|error| match error {
+            Error::Full => Error::NoSpaceForBackup { path: backup },
+            error => error,
+        })
     }
 
     /// Makes the write-ahead log durable and creates the marker that makes its loss detectable.
@@ -359,10 +395,10 @@ mod tests {
     }
 
     fn open(dir: &tempfile::TempDir, access: Access, steps: &[&str]) -> Result<SqliteStore> {
-        SqliteStore::open_file(&dir.path().join(FILE), access, steps)
+        SqliteStore::open_file(&dir.path().join(FILE), access, steps, Backup::BeforeUpgrade)
     }
 
-    /// Returns a directory with a store of the oldest format.
+    /// Returns a directory with a store of the current format.
     fn created() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         drop(open(&dir, Access::Create, schema::MIGRATIONS).unwrap());
@@ -376,9 +412,9 @@ mod tests {
         let read_only = open(&dir, Access::Read, &newer);
         assert!(matches!(read_only, Err(Error::Database { .. })), "a read-only open cannot upgrade");
         drop(open(&dir, Access::Write, &newer).unwrap());
-        assert!(SqliteStore::check_file(&dir.path().join("sameish.format-1.db")).is_ok());
+        assert!(SqliteStore::check_file(&dir.path().join("sameish.format-2.db")).is_ok());
         let older_version = SqliteStore::open(dir.path(), false, false);
-        assert!(matches!(older_version, Err(Error::Newer { found: 2, supported: 1, .. })));
+        assert!(matches!(older_version, Err(Error::Newer { found: 3, supported: 2, .. })));
         drop(open(&dir, Access::Write, &newer).unwrap());
     }
 
