@@ -20,6 +20,8 @@ pub struct Settings {
     pub snapshots: Option<PathBuf>,
     /// Serve reads only.
     pub read_only: bool,
+    /// Copy the database before its format is upgraded.
+    pub upgrade_backup: bool,
     /// Host names of the service besides `localhost` and IP addresses. Checked only if there are no keys.
     pub hosts: Vec<String>,
     /// Seconds between two deletions of expired documents.
@@ -41,6 +43,7 @@ impl Default for Settings {
             data: "./sameish-data".into(),
             snapshots: None,
             read_only: false,
+            upgrade_backup: true,
             hosts: Vec::new(),
             expiry_seconds: 60,
             log: "info".into(),

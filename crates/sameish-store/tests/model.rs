@@ -165,7 +165,7 @@ struct Test {
 impl Test {
     fn new(seed: u64, linkage: Linkage, window_days: Option<u32>) -> Test {
         let dir = tempfile::tempdir().unwrap();
-        let overrides = format!("{OVERRIDES}linkage = \"{}\"\n", linkage.name());
+        let overrides = format!("{OVERRIDES}linkage = \"{}\"\n", format!("{linkage:?}").to_lowercase());
         let config = CollectionConfig { overrides, window_days, ..CollectionConfig::new(Preset::Articles) };
         let analyzer = Analyzer::new(config.resolve().unwrap()).unwrap();
         let catalog = Catalog::open(dir.path(), OpenOptions::default()).unwrap();

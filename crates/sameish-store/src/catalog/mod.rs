@@ -111,7 +111,7 @@ impl Catalog {
         let cache = FeatureCache::new(options.cache_bytes);
         let reclustered = match options.read_only {
             true => Vec::new(),
-            false => recluster::recluster_queued(&mut *store, &cache, collections.values())?,
+            false => recluster::recluster_all(&mut *store, &cache, collections.values(), options.rebuild)?,
         };
         let (queue, requests) = writer::queue(options.queue);
         let shared = Arc::new(Shared {

@@ -33,17 +33,19 @@ struct Subjects {
     before: Option<ClusterId>,
 }
 
-/// Clusters the collections of a store that an older version left in other clusters. Returns what changed.
-pub(super) fn recluster_queued<'a>(
+/// Clusters the collections of a store that an older version left in other clusters, or all collections for a rebuild.
+/// Returns what changed.
+pub(super) fn recluster_all<'a>(
     store: &mut dyn Store,
     cache: &FeatureCache,
     collections: impl Iterator<Item = &'a Arc<LiveCollection>>,
+    is_rebuild: bool,
 ) -> Result<Vec<Reclustered>> {
     let mut changes = Vec::new();
     for live in collections {
         let read = store.reader()?;
         let first = undamaged(read.first_task(live.row.number))?;
-        if first.is_some_and(|task| task.kind == TaskKind::Collection) {
+        if is_rebuild || first.is_some_and(|task| task.kind == TaskKind::Collection) {
             let mut counters = read.counters()?;
             changes.push(recluster_collection(store, cache, &mut counters, live)?);
         }

@@ -39,6 +39,21 @@ pub struct SqliteStore {
     mode: Mode,
     /// Whether disk space is reserved for deletes.
     has_reserve: bool,
+    rows: RowCounter,
+}
+
+/// Counts the rows that are read and written, for tests that bound the cost of an operation.
+#[derive(Clone, Debug, Default)]
+struct RowCounter {
+    #[cfg(test)]
+    rows: std::sync::Arc<std::sync::atomic::AtomicU64>,
+}
+
+impl RowCounter {
+    fn add(&self) {
+        #[cfg(test)]
+        self.rows.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
 }
 
 /// The access that a caller requests.
@@ -152,7 +167,8 @@ impl SqliteStore {
         if mode == Mode::Write {
             prepare_for_writing(&connection, path)?;
         }
-        Ok(SqliteStore { connection, path: path.to_owned(), mode, has_reserve: false })
+        let rows = RowCounter::default();
+        Ok(SqliteStore { connection, path: path.to_owned(), mode, has_reserve: false, rows })
     }
 
     /// Returns an error if the schema is not that of the given format.
@@ -506,5 +522,67 @@ mod tests {
         articles.insert(Document::new(1000, text(1000))).unwrap();
         assert_eq!(catalog.health(), Health::Ready);
         assert_eq!(catalog.verify().unwrap(), []);
+    }
+
+    struct Hub {
+        _dir: tempfile::TempDir,
+        catalog: Catalog,
+        collection: crate::Collection,
+        rows: RowCounter,
+    }
+
+    impl Hub {
+        /// Returns a collection with copies of one text among other documents.
+        fn new(preset: Preset, copies: u64) -> Hub {
+            let dir = tempfile::tempdir().unwrap();
+            let store = SqliteStore::open(dir.path(), true, false).unwrap();
+            let rows = store.rows.clone();
+            let catalog = Catalog::over(Box::new(store), dir.path(), OpenOptions::default()).unwrap();
+            let collection = catalog.create("hub", CollectionConfig::new(preset)).unwrap();
+            let text = |subject: u64| {
+                (0..12).map(|at| format!("word{at}of{subject}")).collect::<Vec<_>>().join(" ")
+            };
+            let documents = (0..copies).flat_map(|id| {
+                [Document::new(id, text(0)), Document::new(copies + id, text(copies + id))]
+            });
+            collection.insert_many(documents.collect()).unwrap();
+            Hub { _dir: dir, catalog, collection, rows }
+        }
+
+        fn rows_of(&self, work: impl FnOnce()) -> u64 {
+            let before = self.rows.rows.load(std::sync::atomic::Ordering::Relaxed);
+            work();
+            self.rows.rows.load(std::sync::atomic::Ordering::Relaxed) - before
+        }
+    }
+
+    /// The rows include those of the queued work. Each deleted document is the center, or the document that the next copy is
+    /// linked to.
+    #[test]
+    fn deleting_copies_in_order_of_arrival_costs_a_bounded_number_of_rows_each() {
+        for preset in [Preset::Copies, Preset::Headlines] {
+            let hub = Hub::new(preset, 1_000);
+            for id in 0..200u64 {
+                let rows = hub.rows_of(|| {
+                    assert!(hub.collection.delete(&id.into()).unwrap());
+                    hub.catalog.settle().unwrap();
+                });
+                assert!(rows < 60, "{preset:?}: {rows} rows for deletion {id}");
+            }
+            let cluster = hub.collection.get(&999.into()).unwrap().unwrap().cluster.unwrap();
+            let detail = hub.collection.cluster(cluster).unwrap().unwrap();
+            assert_eq!((detail.size, detail.center), (800, Some(200.into())));
+            assert_eq!(hub.catalog.verify().unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn inserting_a_copy_costs_a_bounded_number_of_rows() {
+        for preset in [Preset::Copies, Preset::Headlines] {
+            let hub = Hub::new(preset, 1_000);
+            let text = (0..12).map(|at| format!("word{at}of0")).collect::<Vec<_>>().join(" ");
+            let rows = hub.rows_of(|| _ = hub.collection.insert(Document::new("new", text)).unwrap());
+            assert!(rows < 60, "{preset:?}: {rows} rows");
+        }
     }
 }

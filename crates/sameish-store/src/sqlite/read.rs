@@ -35,6 +35,7 @@ impl SqliteStore {
         let mut statement =
             self.connection.prepare_cached(sql).map_err(|error| self.database_error(error))?;
         let mut rows = statement.query(key).map_err(|error| self.database_error(error))?;
+        self.rows.add();
         rows.next().map_err(|error| self.database_error(error))?.map(read).transpose()
     }
 
@@ -48,6 +49,7 @@ impl SqliteStore {
             self.connection.prepare_cached(sql).map_err(|error| self.database_error(error))?;
         let mut rows = statement.query(key).map_err(|error| self.database_error(error))?;
         while let Some(row) = rows.next().map_err(|error| self.database_error(error))? {
+            self.rows.add();
             sink(row)?;
         }
         Ok(())

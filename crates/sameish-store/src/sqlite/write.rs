@@ -24,6 +24,7 @@ impl<'a> SqliteTransaction<'a> {
     }
 
     fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<()> {
+        self.store.rows.add();
         let execute = || self.store.connection.prepare_cached(sql)?.execute(values);
         execute().map(|_| ()).map_err(|error| self.store.database_error(error))
     }

@@ -1,0 +1,74 @@
+//! Upgrade of data directories that version 0.1.0 wrote.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use sameish::DocId;
+use sameish::cluster::ClusterId;
+use sameish_store::{Catalog, Error, OpenOptions, Reclustered};
+use std::path::Path;
+
+/// Returns a copy of the directory.
+fn directory() -> tempfile::TempDir {
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/store-0.1.0/sameish.db");
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::copy(stored, dir.path().join("sameish.db")).unwrap();
+    dir
+}
+
+fn open(dir: &tempfile::TempDir) -> Catalog {
+    Catalog::open(dir.path(), OpenOptions::default()).unwrap()
+}
+
+fn cluster(catalog: &Catalog, collection: &str, id: impl Into<DocId>) -> Option<ClusterId> {
+    catalog.collection(collection).unwrap().get(&id.into()).unwrap().unwrap().cluster
+}
+
+#[test]
+fn clusters_documents_of_version_0_1_0_by_their_linkage() {
+    let dir = directory();
+    let catalog = open(&dir);
+    let chain = |i: usize| cluster(&catalog, "articles", format!("chain-{i}").as_str()).unwrap();
+    // Documents of the chain match only their neighbors, so stars have at most two documents: 0 and 1, 2 and 3.
+    assert_eq!(chain(0), ClusterId(1), "the part with most documents keeps the cluster id");
+    assert_eq!(chain(0), chain(1));
+    assert_eq!(chain(2), chain(3));
+    assert_ne!(chain(0), chain(2));
+    let copies = cluster(&catalog, "articles", "copy-0");
+    assert_eq!(copies, Some(ClusterId(9)), "a cluster that does not change keeps its id");
+    assert_eq!(cluster(&catalog, "articles", "copy-5"), copies);
+    assert_eq!(cluster(&catalog, "articles", "short"), None);
+    assert_ne!(
+        cluster(&catalog, "articles", "template-0"),
+        cluster(&catalog, "articles", "template-1"),
+        "templates stay apart"
+    );
+    assert_eq!(cluster(&catalog, "headlines", 0), cluster(&catalog, "headlines", 2));
+    assert_eq!(cluster(&catalog, "wire", 1), cluster(&catalog, "wire", 2));
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn upgrade_reports_what_changed_and_keeps_a_copy() {
+    let dir = directory();
+    let catalog = open(&dir);
+    let articles = catalog.reclustered().iter().find(|change| change.collection == "articles").unwrap();
+    let Reclustered { documents, moved, clusters_before, .. } = articles;
+    assert_eq!((*documents, *clusters_before), (24, 2));
+    assert!((1..10).contains(moved), "{articles}");
+    assert_eq!(catalog.reclustered().len(), 3);
+    catalog.close();
+    assert!(dir.path().join("sameish.format-1.db").is_file());
+    assert_eq!(open(&dir).reclustered(), [], "the second start has nothing to do");
+    let without = directory();
+    let options = OpenOptions { backup_before_upgrade: false, ..OpenOptions::default() };
+    drop(Catalog::open(without.path(), options).unwrap());
+    assert!(!without.path().join("sameish.format-1.db").exists());
+}
+
+#[test]
+fn read_only_open_of_an_older_format_says_how_to_upgrade() {
+    let dir = directory();
+    let options = OpenOptions { create: false, read_only: true, ..OpenOptions::default() };
+    let error = Catalog::open(dir.path(), options).unwrap_err();
+    assert!(matches!(&error, Error::Database { reason, .. } if reason.contains("must be upgraded")), "{error}");
+}
