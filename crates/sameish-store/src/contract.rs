@@ -189,8 +189,9 @@ fn reads_clusters_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
     let read = must(store.reader());
     assert_eq!(must(read.members(ClusterId(3), 0, 2)), rows[..2]);
     assert_eq!(must(read.members(ClusterId(3), 2, 9)), rows[1..3]);
-    assert_eq!(must(read.joined(1, 9)), rows[1..3]);
-    assert_eq!(must(read.joined(1, 1)), rows[1..2]);
+    assert_eq!(must(read.joined(1, 0, 9)), rows[1..3]);
+    assert_eq!(must(read.joined(1, 0, 1)), rows[1..2]);
+    assert_eq!(must(read.joined(1, 3, 9)), rows[2..3]);
     assert_eq!(must(read.count_joined(1, ClusterId(3))), 2);
     assert_eq!(must(read.count_joined(1, ClusterId(5))), 0);
     assert_eq!(must(read.member(4)), Some(rows[3]));

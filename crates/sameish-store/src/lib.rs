@@ -50,8 +50,8 @@ pub use error::{Error, Result};
 pub use mapped::MappedIndex;
 pub use model::{
     ClusterDetail, ClusterMember, ClusterSummary, Clusters, ClustersPage, CollectionConfig, Finding, Health,
-    Inserted, MEMBERS_SHOWN, OpenOptions, Outcome, Reclustered, Similar, SimilarDocuments, SimilarOptions, Stats,
-    Stored,
+    Inserted, MEMBERS_SHOWN, OpenOptions, Outcome, Reclustered, Similar, SimilarDocuments, SimilarOptions,
+    Stats, Stored,
 };
 pub use rows::{
     ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, TaskKind, TaskRow,

@@ -109,7 +109,8 @@ pub struct TaskRow {
     pub cluster: ClusterId,
     /// What to do.
     pub kind: TaskKind,
-    /// The cluster that receives the documents of [`TaskKind::Merge`]; 0 for other kinds.
+    /// For [`TaskKind::Merge`], the cluster that receives the documents; for [`TaskKind::Subtree`], the number from which on
+    /// documents are left to move; 0 for other kinds.
     pub target: ClusterId,
 }
 

@@ -88,9 +88,9 @@ pub trait Read {
     /// Returns the stored row of a cluster. A cluster of one document has a row only if it has no center.
     fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
 
-    /// Returns up to `limit` members that joined their cluster because of a match with this document, in order of their
-    /// numbers. Damaged rows are left out.
-    fn joined(&self, document: u64, limit: usize) -> Result<Vec<MemberRow>>;
+    /// Returns up to `limit` members with numbers of at least `from` that joined their cluster because of a match with this
+    /// document, in order of their numbers. Damaged rows are left out.
+    fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<MemberRow>>;
 
     /// Returns how many members of a cluster joined because of a match with this document.
     fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;

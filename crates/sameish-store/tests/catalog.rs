@@ -128,7 +128,11 @@ fn words(from: usize) -> String {
 
 #[test]
 fn documents_of_a_chain_match_the_center_of_their_cluster() {
-    let (_dir, catalog, articles) = create(Preset::Articles);
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    let overrides = "[matching]\ntemplates = \"merge\"\n".to_owned();
+    let config = CollectionConfig { overrides, ..CollectionConfig::new(Preset::Articles) };
+    let articles = catalog.create("cohesive", config).unwrap();
     for id in 0..60 {
         articles.insert(document(id, words(25 * id as usize))).unwrap();
     }
@@ -142,7 +146,7 @@ fn documents_of_a_chain_match_the_center_of_their_cluster() {
 fn online_chains_are_one_cluster_and_are_counted() {
     let dir = tempfile::tempdir().unwrap();
     let catalog = open(&dir);
-    let overrides = "[matching]\nlinkage = \"online\"\n".to_owned();
+    let overrides = "[matching]\nlinkage = \"online\"\ntemplates = \"merge\"\n".to_owned();
     let config = CollectionConfig { overrides, ..CollectionConfig::new(Preset::Articles) };
     let articles = catalog.create("online", config).unwrap();
     for id in 0..10 {
@@ -218,7 +222,11 @@ fn queued_work_on_clusters_survives_a_restart() {
     catalog.settle().unwrap();
     let articles = catalog.collection("articles").unwrap();
     let detail = articles.cluster(cluster).unwrap().unwrap();
-    assert_eq!((detail.size, detail.center, detail.pending), (399, Some(1.into()), false), "pending before: {pending}");
+    assert_eq!(
+        (detail.size, detail.center, detail.pending),
+        (399, Some(1.into()), false),
+        "pending before: {pending}"
+    );
     assert_eq!(catalog.verify().unwrap(), []);
 }
 

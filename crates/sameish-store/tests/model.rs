@@ -82,8 +82,12 @@ impl Model {
 
     /// Clusters all documents from scratch, in order of insertion.
     fn clusters(&self) -> Clusters {
-        let long: Vec<(u64, &Doc)> =
-            self.docs.iter().map(|(number, doc)| (*number, doc)).filter(|(_, doc)| self.is_long_enough(doc)).collect();
+        let long: Vec<(u64, &Doc)> = self
+            .docs
+            .iter()
+            .map(|(number, doc)| (*number, doc))
+            .filter(|(_, doc)| self.is_long_enough(doc))
+            .collect();
         let mut clusters = Clusters::new();
         let mut center_of: BTreeMap<u64, u64> = BTreeMap::new();
         for (at, (number, doc)) in long.iter().enumerate() {
@@ -91,9 +95,12 @@ impl Model {
             let matches: Vec<(u64, f64)> =
                 earlier.filter_map(|(other, with)| Some((*other, self.match_of(doc, with)?))).collect();
             let mut joined: BTreeSet<u64> = match self.linkage {
-                Linkage::Cohesive | Linkage::Greedy => {
-                    matches.iter().map(|(other, _)| *other).find(|other| center_of[other] == *other).into_iter().collect()
-                }
+                Linkage::Cohesive | Linkage::Greedy => matches
+                    .iter()
+                    .map(|(other, _)| *other)
+                    .find(|other| center_of[other] == *other)
+                    .into_iter()
+                    .collect(),
                 Linkage::Online => {
                     let best = matches.iter().min_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
                     best.map(|(other, _)| center_of[other]).into_iter().collect()

@@ -70,5 +70,8 @@ fn read_only_open_of_an_older_format_says_how_to_upgrade() {
     let dir = directory();
     let options = OpenOptions { create: false, read_only: true, ..OpenOptions::default() };
     let error = Catalog::open(dir.path(), options).unwrap_err();
-    assert!(matches!(&error, Error::Database { reason, .. } if reason.contains("must be upgraded")), "{error}");
+    assert!(
+        matches!(&error, Error::Database { reason, .. } if reason.contains("must be upgraded")),
+        "{error}"
+    );
 }

@@ -435,8 +435,7 @@ fn external_engine_gives_the_same_answers() {
         for id in (0..300).map(DocId::Number) {
             for limit in [1, 3, 1000] {
                 let options = SearchOptions { limit: Some(limit), min_similarity: None };
-                let scope: Scope<'_, External> =
-                    Scope { options, ..scope_over(&stored) };
+                let scope: Scope<'_, External> = Scope { options, ..scope_over(&stored) };
                 let expected = in_memory.search_id(&id, options).unwrap().map(|found| found.matches);
                 for engine in [&external, &loaded] {
                     let found = engine.search_id_in(&id, &scope).unwrap();
@@ -447,8 +446,7 @@ fn external_engine_gives_the_same_answers() {
         assert_eq!(stored.reads.get() > 0, preset != Preset::Wire);
         let is_even = |document: StoredDocument<'_>| document.number.is_multiple_of(2);
         let options = SearchOptions::default();
-        let even: Scope<'_, External> =
-            Scope { options, filter: Some(&is_even), ..scope_over(&stored) };
+        let even: Scope<'_, External> = Scope { options, filter: Some(&is_even), ..scope_over(&stored) };
         for id in (0..300).map(DocId::Number) {
             let Some(found) = external.search_id_in(&id, &even).unwrap() else { continue };
             assert!(found.matches.iter().all(|found| found.number.is_multiple_of(2)));

@@ -283,8 +283,9 @@ impl StoredClusters {
         if self.members.get(&center).is_none_or(|member| member.cluster != cluster) {
             return Some("its center is not one of its documents".to_owned());
         }
-        (row.chained != chained)
-            .then(|| format!("its stored number of chained documents is {}, but it has {chained}", row.chained))
+        (row.chained != chained).then(|| {
+            format!("its stored number of chained documents is {}, but it has {chained}", row.chained)
+        })
     }
 }
 

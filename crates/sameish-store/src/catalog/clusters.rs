@@ -107,7 +107,14 @@ impl ClusterChanges<'_> {
         let Some(member) = self.member(document)? else { return Ok(()) };
         let row = match self.read().document(document) {
             Ok(Some(row)) => row,
-            Ok(None) | Err(Error::Damaged { .. }) => return Ok(()),
+            // Without its text, an online document keeps no link. `verify` reports the damage.
+            Ok(None) | Err(Error::Damaged { .. }) => {
+                return if self.live.linkage == LiveLinkage::Online {
+                    self.start_part(member)
+                } else {
+                    Ok(())
+                };
+            }
             Err(error) => return Err(error),
         };
         let id = &row.document.id;
@@ -154,9 +161,9 @@ impl ClusterChanges<'_> {
             let center = read.cluster(member.cluster)?.and_then(|row| row.center);
             Ok(Some(member.cluster) != own && center.is_some_and(|center| center > subject.number))
         };
-        let matches = self.neighbors().later(subject, &|other| {
-            other.is_center || has_later_center(other.number).unwrap_or(false)
-        })?;
+        let matches = self
+            .neighbors()
+            .later(subject, &|other| other.is_center || has_later_center(other.number).unwrap_or(false))?;
         let mut first_of_cluster: BTreeMap<ClusterId, u64> = BTreeMap::new();
         for found in matches {
             let Some(member) = self.member(found.number)? else { continue };
@@ -179,7 +186,7 @@ impl ClusterChanges<'_> {
             None => self.start_part(member)?,
         }
         let moved = self.member(member.document)?.is_some_and(|member| member.cluster != before);
-        if moved && !self.read().joined(member.document, 1)?.is_empty() {
+        if moved && !self.read().joined(member.document, 0, 1)?.is_empty() {
             self.queue(TaskKind::Subtree, member.document, before)?;
         }
         Ok(())
@@ -293,7 +300,9 @@ impl ClusterChanges<'_> {
 
     /// Moves one document of a cluster that is merged into another. Returns `false` if none is left.
     pub(super) fn move_one(&mut self, task: &TaskRow) -> Result<bool> {
-        let Some(member) = self.read().members(task.cluster, 0, 1)?.first().copied() else { return Ok(false) };
+        let Some(member) = self.read().members(task.cluster, 0, 1)?.first().copied() else {
+            return Ok(false);
+        };
         let target = self.merge_target(task.cluster)?;
         if target == task.cluster {
             return Ok(false);
@@ -302,18 +311,17 @@ impl ClusterChanges<'_> {
         Ok(true)
     }
 
-    /// Moves one document into the cluster of the document that it joined. Returns `false` if none is left to move.
-    pub(super) fn move_one_child(&mut self, document: u64) -> Result<bool> {
-        let Some(parent) = self.member(document)? else { return Ok(false) };
-        let children = self.read().joined(document, usize::MAX >> 1)?;
-        let Some(child) = children.into_iter().find(|child| child.cluster != parent.cluster) else {
-            return Ok(false);
-        };
-        self.move_to(child, parent.cluster, child.joined)?;
-        if !self.read().joined(child.document, 1)?.is_empty() {
-            self.queue(TaskKind::Subtree, child.document, child.cluster)?;
+    /// Moves the next document into the cluster of the document that it joined. Returns the rest of the task.
+    pub(super) fn move_next_child(&mut self, task: &TaskRow) -> Result<Option<TaskRow>> {
+        let next = self.read().joined(task.position, task.target.0, 1)?.first().copied();
+        let Some((parent, child)) = self.member(task.position)?.zip(next) else { return Ok(None) };
+        if child.cluster != parent.cluster {
+            self.move_to(child, parent.cluster, child.joined)?;
+            if !self.read().joined(child.document, 0, 1)?.is_empty() {
+                self.queue(TaskKind::Subtree, child.document, child.cluster)?;
+            }
         }
-        Ok(true)
+        Ok(Some(TaskRow { target: ClusterId(child.document + 1), ..*task }))
     }
 
     /// Returns the membership of a document, or `None` if it is damaged, which `verify` reports.

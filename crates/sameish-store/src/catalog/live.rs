@@ -151,7 +151,8 @@ fn stored_centers(read: &dyn Read, live: &LiveCollection) -> Result<Vec<u64>> {
     let mut numbers = Vec::new();
     read.each_member(live.row.number, &mut |number, row| {
         // A cluster without a row has one document, its center. `verify` reports damaged rows.
-        let is_center = |row: MemberRow| centers.get(&row.cluster).is_none_or(|center| *center == Some(number));
+        let is_center =
+            |row: MemberRow| centers.get(&row.cluster).is_none_or(|center| *center == Some(number));
         numbers.extend(row.ok().filter(|row| is_center(*row)).map(|_| number));
         Ok(())
     })?;

@@ -155,9 +155,7 @@ impl Neighbors<'_> {
             options: ALL,
             among: Among::All,
             max_candidates: CANDIDATES_JUDGED,
-            accepts: &|other| {
-                other.number > subject.number && other.status == Status::Ok && accepts(other)
-            },
+            accepts: &|other| other.number > subject.number && other.status == Status::Ok && accepts(other),
         };
         self.joining(subject, limits)
     }
@@ -178,9 +176,8 @@ impl Neighbors<'_> {
     /// Returns `None` if a stored subject is not in the index or its text cannot be read.
     fn search(&self, subject: Subject<'_>, limits: Limits<'_>) -> Result<Option<Search>> {
         let texts = StoredTexts::new(&self.live.analyzer, self.cache, self.read);
-        let filter = |other: StoredDocument<'_>| {
-            !self.removed.contains(&other.number) && (limits.accepts)(other)
-        };
+        let filter =
+            |other: StoredDocument<'_>| !self.removed.contains(&other.number) && (limits.accepts)(other);
         let scope: Scope<'_, External> = Scope {
             options: limits.options,
             texts: &texts,

@@ -102,7 +102,9 @@ pub(super) fn recluster(clusters: &mut ClusterChanges<'_>) -> Result<Reclustered
         documents: assigned.len() as u64,
         moved: moved.count() as u64,
         clusters_before: count_clusters(assigned.iter().filter_map(|assigned| assigned.before)),
-        clusters_after: count_clusters(assigned.iter().filter_map(|assigned| ids.get(&assigned.root).copied())),
+        clusters_after: count_clusters(
+            assigned.iter().filter_map(|assigned| ids.get(&assigned.root).copied()),
+        ),
     })
 }
 

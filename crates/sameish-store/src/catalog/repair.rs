@@ -173,7 +173,7 @@ impl ClusterChanges<'_> {
 
     /// Queues the documents that had joined a deleted online document.
     fn queue_links(&mut self, member: &MemberRow) -> Result<()> {
-        if self.change.read().joined(member.document, 1)?.is_empty() {
+        if self.change.read().joined(member.document, 0, 1)?.is_empty() {
             return Ok(());
         }
         self.queue(TaskKind::Links, member.document, member.cluster)

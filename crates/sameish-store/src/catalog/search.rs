@@ -103,7 +103,8 @@ impl Collection {
                 members.push(member);
             }
         }
-        let center = center.and_then(|center| ids.remove(&center)).or_else(|| Some(members.first()?.id.clone()));
+        let center =
+            center.and_then(|center| ids.remove(&center)).or_else(|| Some(members.first()?.id.clone()));
         let pending = self.is_pending(&*read, id)?;
         Ok(Some(ClusterDetail { id, size, pending, center, members }))
     }

@@ -117,11 +117,15 @@ impl ClusterChanges<'_> {
             }
             TaskKind::Members => return self.process_member(&task),
             TaskKind::Links => {
-                let first = self.change.read().joined(task.position, 1)?.first().copied();
+                let first = self.change.read().joined(task.position, 0, 1)?.first().copied();
                 first.map(|child| self.assign_again(child.document)).transpose()?;
-                self.change.read().joined(task.position, 1)?.is_empty()
+                first.is_none()
             }
-            TaskKind::Subtree => !self.move_one_child(task.position)?,
+            TaskKind::Subtree => {
+                let rest = self.move_next_child(&task)?;
+                rest.map(|rest| self.change.put_task(&rest)).transpose()?;
+                rest.is_none()
+            }
             TaskKind::Merge => !self.move_one(&task)?,
             TaskKind::Collection => {
                 recluster::recluster(self)?;

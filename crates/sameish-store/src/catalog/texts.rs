@@ -161,9 +161,8 @@ impl TextSource for StoredTexts<'_> {
         if let Some(features) = self.cache.get(number) {
             return Some(features);
         }
-        let compute = |row: &DocumentRow| {
-            self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut())
-        };
+        let compute =
+            |row: &DocumentRow| self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut());
         let features = match self.departing.filter(|row| row.number == number) {
             Some(departing) => compute(departing),
             None => compute(&self.read.document(number).ok()??),

@@ -539,12 +539,10 @@ mod tests {
             let rows = store.rows.clone();
             let catalog = Catalog::over(Box::new(store), dir.path(), OpenOptions::default()).unwrap();
             let collection = catalog.create("hub", CollectionConfig::new(preset)).unwrap();
-            let text = |subject: u64| {
-                (0..12).map(|at| format!("word{at}of{subject}")).collect::<Vec<_>>().join(" ")
-            };
-            let documents = (0..copies).flat_map(|id| {
-                [Document::new(id, text(0)), Document::new(copies + id, text(copies + id))]
-            });
+            let text =
+                |subject: u64| (0..12).map(|at| format!("word{at}of{subject}")).collect::<Vec<_>>().join(" ");
+            let documents = (0..copies)
+                .flat_map(|id| [Document::new(id, text(0)), Document::new(copies + id, text(copies + id))]);
             collection.insert_many(documents.collect()).unwrap();
             Hub { _dir: dir, catalog, collection, rows }
         }

@@ -185,9 +185,11 @@ impl Read for SqliteStore {
         self.scan("members", MEMBER, collection, member, sink)
     }
 
-    fn joined(&self, document: u64, limit: usize) -> Result<Vec<MemberRow>> {
-        let sql = format!("SELECT {MEMBER} FROM members WHERE joined = ? ORDER BY document LIMIT ?");
-        let key = params![document as i64, limit as i64];
+    fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<MemberRow>> {
+        let sql = format!(
+            "SELECT {MEMBER} FROM members WHERE joined = ? AND document >= ? ORDER BY document LIMIT ?"
+        );
+        let key = params![document as i64, from as i64, limit as i64];
         let rows = self.query_all(&sql, key, |row| Ok(member(row).ok()))?;
         Ok(rows.into_iter().flatten().collect())
     }

@@ -175,8 +175,7 @@ impl Transaction for SqliteTransaction<'_> {
             return self.execute("DELETE FROM clusters WHERE number = ?", [number]);
         }
         let center = row.center.map(|center| center as i64);
-        let sql =
-            "INSERT OR REPLACE INTO clusters (number, collection, size, center, chained) VALUES (?, ?, ?, ?, ?)";
+        let sql = "INSERT OR REPLACE INTO clusters (number, collection, size, center, chained) VALUES (?, ?, ?, ?, ?)";
         self.execute(sql, params![number, collection, row.size as i64, center, row.chained as i64])
     }
 

@@ -329,10 +329,8 @@ impl<S: Storage> Collection<S> {
                 let stored = self.stored(*doc);
                 let date = stored.published.map(Timestamp::as_milliseconds);
                 let is_center = scope.among == Among::All || stored.is_center;
-                let is_dated = scope
-                    .dates
-                    .as_ref()
-                    .is_none_or(|dates| date.is_some_and(|date| dates.contains(&date)));
+                let is_dated =
+                    scope.dates.as_ref().is_none_or(|dates| date.is_some_and(|date| dates.contains(&date)));
                 return DocsIn::One(Some(*doc).filter(|_| is_center && is_dated));
             }
             Docs::Several(several) => several,
