@@ -6,6 +6,8 @@ use sameish::DocId;
 use sameish::cluster::ClusterId;
 use sameish_store::{Catalog, Error, OpenOptions, Reclustered};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// Returns a copy of the directory.
 fn directory() -> tempfile::TempDir {
@@ -74,4 +76,67 @@ fn read_only_open_of_an_older_format_says_how_to_upgrade() {
         matches!(&error, Error::Database { reason, .. } if reason.contains("must be upgraded")),
         "{error}"
     );
+}
+
+/// Variable with the directory that a child process opens.
+const CHILD: &str = "SAMEISH_TEST_UPGRADE";
+
+/// Not a test of its own: the process that the next test kills.
+#[test]
+fn child_process_opens_a_directory() {
+    if let Some(dir) = std::env::var_os(CHILD) {
+        drop(Catalog::open(dir, OpenOptions::default()).unwrap());
+    }
+}
+
+fn start_child(dir: &Path) -> std::process::Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child_process_opens_a_directory"]).env(CHILD, dir);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Returns the clusters of all documents.
+fn clusters(dir: &tempfile::TempDir) -> Vec<(String, String, Option<ClusterId>)> {
+    let catalog = open(dir);
+    assert_eq!(catalog.verify().unwrap(), []);
+    let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    let mut statement = database.prepare("SELECT collection, id FROM documents ORDER BY number").unwrap();
+    let ids = statement.query_map([], |row| Ok((row.get::<_, usize>(0)?, row.get::<_, String>(1)?))).unwrap();
+    let names = ["articles", "headlines", "wire"];
+    let all = ids.map(Result::unwrap).map(|(collection, id)| {
+        let name = names[collection - 1];
+        let cluster = cluster(&catalog, name, DocId::from_json(&id).unwrap());
+        (name.to_owned(), id, cluster)
+    });
+    all.collect()
+}
+
+#[test]
+fn killed_upgrade_is_completed_at_the_next_start() {
+    const KILLS: u32 = 40;
+    let whole = directory();
+    let started = Instant::now();
+    assert!(start_child(whole.path()).wait().unwrap().success());
+    let duration = started.elapsed();
+    let expected = clusters(&whole);
+    let mut interrupted = 0;
+    let mut old_format = 0;
+    for kill in 0..KILLS {
+        let dir = directory();
+        for _ in 0..2 {
+            let mut child = start_child(dir.path());
+            std::thread::sleep(duration * kill / KILLS);
+            interrupted += u32::from(child.try_wait().unwrap().is_none());
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let header = std::fs::read(dir.path().join("sameish.db")).unwrap();
+        old_format += u32::from(header[60..64] == [0, 0, 0, 1]);
+        assert_eq!(clusters(&dir), expected, "kill {kill} of {KILLS}");
+    }
+    println!(
+        "{interrupted} of {} upgrades were interrupted; {old_format} files had the old format",
+        2 * KILLS
+    );
+    assert!(interrupted > KILLS / 2, "only {interrupted} upgrades were interrupted");
 }

@@ -199,7 +199,7 @@ impl Collection {
             Ok(Some(sketch)) => sketch.sketches,
             _ => self.live.analyzer.sketch(&row.document.content, &mut Scratch::default()),
         };
-        let cluster = read.member(number).ok().flatten().map(|member| member.cluster);
+        let cluster = view.cluster_of(number);
         Ok(Some(Stored {
             arrived_at: timestamp(row.arrived_at),
             document: row.document,

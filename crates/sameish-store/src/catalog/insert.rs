@@ -1,7 +1,7 @@
 //! Insertion and replacement of documents.
 
-use super::clusters::{ClusterChanges, Marks, Placement};
-use super::live::{LiveCollection, sketched};
+use super::clusters::{ClusterChanges, Marks, Placement, undamaged};
+use super::live::{Departing, LiveCollection, sketched};
 use super::neighbors::{Neighbors, Query, Subject};
 use super::repair::{Removal, Removed};
 use super::texts::FeatureCache;
@@ -124,6 +124,7 @@ impl Writer {
             Err(Error::Damaged { .. }) => None,
             Err(error) => return Err(error),
         };
+        let cluster = undamaged(transaction.change.read().member(old))?.map(|member| member.cluster);
         let removed = HashSet::from([old]);
         let mut removal = Removal {
             change: &mut *transaction.change,
@@ -136,7 +137,7 @@ impl Writer {
         removal.remove(&Removed { number: old, id: &new.document.id })?;
         let new = transaction.insert_new(live, new, &removed)?;
         // Readers that see the commit and still the old index entry find the old document here.
-        live.set_departing(departing);
+        live.set_departing(departing.map(|row| Departing { row, cluster }));
         transaction.commit()?;
         // Readers must not see the new entry, which replaces the old one, before its number is visible.
         let mut engine = live.engine_mut();
@@ -195,7 +196,7 @@ impl InsertTransaction<'_> {
         };
         let subject = Subject { query: Query::New(&new.prepared), number, moment: row.moment() };
         let search = self.duplicates(live, subject, &HashSet::new())?;
-        let member = super::clusters::undamaged(self.change.read().member(number))?;
+        let member = undamaged(self.change.read().member(number))?;
         let cluster = member.map(|member| member.cluster);
         let status = new.prepared.sketches.status;
         Ok(inserted(new.document.id.clone(), Outcome::Unchanged, status, search, cluster))

@@ -29,7 +29,13 @@ pub(super) struct LiveCollection {
     /// Whether work on clusters is queued.
     has_tasks: AtomicBool,
     /// The document that the current transaction replaces, until the index has the new one.
-    departing: Mutex<Option<Arc<DocumentRow>>>,
+    departing: Mutex<Option<Arc<Departing>>>,
+}
+
+/// A document that is being replaced, as it was before.
+pub(super) struct Departing {
+    pub(super) row: DocumentRow,
+    pub(super) cluster: Option<ClusterId>,
 }
 
 /// How the documents of a collection form clusters as they arrive.
@@ -108,12 +114,12 @@ impl LiveCollection {
     }
 
     /// Returns the document that the current transaction replaces. Call this with the lock of the index.
-    pub(super) fn departing(&self) -> Option<Arc<DocumentRow>> {
+    pub(super) fn departing(&self) -> Option<Arc<Departing>> {
         self.departing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn set_departing(&self, row: Option<DocumentRow>) {
-        *self.departing.lock().unwrap_or_else(PoisonError::into_inner) = row.map(Arc::new);
+    pub(super) fn set_departing(&self, departing: Option<Departing>) {
+        *self.departing.lock().unwrap_or_else(PoisonError::into_inner) = departing.map(Arc::new);
     }
 
     /// Returns the dates of documents that can match a document with this date, in milliseconds since 1970.

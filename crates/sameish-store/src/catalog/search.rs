@@ -2,7 +2,7 @@
 
 use super::clusters::undamaged;
 use super::collection::{Collection, timestamp};
-use super::live::{LiveCollection, LiveLinkage};
+use super::live::{Departing, LiveCollection, LiveLinkage};
 use super::texts::{FeatureCache, PooledReader, StoredTexts};
 use crate::error::{Error, Result};
 use crate::model::{
@@ -124,10 +124,11 @@ impl Collection {
 
     /// Returns a consistent view of the store and the index.
     pub(super) fn view(&self) -> Result<(View<'_>, RwLockReadGuard<'_, Engine<External>>)> {
+        let mut read = self.shared.readers.get()?;
         let engine = self.live.engine();
         // The index changes only after a commit and under its lock. So the store is as the index shows it, or one
         // transaction ahead. Of that transaction, readers need the document that it replaced.
-        let read = self.shared.readers.snapshot()?;
+        read.begin()?;
         Ok((View { read, departing: self.live.departing() }, engine))
     }
 
@@ -180,20 +181,33 @@ impl Collection {
 pub(super) struct View<'a> {
     pub(super) read: PooledReader<'a>,
     /// The document that is replaced by a transaction that the store shows and the index does not.
-    departing: Option<Arc<DocumentRow>>,
+    departing: Option<Arc<Departing>>,
 }
 
 impl View<'_> {
     /// Returns a document of the index.
     pub(super) fn document(&self, number: u64) -> Result<Option<DocumentRow>> {
-        match self.departing.as_deref().filter(|row| row.number == number) {
-            Some(departing) => Ok(Some(departing.clone())),
+        match self.departing(number) {
+            Some(departing) => Ok(Some(departing.row.clone())),
             None => self.read.document(number),
         }
     }
 
+    /// Returns the cluster of a document of the index.
+    pub(super) fn cluster_of(&self, number: u64) -> Option<ClusterId> {
+        match self.departing(number) {
+            Some(departing) => departing.cluster,
+            None => self.read.member(number).ok().flatten().map(|member| member.cluster),
+        }
+    }
+
+    fn departing(&self, number: u64) -> Option<&Departing> {
+        self.departing.as_deref().filter(|departing| departing.row.number == number)
+    }
+
     fn texts<'v>(&'v self, live: &'v LiveCollection, cache: &'v FeatureCache) -> StoredTexts<'v> {
-        StoredTexts::new(&live.analyzer, cache, &*self.read).with_departing(self.departing.as_deref())
+        StoredTexts::new(&live.analyzer, cache, &*self.read)
+            .with_departing(self.departing.as_deref().map(|departing| &departing.row))
     }
 }
 

@@ -46,10 +46,7 @@ impl ReaderPool {
     /// Returns a reader whose reads all see the state at this call.
     pub(super) fn snapshot(&self) -> Result<PooledReader<'_>> {
         let mut reader = self.get()?;
-        if self.snapshots == Snapshots::Current {
-            reader.begin_snapshot()?;
-            reader.in_snapshot = true;
-        }
+        reader.begin()?;
         Ok(reader)
     }
 
@@ -60,6 +57,17 @@ impl ReaderPool {
             None => self.template.lock().unwrap_or_else(PoisonError::into_inner).try_clone()?,
         };
         Ok(PooledReader { pool: self, reader: Some(reader), in_snapshot: false })
+    }
+}
+
+impl PooledReader<'_> {
+    /// Begins a snapshot, which ends when the reader returns to the pool.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        if self.pool.snapshots == Snapshots::Current {
+            self.begin_snapshot()?;
+            self.in_snapshot = true;
+        }
+        Ok(())
     }
 }
 
