@@ -101,7 +101,9 @@ fn clusters(dir: &tempfile::TempDir) -> Vec<(String, String, Option<ClusterId>)>
     assert_eq!(catalog.verify().unwrap(), []);
     let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
     let mut statement = database.prepare("SELECT collection, id FROM documents ORDER BY number").unwrap();
-    let ids = statement.query_map([], |row| Ok((row.get::<_, usize>(0)?, row.get::<_, String>(1)?))).unwrap();
+    let ids = statement
+        .query_map([], |row| Ok((row.get::<_, u32>(0)? as usize, row.get::<_, String>(1)?)))
+        .unwrap();
     let names = ["articles", "headlines", "wire"];
     let all = ids.map(Result::unwrap).map(|(collection, id)| {
         let name = names[collection - 1];

@@ -126,13 +126,14 @@ impl SqliteStore {
             create_file(path, steps)?;
         }
         wal::check(path)?;
-        let format = schema::format_of(path, steps)?;
+        schema::format_of(path, steps)?;
         let mode = match access {
             Access::Create | Access::Write => Mode::Write,
             Access::Read if !wal::exists(path) && !is_writable(path.parent()) => Mode::Immutable,
             Access::Read => Mode::Read,
         };
         let mut store = SqliteStore::connect(path, mode)?;
+        let format = store.format(steps)?;
         store.check_schema(format, steps)?;
         if (format as usize) < steps.len() {
             store.upgrade(format, steps, backup)?;
@@ -169,6 +170,18 @@ impl SqliteStore {
         }
         let rows = RowCounter::default();
         Ok(SqliteStore { connection, path: path.to_owned(), mode, has_reserve: false, rows })
+    }
+
+    /// Returns the format number. After an upgrade that was killed, it can be in the write-ahead log while the header of the
+    /// file still has the old one.
+    fn format(&self, steps: &[&str]) -> Result<i64> {
+        let found = self.connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+        let found = found.map_err(|error| self.database_error(error))?;
+        let supported = steps.len() as i64;
+        if found > supported {
+            return Err(Error::Newer { path: self.path.clone(), found, supported });
+        }
+        Ok(found)
     }
 
     /// Returns an error if the schema is not that of the given format.
