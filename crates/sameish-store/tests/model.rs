@@ -1,6 +1,6 @@
 //! Compares a catalog with a simple model over random changes and restarts.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use sameish::cluster::ClusterId;
 use sameish::config::Linkage;
@@ -204,7 +204,7 @@ impl Test {
             16 => self.insert_many(1000 + step * 8),
             17 => self.delete_many(),
             // A rebuild clusters all documents from scratch, which would hide errors of the changes before.
-            18 if step % 4 == 0 => self.rebuild(),
+            18 if step.is_multiple_of(4) => self.rebuild(),
             _ => self.reopen(),
         }
     }
