@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 use sameish::analyzer::TextFeatures;
-use sameish::engine::{External, Scope, SketchedDocument, TextSource};
+use sameish::engine::{Among, External, Scope, SketchedDocument, TextSource};
 use sameish::{Analyzer, Engine, Preset, Scratch, SearchOptions};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,11 +37,18 @@ fn main() -> sameish::Result<()> {
         published: None,
         sketches: prepared.sketches,
         key: prepared.key,
+        is_center: false,
     })?;
 
     let query = analyzer.prepare(text.replace("spring", "autumn").as_str(), &mut scratch);
-    let scope: Scope<'_, External> =
-        Scope { options: SearchOptions::default(), texts: &database, filter: None, max_candidates: 100 };
+    let scope: Scope<'_, External> = Scope {
+        options: SearchOptions::default(),
+        texts: &database,
+        among: Among::All,
+        dates: None,
+        filter: None,
+        max_candidates: 100,
+    };
     for found in engine.search_prepared_in(&query, &scope)?.matches {
         println!(
             "{}: similarity {:.2}, verified: {}",

@@ -4,7 +4,7 @@
 
 use crate::log::LogQueue;
 use crate::state::App;
-use sameish_store::Health;
+use sameish_store::{Health, Stats};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -135,6 +135,7 @@ fn render_gauges(out: &mut String, app: &App) {
             write_sample(out, name, &labels, f64::from(paused == Some(reason)));
         }
     }
+    render_clusters(out, app);
     let is_healthy = matches!(app.catalog.health(), Health::Ready | Health::ReadOnly);
     let running = app.running.load(Ordering::Relaxed);
     let connections = app.connections.load(Ordering::Relaxed);
@@ -157,6 +158,28 @@ fn render_gauges(out: &mut String, app: &App) {
     }
     write_header(out, "sameish_build_info", "gauge", "Version of the service.");
     write_sample(out, "sameish_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
+}
+
+/// Chains and queued work on clusters of each collection.
+fn render_clusters(out: &mut String, app: &App) {
+    let stats: Vec<(String, Stats)> = app
+        .catalog
+        .collections()
+        .iter()
+        .filter_map(|collection| Some((collection.name().to_owned(), collection.stats().ok()?)))
+        .collect();
+    let chained = "Number of documents that joined their cluster through another document than the center.";
+    let pending = "Number of clusters whose documents are being assigned again after a deletion.";
+    let gauges: [(&str, &str, fn(&Stats) -> u64); 2] = [
+        ("sameish_collection_chained_documents", chained, |stats| stats.chained),
+        ("sameish_collection_pending_clusters", pending, |stats| stats.pending_clusters),
+    ];
+    for (name, help, value) in gauges {
+        write_header(out, name, "gauge", help);
+        for (collection, stats) in &stats {
+            write_sample(out, name, &[("collection", collection)], value(stats) as f64);
+        }
+    }
 }
 
 fn write_header(out: &mut String, name: &str, kind: &str, help: &str) {

@@ -311,7 +311,7 @@ impl From<sameish_store::Error> for Problem {
             E::Engine(sameish::Error::InvalidField { field: "published_at", .. }) => {
                 Problem::field("/published_at", "invalid", text)
             }
-            E::Engine(_) => Problem::new(Kind::Invalid, text),
+            E::Engine(_) | E::GreedyLinkage => Problem::new(Kind::Invalid, text),
             E::Busy => Problem::new(Kind::Busy, "too many writes are queued; retry in a second"),
             E::Full => Problem::new(Kind::StorageFull, "out of disk space; nothing was stored"),
             E::Failed { reason } => Problem::storage_failed().caused_by(reason.to_string()),

@@ -140,9 +140,16 @@ fn start_runtime(settings: &Settings) -> Result<Runtime, Error> {
 }
 
 fn open_catalog(settings: &Settings) -> Result<Catalog, Error> {
-    let options =
-        OpenOptions { create: !settings.read_only, read_only: settings.read_only, ..OpenOptions::default() };
+    let options = OpenOptions {
+        create: !settings.read_only,
+        read_only: settings.read_only,
+        backup_before_upgrade: settings.upgrade_backup,
+        ..OpenOptions::default()
+    };
     let catalog = Catalog::open(&settings.data, options)?;
+    for change in catalog.reclustered() {
+        tracing::info!("{change}");
+    }
     if !settings.read_only {
         for preset in BUILT_IN.iter().filter(|preset| catalog.collection(preset.name()).is_err()) {
             catalog.create(preset.name(), CollectionConfig::new(*preset))?;

@@ -20,6 +20,8 @@ pub struct Settings {
     pub snapshots: Option<PathBuf>,
     /// Serve reads only.
     pub read_only: bool,
+    /// Copy the database before its format is upgraded.
+    pub upgrade_backup: bool,
     /// Host names of the service besides `localhost` and IP addresses. Checked only if there are no keys.
     pub hosts: Vec<String>,
     /// Seconds between two deletions of expired documents.
@@ -41,6 +43,7 @@ impl Default for Settings {
             data: "./sameish-data".into(),
             snapshots: None,
             read_only: false,
+            upgrade_backup: true,
             hosts: Vec::new(),
             expiry_seconds: 60,
             log: "info".into(),
@@ -466,7 +469,7 @@ mod tests {
 
     #[test]
     fn requires_a_key_for_a_public_address() {
-        let mut settings = Settings { listen: parse_listen("0.0.0.0:1").unwrap(), ..Settings::default() };
+        let settings = Settings { listen: parse_listen("0.0.0.0:1").unwrap(), ..Settings::default() };
         let error = settings.check().unwrap_err().to_string();
         assert!(error.contains("no key"), "{error}");
         let with_key = |key: String| {
@@ -476,9 +479,9 @@ mod tests {
         let error = with_key("k".repeat(31)).check().unwrap_err().to_string();
         assert!(error.contains("has 31 characters, minimum is 32"), "{error}");
         assert_eq!(with_key("k".repeat(32)).check(), Ok(()));
-        settings.listen = parse_listen("127.0.0.1:1").unwrap();
-        settings.keys = with_key("short".into()).keys;
-        assert_eq!(settings.check(), Ok(()), "on a loopback address, any key is accepted");
+        let listen = parse_listen("127.0.0.1:1").unwrap();
+        let local = Settings { listen, ..with_key("short".into()) };
+        assert_eq!(local.check(), Ok(()), "on a loopback address, any key is accepted");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use crate::rows::{
     ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
-    scheme_of,
+    TaskKind, TaskRow, scheme_of,
 };
 use crate::store::{Read, Store};
 use sameish::cluster::ClusterId;
@@ -16,6 +16,8 @@ pub fn check_store(open: &mut dyn FnMut() -> Box<dyn Store>) {
     isolates_and_undoes_uncommitted_changes(open);
     rejects_a_second_document_with_an_id(open);
     reads_clusters_in_order(open);
+    reads_tasks_in_order_of_their_positions(open);
+    snapshots_see_one_state(open);
     drops_a_collection_with_all_its_rows(open);
 }
 
@@ -174,35 +176,106 @@ fn reads_clusters_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
         cluster: ClusterId(cluster),
         joined,
     };
-    let cluster = |number, size| ClusterRow { cluster: ClusterId(number), size };
+    let cluster = |number, size| ClusterRow {
+        cluster: ClusterId(number),
+        size,
+        center: Some(number),
+        chained: size - 1,
+    };
     let rows = [member(1, 3, None), member(2, 3, Some(1)), member(3, 3, Some(1)), member(4, 5, None)];
     let mut change = must(store.begin());
     rows.iter().rev().for_each(|row| must(change.put_member(row)));
-    must(change.put_cluster(1, ClusterId(3), 3));
-    must(change.put_cluster(1, ClusterId(4), 8));
-    must(change.put_cluster(2, ClusterId(6), 2));
-    must(change.put_cluster(1, ClusterId(5), 1));
+    must(change.put_cluster(1, &cluster(3, 3)));
+    must(change.put_cluster(1, &cluster(4, 8)));
+    must(change.put_cluster(2, &cluster(6, 2)));
+    must(change.put_cluster(1, &cluster(5, 1)));
     must(change.commit());
     let read = must(store.reader());
-    assert_eq!(must(read.members(ClusterId(3), 2)), rows[..2]);
-    assert_eq!(must(read.joined(1)), rows[1..3]);
+    assert_eq!(must(read.members(ClusterId(3), 0, 2)), rows[..2]);
+    assert_eq!(must(read.members(ClusterId(3), 2, 9)), rows[1..3]);
+    assert_eq!(must(read.joined(1, 0, 9)), rows[1..3]);
+    assert_eq!(must(read.joined(1, 0, 1)), rows[1..2]);
+    assert_eq!(must(read.joined(1, 3, 9)), rows[2..3]);
+    assert_eq!(must(read.count_joined(1, ClusterId(3))), 2);
+    assert_eq!(must(read.count_joined(1, ClusterId(5))), 0);
     assert_eq!(must(read.member(4)), Some(rows[3]));
     assert_eq!(must(read.member(5)), None);
     assert_eq!(must(read.clusters(1, None, 10)), [cluster(4, 8), cluster(3, 3)]);
     assert_eq!(must(read.clusters(1, Some(ClusterId(4)), 10)), [cluster(3, 3)]);
-    assert_eq!(must(read.cluster_size(ClusterId(3))), Some(3));
-    assert_eq!(must(read.cluster_size(ClusterId(5))), None, "clusters of one document are not listed");
-    assert_eq!(must(read.cluster_totals(1)), ClusterTotals { clusters: 2, documents: 11, largest: 8 });
+    assert_eq!(must(read.cluster(ClusterId(3))), Some(cluster(3, 3)));
+    assert_eq!(must(read.cluster(ClusterId(5))), None, "clusters of one document are not stored");
+    let totals = ClusterTotals { clusters: 2, documents: 11, largest: 8, chained: 9 };
+    assert_eq!(must(read.cluster_totals(1)), totals);
+    reads_clusters_without_center(&mut *store);
     let mut change = must(store.begin());
     must(change.remove_document(2));
     must(change.put_member(&member(3, 5, None)));
-    must(change.put_cluster(1, ClusterId(3), 0));
+    must(change.put_cluster(1, &cluster(3, 1)));
     must(change.commit());
-    assert_eq!(must(read.members(ClusterId(3), 9)), rows[..1]);
-    assert_eq!(must(read.members(ClusterId(5), 9)), [member(3, 5, None), rows[3]]);
-    assert_eq!(must(read.cluster_size(ClusterId(3))), None);
+    assert_eq!(must(read.members(ClusterId(3), 0, 9)), rows[..1]);
+    assert_eq!(must(read.members(ClusterId(5), 0, 9)), [member(3, 5, None), rows[3]]);
+    assert_eq!(must(read.cluster(ClusterId(3))), None);
     assert_eq!(must(read.sketch(2)), None);
     assert_eq!(must(read.member(2)), None);
+}
+
+/// A cluster of one document that lost its center is stored and not listed.
+fn reads_clusters_without_center(store: &mut dyn Store) {
+    let row = ClusterRow { cluster: ClusterId(7), size: 1, center: None, chained: 0 };
+    let mut change = must(store.begin());
+    let listed = must(change.read().clusters(1, None, 10));
+    must(change.put_cluster(1, &row));
+    assert_eq!(must(change.read().cluster(row.cluster)), Some(row));
+    assert_eq!(must(change.read().clusters(1, None, 10)), listed);
+    let mut all = Vec::new();
+    must(change.read().each_cluster(1, &mut |row| {
+        all.push(row);
+        Ok(())
+    }));
+    assert_eq!(all.len(), listed.len() + 1);
+    must(change.put_cluster(1, &ClusterRow { size: 0, ..row }));
+    assert_eq!(must(change.read().cluster(row.cluster)), None);
+}
+
+fn reads_tasks_in_order_of_their_positions(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    let mut store = open();
+    let task = |collection, position, cluster, kind| TaskRow {
+        collection,
+        position,
+        cluster: ClusterId(cluster),
+        kind,
+        target: ClusterId(position + 1),
+    };
+    let first = task(1, 3, 4, TaskKind::Members);
+    let second = task(1, 9, 2, TaskKind::Document);
+    let mut change = must(store.begin());
+    for row in [second, task(1, 9, 4, TaskKind::Subtree), first, task(2, 0, 6, TaskKind::Merge)] {
+        must(change.put_task(&row));
+    }
+    must(change.commit());
+    let read = must(store.reader());
+    assert_eq!(must(read.first_task(1)), Some(first));
+    assert_eq!(must(read.tasks_of(ClusterId(2))), [second]);
+    assert_eq!(must(read.count_pending(1)), 2);
+    let mut change = must(store.begin());
+    must(change.remove_task(&first));
+    must(change.commit());
+    assert_eq!(must(read.first_task(1)), Some(second));
+}
+
+fn snapshots_see_one_state(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    let mut store = open();
+    let read = must(store.reader());
+    let task = must(read.first_task(1));
+    must(read.begin_snapshot());
+    let mut change = must(store.begin());
+    must(change.clear_clusters(1));
+    must(change.commit());
+    assert_eq!(must(read.first_task(1)), task);
+    assert!(!must(read.members(ClusterId(5), 0, 1)).is_empty());
+    must(read.end_snapshot());
+    assert_eq!(must(read.first_task(1)), None);
+    assert_eq!(must(read.members(ClusterId(5), 0, 1)), []);
 }
 
 fn drops_a_collection_with_all_its_rows(open: &mut dyn FnMut() -> Box<dyn Store>) {

@@ -87,6 +87,12 @@ pub enum Error {
         /// Names that cannot be used.
         reserved: &'static str,
     },
+    /// Collections cannot follow the linkage `greedy`.
+    #[error(
+        "linkage `greedy` is not available for collections: it starts with the newest document, so every insertion \
+         could change all clusters; set `matching.linkage` to `cohesive`, `online` or `components`"
+    )]
+    GreedyLinkage,
     /// The id of a document is invalid.
     #[error("invalid document id: it {reason}")]
     BadId {
@@ -111,6 +117,16 @@ pub enum Error {
     /// The disk is full.
     #[error("out of disk space; nothing was stored: free some space and retry")]
     Full,
+    /// The copy before an upgrade does not fit on the disk.
+    #[error(
+        "out of disk space while copying the old database to {}; nothing was changed: free some space, or skip the copy \
+         with `--no-upgrade-backup`",
+        path.display()
+    )]
+    NoSpaceForBackup {
+        /// Copy that could not be written.
+        path: PathBuf,
+    },
     /// A write or sync failed, so the state of the disk is unknown. Writes are rejected until the directory is reopened.
     #[error("a write failed ({reason}); reads continue, but writes are rejected until a restart")]
     Failed {

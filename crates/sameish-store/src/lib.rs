@@ -55,10 +55,11 @@ pub use mapped::MappedIndex;
 pub use model::{
     ClusterDetail, ClusterMember, ClusterPage, ClusterSummary, Clusters, ClustersPage, CollectionConfig,
     Confirmation, Expired, ExpiryPause, Finding, Health, Inserted, MEMBERS_SHOWN, MembersPage, OpenOptions,
-    Outcome, SearchTotals, Similar, SimilarDocuments, SimilarOptions, Stats, Stored,
+    Outcome, Reclustered, SearchTotals, Similar, SimilarDocuments, SimilarOptions, Stats, Stored,
 };
 pub use rows::{
     ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
+    TaskKind, TaskRow,
 };
 pub use sqlite::SqliteStore;
 pub use store::{Read, Store, Transaction};

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use sameish::cluster::ClusterId;
+use sameish::config::Linkage;
 use sameish::matching::Evidence;
 use sameish::{Config, DocId, Document, Match, Preset, Status, Timestamp};
 use std::time::Duration;
@@ -30,6 +31,15 @@ impl CollectionConfig {
     pub fn resolve(&self) -> Result<Config> {
         Ok(self.preset.config().overridden_by(&self.overrides)?)
     }
+
+    /// Returns the settings of the engine, or [`Error::GreedyLinkage`] if a collection cannot follow their linkage.
+    pub(crate) fn resolve_for_collection(&self) -> Result<Config> {
+        let config = self.resolve()?;
+        match config.matching.linkage {
+            Linkage::Greedy => Err(Error::GreedyLinkage),
+            Linkage::Cohesive | Linkage::Online | Linkage::Components => Ok(config),
+        }
+    }
 }
 
 /// Options for opening a catalog.
@@ -44,6 +54,8 @@ pub struct OpenOptions {
     pub at_one_moment: bool,
     /// Recomputes all sketches from the texts, for stores whose sketches have a different scheme.
     pub rebuild: bool,
+    /// Copies the database file to `sameish.format-N.db` before its format N is upgraded.
+    pub backup_before_upgrade: bool,
     /// Maximum number of queued writes. Further ones are rejected with [`Error::Busy`].
     pub queue: usize,
     /// Size of the cache for features of recent documents, in bytes.
@@ -59,6 +71,7 @@ impl Default for OpenOptions {
             read_only: false,
             at_one_moment: false,
             rebuild: false,
+            backup_before_upgrade: true,
             queue: 256,
             cache_bytes: 32 << 20,
             erase_after: Duration::from_secs(10),
@@ -201,7 +214,9 @@ pub struct ClusterSummary {
     pub id: ClusterId,
     /// Number of documents.
     pub size: u64,
-    /// The representative: the document that was inserted first.
+    /// Whether documents of the cluster are being assigned again after a deletion, so that it may still change.
+    pub pending: bool,
+    /// The representative. With linkage `cohesive`, all other documents match it; otherwise it is the oldest document.
     pub center: ClusterMember,
 }
 
@@ -220,7 +235,7 @@ pub struct ClusterMember {
     pub published_at: Option<String>,
     /// Time of insertion.
     pub arrived_at: Timestamp,
-    /// The document whose match made this one join the cluster, or `None` for the document that started the cluster.
+    /// The document whose match made this one join the cluster: with linkage `cohesive` the center. `None` for the center.
     pub joined: Option<DocId>,
 }
 
@@ -231,7 +246,11 @@ pub struct ClusterDetail {
     pub id: ClusterId,
     /// Number of documents. `members` has at most [`MEMBERS_SHOWN`] of them.
     pub size: u64,
-    /// Documents in order of insertion. The first one is the center.
+    /// Whether documents of the cluster are being assigned again after a deletion, so that it may still change.
+    pub pending: bool,
+    /// Id of the center.
+    pub center: Option<DocId>,
+    /// Documents in order of insertion. Unless the cluster is pending, the first one is the center.
     pub members: Vec<ClusterMember>,
 }
 
@@ -257,7 +276,9 @@ pub struct ClusterPage {
     pub id: ClusterId,
     /// Number of documents.
     pub size: u64,
-    /// The representative: the document that was inserted first.
+    /// Whether documents of the cluster are being assigned again after a deletion, so that it may still change.
+    pub pending: bool,
+    /// Id of the center.
     pub center: Option<DocId>,
     /// [`MembersPage::after`] of the next page. `None` on the last page.
     pub next: Option<u64>,
@@ -279,10 +300,41 @@ pub struct Stats {
     pub clustered: u64,
     /// Number of documents in the largest cluster.
     pub largest_cluster: u64,
+    /// Number of documents that joined their cluster through another document than its center. With linkage `cohesive` it is
+    /// 0; with `online` and `components`, clusters can be chains of documents that do not match each other.
+    pub chained: u64,
+    /// Number of clusters whose documents are being assigned again after a deletion.
+    pub pending_clusters: u64,
     /// Time of the latest insertion.
     pub last_arrival: Option<Timestamp>,
     /// Probability that a pair with a similarity of exactly the threshold is found.
     pub expected_recall: Option<f64>,
+}
+
+/// How the clusters of a collection changed when all its documents were clustered again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reclustered {
+    /// Name of the collection.
+    pub collection: String,
+    /// Number of documents that belong to clusters.
+    pub documents: u64,
+    /// Number of documents that are in another cluster than before.
+    pub moved: u64,
+    /// Number of clusters with at least two documents before.
+    pub clusters_before: u64,
+    /// Number of clusters with at least two documents afterwards.
+    pub clusters_after: u64,
+}
+
+impl std::fmt::Display for Reclustered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Reclustered { collection, documents, moved, clusters_before, clusters_after } = self;
+        write!(
+            f,
+            "collection `{collection}`: clustered {documents} documents again; {moved} moved to another cluster; \
+             {clusters_before} clusters before, {clusters_after} now"
+        )
+    }
 }
 
 /// A defect that verification found.

@@ -72,17 +72,83 @@ pub struct MemberRow {
     pub collection: u32,
     /// The cluster.
     pub cluster: ClusterId,
-    /// The document whose match made this one join the cluster, or `None` for the document that started the cluster.
+    /// With the linkages `online` and `components`, the document whose match made this one join the cluster. `None` for the
+    /// document that started the cluster, and with the linkage `cohesive`, where every document joins the center.
     pub joined: Option<u64>,
 }
 
-/// A stored cluster of at least two documents.
+/// A stored cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClusterRow {
     /// The cluster.
     pub cluster: ClusterId,
     /// Number of documents.
     pub size: u64,
+    /// The center, or `None` while the cluster is re-clustered after the deletion of its center.
+    pub center: Option<u64>,
+    /// Number of documents that joined through another document than the center; 0 while there is no center.
+    pub chained: u64,
+}
+
+impl ClusterRow {
+    /// Returns `true` if the row must be stored: a cluster of one document is known from its member, unless it lost its
+    /// center.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.size > 1 || (self.size == 1 && self.center.is_none())
+    }
+}
+
+/// Queued work on the clusters of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskRow {
+    /// Number of the collection.
+    pub collection: u32,
+    /// Tasks are processed in this order. It is the number of a document, or 0.
+    pub position: u64,
+    /// The cluster that changes.
+    pub cluster: ClusterId,
+    /// What to do.
+    pub kind: TaskKind,
+    /// For [`TaskKind::Merge`], the cluster that receives the documents; for [`TaskKind::Subtree`], the number from which on
+    /// documents are left to move; 0 for other kinds.
+    pub target: ClusterId,
+}
+
+/// Kinds of queued work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskKind {
+    /// Assign the document `position` again.
+    Document,
+    /// Assign the documents of the cluster again that have numbers of at least `position`.
+    Members,
+    /// Assign the documents again that had joined the deleted document `position`.
+    Links,
+    /// Move the documents that joined the document `position` into its cluster.
+    Subtree,
+    /// Move all documents of the cluster into another one.
+    Merge,
+    /// Cluster all documents of the collection again.
+    Collection,
+}
+
+impl TaskKind {
+    const ALL: [TaskKind; 6] = [
+        TaskKind::Document,
+        TaskKind::Members,
+        TaskKind::Links,
+        TaskKind::Subtree,
+        TaskKind::Merge,
+        TaskKind::Collection,
+    ];
+
+    /// Returns the stored value.
+    pub(crate) fn as_u64(self) -> u64 {
+        self as u64
+    }
+
+    pub(crate) fn from_u64(value: u64) -> Option<TaskKind> {
+        TaskKind::ALL.get(usize::try_from(value).ok()?).copied()
+    }
 }
 
 /// Totals over the clusters of a collection that have at least two documents.
@@ -94,6 +160,8 @@ pub struct ClusterTotals {
     pub documents: u64,
     /// Number of documents in the largest one.
     pub largest: u64,
+    /// Number of documents that joined through another document than the center.
+    pub chained: u64,
 }
 
 /// What is known about the time, so that a wrong clock can be detected. In milliseconds since 1970.

@@ -7,7 +7,7 @@
 use crate::error::Result;
 use crate::model::Finding;
 use crate::rows::{
-    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
+    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, TaskRow,
 };
 use sameish::DocId;
 use sameish::cluster::ClusterId;
@@ -83,12 +83,9 @@ pub trait Read {
     /// Returns the cluster membership of a document.
     fn member(&self, document: u64) -> Result<Option<MemberRow>>;
 
-    /// Returns the first `limit` members of a cluster, in order of their numbers. Damaged rows are left out.
-    fn members(&self, cluster: ClusterId, limit: usize) -> Result<Vec<MemberRow>>;
-
-    /// Returns up to `limit` members of a cluster with numbers greater than `after`, in order of their numbers. Damaged rows are
-    /// left out.
-    fn members_after(&self, cluster: ClusterId, after: u64, limit: usize) -> Result<Vec<MemberRow>>;
+    /// Returns up to `limit` members of a cluster with numbers of at least `from`, in order of their numbers. Damaged rows
+    /// are left out.
+    fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<MemberRow>>;
 
     /// Passes every cluster membership of a collection to `sink`, in order of the document numbers.
     fn each_member(
@@ -97,11 +94,24 @@ pub trait Read {
         sink: &mut dyn FnMut(u64, Result<MemberRow>) -> Result<()>,
     ) -> Result<()>;
 
-    /// Returns the number of documents of a cluster, or `None` for clusters of fewer than two documents.
-    fn cluster_size(&self, cluster: ClusterId) -> Result<Option<u64>>;
+    /// Returns the stored row of a cluster. A cluster of one document has a row only if it has no center.
+    fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
 
-    /// Returns the members that joined their cluster because of a match with this document. Damaged rows are left out.
-    fn joined(&self, document: u64) -> Result<Vec<MemberRow>>;
+    /// Returns up to `limit` members with numbers of at least `from` that joined their cluster because of a match with this
+    /// document, in order of their numbers. Damaged rows are left out.
+    fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<MemberRow>>;
+
+    /// Returns how many members of a cluster joined because of a match with this document.
+    fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;
+
+    /// Returns the first task of a collection in order of their positions.
+    fn first_task(&self, collection: u32) -> Result<Option<TaskRow>>;
+
+    /// Returns the tasks that change a cluster.
+    fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>>;
+
+    /// Returns the number of clusters of a collection that have tasks.
+    fn count_pending(&self, collection: u32) -> Result<u64>;
 
     /// Returns totals over the clusters of a collection that have at least two documents.
     fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals>;
@@ -109,19 +119,19 @@ pub trait Read {
     /// Returns up to `limit` clusters of at least two documents, newest first, that are older than `before`.
     fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<ClusterRow>>;
 
+    /// Passes every stored row of a cluster of a collection to `sink`.
+    fn each_cluster(&self, collection: u32, sink: &mut dyn FnMut(ClusterRow) -> Result<()>) -> Result<()>;
+
     /// Checks the files of the store and returns what is wrong with them.
     fn check(&self) -> Result<Vec<Finding>>;
 
     /// Returns the size of the store on disk in bytes.
     fn bytes(&self) -> u64;
 
-    /// Begins a read transaction: the next read and all later ones see the same state, whatever is committed meanwhile.
+    /// Begins a read transaction: all later reads see the state at this call, whatever is committed meanwhile.
     fn begin_snapshot(&self) -> Result<()>;
 
-    /// Returns `true` if there is a read transaction.
-    fn in_snapshot(&self) -> bool;
-
-    /// Ends a read transaction: later reads see what is committed then.
+    /// Ends the read transaction of [`begin_snapshot`](Self::begin_snapshot).
     fn end_snapshot(&self) -> Result<()>;
 
     /// Writes a consistent copy of the store to a new file. Writers can continue meanwhile.
@@ -155,8 +165,18 @@ pub trait Transaction {
     /// Inserts or replaces the cluster membership of a document.
     fn put_member(&mut self, row: &MemberRow) -> Result<()>;
 
-    /// Sets the size of a cluster. A cluster of fewer than two documents is deleted.
-    fn put_cluster(&mut self, collection: u32, cluster: ClusterId, size: u64) -> Result<()>;
+    /// Deletes the cluster memberships, clusters and tasks of a collection.
+    fn clear_clusters(&mut self, collection: u32) -> Result<()>;
+
+    /// Inserts or replaces a cluster. A row that needs not be stored is deleted: one without documents, or with one document
+    /// and a center.
+    fn put_cluster(&mut self, collection: u32, row: &ClusterRow) -> Result<()>;
+
+    /// Inserts or replaces a task.
+    fn put_task(&mut self, row: &TaskRow) -> Result<()>;
+
+    /// Deletes a task.
+    fn remove_task(&mut self, row: &TaskRow) -> Result<()>;
 
     /// Sets the greatest numbers that were assigned.
     fn put_counters(&mut self, counters: Counters) -> Result<()>;

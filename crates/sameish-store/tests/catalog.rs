@@ -122,32 +122,154 @@ fn documents_of_a_batch_match_each_other_and_have_separate_results() {
     assert_eq!(catalog.verify().unwrap(), []);
 }
 
+/// Returns 100 words. Texts whose starts differ by at most 30 match each other.
+fn words(from: usize) -> String {
+    (from..from + 100).map(|i| format!("w{i}")).collect::<Vec<_>>().join(" ")
+}
+
 #[test]
-fn deleting_a_linking_document_splits_its_cluster() {
+fn documents_of_a_chain_match_the_center_of_their_cluster() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    let overrides = "[matching]\ntemplates = \"merge\"\n".to_owned();
+    let config = CollectionConfig { overrides, ..CollectionConfig::new(Preset::Articles) };
+    let articles = catalog.create("cohesive", config).unwrap();
+    for id in 0..60 {
+        articles.insert(document(id, words(25 * id as usize))).unwrap();
+    }
+    let stats = articles.stats().unwrap();
+    assert_eq!((stats.clusters, stats.largest_cluster, stats.chained), (30, 2, 0));
+    // Checks every document against its center.
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn online_chains_are_one_cluster_and_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    let overrides = "[matching]\nlinkage = \"online\"\ntemplates = \"merge\"\n".to_owned();
+    let config = CollectionConfig { overrides, ..CollectionConfig::new(Preset::Articles) };
+    let articles = catalog.create("online", config).unwrap();
+    for id in 0..10 {
+        articles.insert(document(id, words(25 * id as usize))).unwrap();
+    }
+    let stats = articles.stats().unwrap();
+    assert_eq!((stats.clusters, stats.largest_cluster, stats.chained), (1, 10, 8));
+    let cluster = articles.get(&9.into()).unwrap().unwrap().cluster.unwrap();
+    assert_eq!(articles.cluster(cluster).unwrap().unwrap().center, Some(0.into()));
+    // Without document 5, the chain has two parts. The part with the oldest document keeps the cluster id.
+    articles.delete(&5.into()).unwrap();
+    catalog.settle().unwrap();
+    let stats = articles.stats().unwrap();
+    assert_eq!((stats.clusters, stats.largest_cluster, stats.chained, stats.pending_clusters), (2, 5, 5, 0));
+    assert_eq!(articles.get(&4.into()).unwrap().unwrap().cluster, Some(cluster));
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn deleting_a_center_splits_its_cluster() {
     let (_dir, catalog, articles) = create(Preset::Articles);
-    // 2 and 3 match 1 and do not match each other. 4 matches 3.
-    let words = |from: usize| (from..from + 100).map(|i| format!("w{i}")).collect::<Vec<_>>().join(" ");
-    for (id, from) in [(2, 0), (1, 25), (3, 50), (4, 52)] {
+    // 2, 3 and 4 match 1. 2 does not match 3 and 4.
+    for (id, from) in [(1, 25), (2, 0), (3, 50), (4, 52)] {
         articles.insert(document(id, words(from))).unwrap();
     }
     let cluster = |id: u64| articles.get(&id.into()).unwrap().unwrap().cluster.unwrap();
     let all = cluster(1);
     assert_eq!([cluster(2), cluster(3), cluster(4)], [all; 3]);
+    let detail = articles.cluster(all).unwrap().unwrap();
+    assert_eq!((detail.members[0].joined.clone(), detail.members[3].joined.clone()), (None, Some(1.into())));
     assert!(articles.delete(&1.into()).unwrap());
     assert!(!articles.delete(&1.into()).unwrap());
+    catalog.settle().unwrap();
     assert_eq!(cluster(2), all, "the part with the oldest document keeps the cluster id");
     assert!(cluster(3) > all && cluster(3) == cluster(4));
     let detail = articles.cluster(cluster(3)).unwrap().unwrap();
-    assert_eq!((detail.size, detail.members[0].id.clone()), (2, 3.into()));
-    assert_eq!(detail.members[1].joined, Some(3.into()));
+    assert_eq!((detail.size, detail.center, detail.pending), (2, Some(3.into()), false));
     assert_eq!(articles.clusters(ClustersPage::default()).unwrap().clusters.len(), 1);
     assert_eq!(catalog.verify().unwrap(), []);
-    // If the remaining documents match each other, the cluster stays whole.
-    let before = cluster(3);
-    articles.insert(document(5, words(51))).unwrap();
-    articles.delete(&3.into()).unwrap();
-    assert_eq!([cluster(4), cluster(5)], [before; 2]);
+}
+
+#[test]
+fn document_that_becomes_a_center_takes_documents_from_later_centers() {
+    let (_dir, catalog, articles) = create(Preset::Articles);
+    // 2 joins 1. 3 is a center and takes 4. Without 1, 2 becomes a center and takes 3, and 4 becomes a center.
+    for (id, from) in [(1, 0), (2, 25), (3, 50), (4, 75)] {
+        articles.insert(document(id, words(from))).unwrap();
+    }
+    let cluster = |id: u64| articles.get(&id.into()).unwrap().unwrap().cluster.unwrap();
+    assert!(cluster(1) == cluster(2) && cluster(3) == cluster(4));
+    let [first, second] = [cluster(1), cluster(3)];
+    articles.delete(&1.into()).unwrap();
+    catalog.settle().unwrap();
+    assert_eq!([cluster(2), cluster(3), cluster(4)], [first, first, second]);
     assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn queued_work_on_clusters_survives_a_restart() {
+    let (dir, catalog, articles) = create(Preset::Articles);
+    let near = |id: u64| document(id, article(1, id as usize % 9));
+    articles.insert_many((0..400).map(near).collect()).unwrap();
+    let cluster = articles.get(&0.into()).unwrap().unwrap().cluster.unwrap();
+    articles.delete(&0.into()).unwrap();
+    // The deletion and the shutdown leave little time for the work.
+    drop(articles);
+    catalog.close();
+    let reader = Catalog::open(dir.path(), OpenOptions { read_only: true, ..Default::default() }).unwrap();
+    let pending = reader.collection("articles").unwrap().cluster(cluster).unwrap().unwrap().pending;
+    assert_eq!(reader.verify().unwrap(), []);
+    drop(reader);
+    let catalog = open(&dir);
+    catalog.settle().unwrap();
+    let articles = catalog.collection("articles").unwrap();
+    let detail = articles.cluster(cluster).unwrap().unwrap();
+    assert_eq!(
+        (detail.size, detail.center, detail.pending),
+        (399, Some(1.into()), false),
+        "pending before: {pending}"
+    );
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn greedy_linkage_is_refused_with_the_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    let error = catalog.create("wire", CollectionConfig::new(Preset::Wire)).err().unwrap();
+    assert!(matches!(error, Error::GreedyLinkage));
+    assert!(error.to_string().contains("`cohesive`"), "{error}");
+    let overrides = "[matching]\nlinkage = \"cohesive\"\n".to_owned();
+    let config = CollectionConfig { overrides, ..CollectionConfig::new(Preset::Wire) };
+    catalog.create("wire", config).unwrap();
+}
+
+/// Readers see the old or the new document while it is replaced, never neither.
+#[test]
+fn existing_id_is_always_found_while_it_is_replaced() {
+    let (_dir, _catalog, articles) = create(Preset::Articles);
+    articles.insert(document(1, article(1, 0))).unwrap();
+    articles.insert(document(2, article(1, 3))).unwrap();
+    let is_done = AtomicBool::new(false);
+    let reads: usize = std::thread::scope(|scope| {
+        let read = || {
+            let mut reads = 0;
+            while !is_done.load(Ordering::Relaxed) {
+                assert!(articles.get(&1.into()).unwrap().is_some(), "read {reads}");
+                let similar = articles.similar(&2.into(), SimilarOptions::default()).unwrap();
+                assert_eq!(ids(&similar.similar), [1.into()], "read {reads}");
+                articles.similar(&1.into(), SimilarOptions::default()).unwrap();
+                reads += 1;
+            }
+            reads
+        };
+        let readers = [scope.spawn(read), scope.spawn(read)];
+        for changed in 0..400 {
+            articles.replace(document(1, article(1, changed % 5))).unwrap();
+        }
+        is_done.store(true, Ordering::Relaxed);
+        readers.into_iter().map(|reader| reader.join().unwrap()).sum()
+    });
+    assert!(reads > 100, "{reads} reads");
 }
 
 #[test]

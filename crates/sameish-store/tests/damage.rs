@@ -7,7 +7,7 @@ use sameish::cluster::ClusterId;
 use sameish::sketch::SchemeId;
 use sameish::{Content, DocId, Document, Fingerprint, Preset};
 use sameish_store::{
-    Catalog, CollectionConfig, Error, MemberRow, OpenOptions, SimilarOptions, SqliteStore, Store,
+    Catalog, ClusterRow, CollectionConfig, Error, MemberRow, OpenOptions, SimilarOptions, SqliteStore, Store,
 };
 use std::path::{Path, PathBuf};
 
@@ -25,9 +25,16 @@ fn open_read_only(dir: &Path) -> sameish_store::Result<Catalog> {
 
 /// Returns a directory with 40 documents in 10 clusters.
 fn filled() -> tempfile::TempDir {
+    filled_with("")
+}
+
+const ONLINE: &str = "[matching]\nlinkage = \"online\"\n";
+
+fn filled_with(overrides: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let catalog = open(dir.path()).unwrap();
-    let articles = catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
+    let config = CollectionConfig { overrides: overrides.into(), ..CollectionConfig::new(Preset::Articles) };
+    let articles = catalog.create("articles", config).unwrap();
     let documents = (1..=40).map(|i| Document::new(i, text(i))).collect();
     articles.insert_many(documents).unwrap().into_iter().for_each(|result| _ = result.unwrap());
     dir
@@ -324,7 +331,10 @@ fn reports_every_kind_of_damage() {
         ("DELETE FROM members WHERE cluster = 3", "cluster 3"),
         ("UPDATE clusters SET size = 9 WHERE number = 3", "cluster 3"),
         ("DELETE FROM clusters WHERE number = 3", "cluster 3"),
-        ("INSERT INTO clusters VALUES (99, 1, 2)", "cluster 99"),
+        ("INSERT INTO clusters VALUES (99, 1, 2, 1, 0)", "cluster 99"),
+        ("UPDATE clusters SET center = 4 WHERE number = 3", "cluster 3"),
+        ("UPDATE clusters SET center = NULL WHERE number = 3", "cluster 3"),
+        ("UPDATE clusters SET chained = 1 WHERE number = 3", "cluster 3"),
     ];
     for (statement, object) in cases {
         let dir = filled();
@@ -335,30 +345,62 @@ fn reports_every_kind_of_damage() {
 
 /// The rows agree with their checksums, but are inconsistent.
 #[test]
-fn reports_cycles_and_invalid_links() {
+fn reports_invalid_links() {
     let member =
         |document, joined| MemberRow { document, collection: 1, cluster: ClusterId(3), joined: Some(joined) };
-    for (rows, problem) in [
-        (vec![member(3, 13), member(13, 3)], "its links form a cycle"),
-        (vec![member(3, 99)], "it is linked to a document that does not exist"),
-        (vec![member(3, 4)], "it is linked to a document of another cluster"),
+    for (overrides, row, problem) in [
+        (ONLINE, member(3, 13), "it is linked to a later document"),
+        (ONLINE, member(13, 99), "it is linked to a document that does not exist"),
+        (ONLINE, member(13, 4), "it is linked to a document of another cluster"),
+        ("", member(13, 3), "it has a link, but documents of cohesive clusters belong to the center"),
     ] {
-        let dir = filled();
+        let dir = filled_with(overrides);
         {
             let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
             let mut change = store.begin().unwrap();
-            rows.iter().for_each(|row| change.put_member(row).unwrap());
+            change.put_member(&row).unwrap();
             change.commit().unwrap();
         }
         let catalog = open(dir.path()).unwrap();
         let findings = catalog.verify().unwrap();
         assert!(findings.iter().any(|finding| finding.problem == problem), "{problem}: {findings:?}");
-        // Deletion must not follow a cycle forever.
+        // Deletion must not follow invalid links forever.
         let articles = catalog.collection("articles").unwrap();
         for id in [3, 13, 23, 33] {
             assert!(articles.delete(&DocId::Number(id)).unwrap());
         }
+        catalog.settle().unwrap();
     }
+}
+
+/// The membership agrees with its checksum, but the document does not match its center.
+#[test]
+fn reports_members_that_do_not_match_their_center() {
+    let dir = filled();
+    {
+        let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
+        let mut change = store.begin().unwrap();
+        let row = MemberRow { document: 14, collection: 1, cluster: ClusterId(3), joined: None };
+        change.put_member(&row).unwrap();
+        let sized = |cluster, size, center| ClusterRow {
+            cluster: ClusterId(cluster),
+            size,
+            center: Some(center),
+            chained: 0,
+        };
+        change.put_cluster(1, &sized(3, 5, 3)).unwrap();
+        change.put_cluster(1, &sized(4, 3, 4)).unwrap();
+        change.commit().unwrap();
+    }
+    let catalog = open(dir.path()).unwrap();
+    let findings = catalog.verify().unwrap();
+    let [finding] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!(
+        finding.to_string(),
+        "membership of document 14 of articles: it does not match the center of its cluster; run `sameish index rebuild`"
+    );
+    catalog.collection("articles").unwrap().rebuild().unwrap();
+    assert_eq!(catalog.verify().unwrap(), []);
 }
 
 #[test]

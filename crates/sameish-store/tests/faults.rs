@@ -2,12 +2,11 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use sameish::cluster::ClusterId;
 use sameish::{Document, Preset, Timestamp};
 use sameish_store::{
-    Catalog, ClockRow, CollectionConfig, CollectionRow, Confirmation, Counters, DocumentRow, Error, Health,
-    MemberRow, OpenOptions, Outcome, Read, Result, SimilarOptions, SketchRow, SqliteStore, Store,
-    Transaction,
+    Catalog, ClockRow, ClusterRow, CollectionConfig, CollectionRow, Confirmation, Counters, DocumentRow,
+    Error, Health, MemberRow, OpenOptions, Outcome, Read, Result, SimilarOptions, SketchRow, SqliteStore,
+    Store, TaskRow, Transaction,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -145,8 +144,20 @@ impl Transaction for FaultyTransaction<'_> {
         self.inner.put_member(row)
     }
 
-    fn put_cluster(&mut self, collection: u32, cluster: ClusterId, size: u64) -> Result<()> {
-        self.inner.put_cluster(collection, cluster, size)
+    fn clear_clusters(&mut self, collection: u32) -> Result<()> {
+        self.inner.clear_clusters(collection)
+    }
+
+    fn put_cluster(&mut self, collection: u32, row: &ClusterRow) -> Result<()> {
+        self.inner.put_cluster(collection, row)
+    }
+
+    fn put_task(&mut self, row: &TaskRow) -> Result<()> {
+        self.inner.put_task(row)
+    }
+
+    fn remove_task(&mut self, row: &TaskRow) -> Result<()> {
+        self.inner.remove_task(row)
     }
 
     fn put_counters(&mut self, counters: Counters) -> Result<()> {

@@ -1,8 +1,9 @@
 //! Compares a catalog with a simple model over random changes and restarts.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use sameish::cluster::ClusterId;
+use sameish::config::Linkage;
 use sameish::{Analyzer, Content, DocId, Document, Preset, Scratch, Status};
 use sameish_store::{Catalog, Collection, CollectionConfig, Error, OpenOptions, Outcome, SimilarOptions};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,30 +17,102 @@ use random::SplitMix64;
 const OVERRIDES: &str = "[minhash]\nrows = 128\nbands = { count = 128, rows = 1 }\n[text]\nmin_words = 10\n\
     [matching]\nlimit = 1000\ntemplates = \"merge\"\n";
 
+/// Days between the dates of matching documents, in collections with a window.
+const WINDOW: u32 = 2;
+
 struct Model {
     analyzer: Analyzer,
-    /// Ids and texts in order of insertion.
-    docs: BTreeMap<u64, (DocId, String)>,
+    linkage: Linkage,
+    window_days: Option<u32>,
+    /// Documents in order of insertion.
+    docs: BTreeMap<u64, Doc>,
     insertions: u64,
 }
 
+#[derive(Clone, PartialEq)]
+struct Doc {
+    id: DocId,
+    text: String,
+    /// Day of the month of its date.
+    day: u32,
+}
+
+impl Doc {
+    fn document(&self) -> Document {
+        Document {
+            id: self.id.clone(),
+            published_at: Some(format!("2024-01-{:02}", self.day)),
+            ..Document::new(0, self.text.as_str())
+        }
+    }
+}
+
+/// The clusters of a model: their documents in order, by center.
+type Clusters = BTreeMap<u64, Vec<u64>>;
+
 impl Model {
     fn number(&self, id: &DocId) -> Option<u64> {
-        self.docs.iter().find(|(_, (other, _))| other == id).map(|(number, _)| *number)
+        self.docs.iter().find(|(_, doc)| doc.id == *id).map(|(number, _)| *number)
     }
 
-    fn text(&self, id: &DocId) -> Option<&str> {
-        self.docs.values().find(|(other, _)| other == id).map(|(_, text)| text.as_str())
+    fn get(&self, id: &DocId) -> Option<&Doc> {
+        self.docs.values().find(|doc| doc.id == *id)
     }
 
-    fn put(&mut self, id: &DocId, text: &str) {
-        self.remove(id);
+    fn put(&mut self, doc: &Doc) {
+        self.remove(&doc.id);
         self.insertions += 1;
-        self.docs.insert(self.insertions, (id.clone(), text.to_owned()));
+        self.docs.insert(self.insertions, doc.clone());
     }
 
     fn remove(&mut self, id: &DocId) -> bool {
         self.number(id).is_some_and(|number| self.docs.remove(&number).is_some())
+    }
+
+    /// Returns the similarity of two documents if they match.
+    fn match_of(&self, a: &Doc, b: &Doc) -> Option<f64> {
+        let within = self.window_days.is_none_or(|days| a.day.abs_diff(b.day) <= days);
+        within.then(|| self.similarity(&a.text, &b.text)).flatten()
+    }
+
+    fn is_long_enough(&self, doc: &Doc) -> bool {
+        let content = Content::Text(doc.text.clone());
+        self.analyzer.sketch(&content, &mut Scratch::default()).status == Status::Ok
+    }
+
+    /// Clusters all documents from scratch, in order of insertion.
+    fn clusters(&self) -> Clusters {
+        let long: Vec<(u64, &Doc)> = self
+            .docs
+            .iter()
+            .map(|(number, doc)| (*number, doc))
+            .filter(|(_, doc)| self.is_long_enough(doc))
+            .collect();
+        let mut clusters = Clusters::new();
+        let mut center_of: BTreeMap<u64, u64> = BTreeMap::new();
+        for (at, (number, doc)) in long.iter().enumerate() {
+            let earlier = long[..at].iter();
+            let matches: Vec<(u64, f64)> =
+                earlier.filter_map(|(other, with)| Some((*other, self.match_of(doc, with)?))).collect();
+            let mut joined: BTreeSet<u64> = match self.linkage {
+                Linkage::Cohesive | Linkage::Greedy => matches
+                    .iter()
+                    .map(|(other, _)| *other)
+                    .find(|other| center_of[other] == *other)
+                    .into_iter()
+                    .collect(),
+                Linkage::Online => {
+                    let best = matches.iter().min_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+                    best.map(|(other, _)| center_of[other]).into_iter().collect()
+                }
+                Linkage::Components => matches.iter().map(|(other, _)| center_of[other]).collect(),
+            };
+            let center = joined.pop_first().unwrap_or(*number);
+            center_of.insert(*number, center);
+            center_of.values_mut().filter(|other| joined.contains(other)).for_each(|other| *other = center);
+        }
+        center_of.iter().for_each(|(number, center)| clusters.entry(*center).or_default().push(*number));
+        clusters
     }
 
     /// Returns the similarity of two texts if they match.
@@ -58,28 +131,13 @@ impl Model {
         Some(a.features.shingles.jaccard(&b.features.shingles)).filter(|jaccard| *jaccard >= 0.5)
     }
 
-    /// Returns the documents that match a text, most similar first.
-    fn matches(&self, text: &str, except: Option<&DocId>) -> Vec<(DocId, f64)> {
-        let others = self.docs.values().filter(|(id, _)| Some(id) != except);
+    /// Returns the other documents that match a document, most similar first.
+    fn matches(&self, doc: &Doc) -> Vec<(DocId, f64)> {
+        let others = self.docs.values().filter(|other| other.id != doc.id);
         let mut matches: Vec<(DocId, f64)> =
-            others.filter_map(|(id, other)| Some((id.clone(), self.similarity(text, other)?))).collect();
+            others.filter_map(|other| Some((other.id.clone(), self.match_of(doc, other)?))).collect();
         matches.sort_by(|a, b| b.1.total_cmp(&a.1));
         matches
-    }
-
-    /// Returns the documents that can be reached from the first one through matches among `numbers`.
-    fn connected(&self, numbers: &[u64]) -> BTreeSet<u64> {
-        let mut reached = BTreeSet::from([numbers[0]]);
-        let mut pending = vec![numbers[0]];
-        while let Some(number) = pending.pop() {
-            for other in numbers {
-                let is_match = self.similarity(&self.docs[&number].1, &self.docs[other].1).is_some();
-                if is_match && reached.insert(*other) {
-                    pending.push(*other);
-                }
-            }
-        }
-        reached
     }
 }
 
@@ -100,10 +158,6 @@ fn random_id(random: &mut SplitMix64) -> DocId {
     }
 }
 
-fn document(id: &DocId, text: &str) -> Document {
-    Document { id: id.clone(), ..Document::new(0, text) }
-}
-
 struct Test {
     dir: tempfile::TempDir,
     catalog: Option<Catalog>,
@@ -116,10 +170,10 @@ struct Test {
 }
 
 impl Test {
-    fn new(seed: u64) -> Test {
+    fn new(seed: u64, linkage: Linkage, window_days: Option<u32>) -> Test {
         let dir = tempfile::tempdir().unwrap();
-        let config =
-            CollectionConfig { overrides: OVERRIDES.into(), ..CollectionConfig::new(Preset::Articles) };
+        let overrides = format!("{OVERRIDES}linkage = \"{}\"\n", format!("{linkage:?}").to_lowercase());
+        let config = CollectionConfig { overrides, window_days, ..CollectionConfig::new(Preset::Articles) };
         let analyzer = Analyzer::new(config.resolve().unwrap()).unwrap();
         let catalog = Catalog::open(dir.path(), OpenOptions::default()).unwrap();
         let collection = catalog.create("model", config).unwrap();
@@ -127,86 +181,76 @@ impl Test {
             dir,
             catalog: Some(catalog),
             collection,
-            model: Model { analyzer, docs: BTreeMap::new(), insertions: 0 },
+            model: Model { analyzer, linkage, window_days, docs: BTreeMap::new(), insertions: 0 },
             random: SplitMix64(seed),
             clusters: BTreeSet::new(),
             removed_clusters: BTreeSet::new(),
         }
     }
 
+    fn random_doc(&mut self, id: DocId) -> Doc {
+        let text = random_text(&mut self.random);
+        let day = 1 + (self.random.next() % 7) as u32;
+        Doc { id, text, day }
+    }
+
     fn change(&mut self, step: u64) {
         let id = random_id(&mut self.random);
-        let text = random_text(&mut self.random);
+        let doc = self.random_doc(id);
         match self.random.next() % 20 {
-            0..8 => self.insert(&id, &text),
-            8..11 => self.replace(&id, &text),
-            11..16 => assert_eq!(self.collection.delete(&id).unwrap(), self.model.remove(&id)),
+            0..8 => self.insert(&doc),
+            8..11 => self.replace(&doc),
+            11..16 => assert_eq!(self.collection.delete(&doc.id).unwrap(), self.model.remove(&doc.id)),
             16 => self.insert_many(1000 + step * 8),
             17 => self.delete_many(),
-            18 => self.reopen(),
-            _ => self.rebuild(),
+            // A rebuild clusters all documents from scratch, which would hide errors of the changes before.
+            18 if step.is_multiple_of(4) => self.rebuild(),
+            _ => self.reopen(),
         }
     }
 
-    fn cluster(&self, id: &DocId) -> Option<ClusterId> {
-        self.collection.get(id).unwrap().unwrap().cluster
-    }
-
-    fn insert(&mut self, id: &DocId, text: &str) {
-        let expected = self.model.matches(text, Some(id));
-        let known = self.model.text(id).map(str::to_owned);
-        match self.collection.insert(document(id, text)) {
+    fn insert(&mut self, doc: &Doc) {
+        let expected = self.model.matches(doc);
+        let known = self.model.get(&doc.id).cloned();
+        match self.collection.insert(doc.document()) {
             Ok(inserted) => {
                 let outcome = if known.is_some() { Outcome::Unchanged } else { Outcome::Created };
                 assert_eq!(inserted.outcome, outcome);
                 let found = inserted.duplicates.into_iter().map(|found| (found.id, found.verdict.similarity));
                 assert_eq!(found.collect::<Vec<_>>(), expected);
                 match known {
-                    Some(known) => assert_eq!(known, text),
-                    None => {
-                        self.check_joined(inserted.status, inserted.cluster, &expected);
-                        self.model.put(id, text);
-                    }
+                    Some(known) => assert_eq!(known.text, doc.text),
+                    None => self.model.put(doc),
                 }
             }
-            Err(Error::Conflict { .. }) => assert!(known.is_some_and(|known| known != text)),
+            Err(Error::Conflict { .. }) => assert!(known.is_some_and(|known| known.text != doc.text)),
             Err(error) => panic!("{error}"),
         }
     }
 
-    /// A new document joins the cluster of its best match, if that has one.
-    fn check_joined(&self, status: Status, cluster: Option<ClusterId>, matches: &[(DocId, f64)]) {
-        let Some((best, _)) = matches.first() else { return };
-        let best = self.cluster(best);
-        if status == Status::Ok && best.is_some() {
-            assert_eq!(cluster, best);
-        }
-    }
-
-    fn replace(&mut self, id: &DocId, text: &str) {
-        let outcome = match self.model.text(id) {
-            Some(known) if known == text => Outcome::Unchanged,
+    fn replace(&mut self, doc: &Doc) {
+        let outcome = match self.model.get(&doc.id) {
+            Some(known) if known == doc => Outcome::Unchanged,
             Some(_) => Outcome::Replaced,
             None => Outcome::Created,
         };
-        assert_eq!(self.collection.replace(document(id, text)).unwrap().outcome, outcome);
+        assert_eq!(self.collection.replace(doc.document()).unwrap().outcome, outcome);
         if outcome != Outcome::Unchanged {
-            self.model.put(id, text);
+            self.model.put(doc);
         }
     }
 
     fn insert_many(&mut self, first: u64) {
-        let batch: Vec<(DocId, String)> =
-            (0..8).map(|i| (DocId::Number(first + i), random_text(&mut self.random))).collect();
-        let documents = batch.iter().map(|(id, text)| document(id, text)).collect();
+        let batch: Vec<Doc> = (0..8).map(|i| self.random_doc(DocId::Number(first + i))).collect();
+        let documents = batch.iter().map(Doc::document).collect();
         for result in self.collection.insert_many(documents).unwrap() {
             result.unwrap();
         }
-        batch.iter().for_each(|(id, text)| self.model.put(id, text));
+        batch.iter().for_each(|doc| self.model.put(doc));
     }
 
     fn delete_many(&mut self) {
-        let all: Vec<DocId> = self.model.docs.values().map(|(id, _)| id.clone()).collect();
+        let all: Vec<DocId> = self.model.docs.values().map(|doc| doc.id.clone()).collect();
         let ids: Vec<DocId> = all.into_iter().filter(|_| self.random.next().is_multiple_of(4)).collect();
         let deleted = self.collection.delete_many(ids.clone()).unwrap();
         assert_eq!(deleted, vec![true; ids.len()]);
@@ -229,29 +273,33 @@ impl Test {
     }
 
     fn check(&mut self) {
+        self.catalog.as_ref().unwrap().settle().unwrap();
         assert_eq!(self.collection.len(), self.model.docs.len());
-        let mut clusters: BTreeMap<ClusterId, Vec<u64>> = BTreeMap::new();
-        for (number, (id, text)) in &self.model.docs {
-            let stored = self.collection.get(id).unwrap().unwrap();
-            assert_eq!(stored.document.content, Content::Text(text.clone()));
+        let mut found: BTreeMap<ClusterId, Vec<u64>> = BTreeMap::new();
+        for (number, doc) in &self.model.docs {
+            let stored = self.collection.get(&doc.id).unwrap().unwrap();
+            assert_eq!(stored.document, doc.document());
             assert_eq!(stored.cluster.is_some(), stored.status == Status::Ok);
             if let Some(cluster) = stored.cluster {
-                clusters.entry(cluster).or_default().push(*number);
+                found.entry(cluster).or_default().push(*number);
             }
-            let similar = self.collection.similar(id, SimilarOptions::default()).unwrap().similar;
-            let found =
+            let similar = self.collection.similar(&doc.id, SimilarOptions::default()).unwrap().similar;
+            let similar =
                 similar.into_iter().map(|similar| (similar.found.id, similar.found.verdict.similarity));
-            assert_eq!(found.collect::<Vec<_>>(), self.model.matches(text, Some(id)));
+            assert_eq!(similar.collect::<Vec<_>>(), self.model.matches(doc));
         }
-        for (cluster, numbers) in &clusters {
-            assert_eq!(self.model.connected(numbers).len(), numbers.len(), "{cluster:?} is not connected");
+        let expected = self.model.clusters();
+        let by_center: Clusters = found.values().map(|numbers| (numbers[0], numbers.clone())).collect();
+        assert_eq!(by_center, expected);
+        let id_of = |number: &u64| self.model.docs[number].id.clone();
+        for (cluster, numbers) in &found {
             let detail = self.collection.cluster(*cluster).unwrap().unwrap();
-            let members: Vec<&DocId> = detail.members.iter().map(|member| &member.id).collect();
-            let expected: Vec<&DocId> = numbers.iter().map(|number| &self.model.docs[number].0).collect();
-            assert_eq!(members, expected);
-            assert_eq!(detail.size as usize, numbers.len());
+            let members: Vec<DocId> = detail.members.iter().map(|member| member.id.clone()).collect();
+            assert_eq!(members, numbers.iter().map(id_of).collect::<Vec<_>>());
+            assert_eq!((detail.size as usize, detail.pending), (numbers.len(), false));
+            assert_eq!(detail.center, Some(id_of(&numbers[0])));
         }
-        self.check_that_cluster_ids_are_not_reused(clusters.into_keys().collect());
+        self.check_that_cluster_ids_are_not_reused(found.into_keys().collect());
         assert_eq!(self.catalog.as_ref().unwrap().verify().unwrap(), []);
     }
 
@@ -263,10 +311,10 @@ impl Test {
     }
 }
 
-#[test]
-fn agrees_with_a_simple_model_over_random_changes_and_restarts() {
+/// Compares the catalog with the model, in which the clusters are those of the remaining documents in order of insertion.
+fn agrees_with_the_model(linkage: Linkage, window_days: Option<u32>) {
     for seed in 1..4 {
-        let mut test = Test::new(seed);
+        let mut test = Test::new(seed, linkage, window_days);
         for step in 0..200 {
             println!("seed {seed}, step {step}");
             test.change(step);
@@ -277,4 +325,34 @@ fn agrees_with_a_simple_model_over_random_changes_and_restarts() {
         test.check();
         assert!(!test.removed_clusters.is_empty(), "no cluster was removed, so reuse was not tested");
     }
+}
+
+#[test]
+fn cohesive_clusters_are_those_of_the_remaining_documents_in_order() {
+    agrees_with_the_model(Linkage::Cohesive, None);
+}
+
+#[test]
+fn cohesive_clusters_with_a_window_are_those_of_the_remaining_documents_in_order() {
+    agrees_with_the_model(Linkage::Cohesive, Some(WINDOW));
+}
+
+#[test]
+fn online_clusters_are_those_of_the_remaining_documents_in_order() {
+    agrees_with_the_model(Linkage::Online, None);
+}
+
+#[test]
+fn online_clusters_with_a_window_are_those_of_the_remaining_documents_in_order() {
+    agrees_with_the_model(Linkage::Online, Some(WINDOW));
+}
+
+#[test]
+fn components_are_those_of_the_remaining_documents() {
+    agrees_with_the_model(Linkage::Components, None);
+}
+
+#[test]
+fn components_with_a_window_are_those_of_the_remaining_documents() {
+    agrees_with_the_model(Linkage::Components, Some(WINDOW));
 }

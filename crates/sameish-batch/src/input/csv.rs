@@ -358,9 +358,12 @@ mod tests {
     fn header_must_contain_the_text_column_once() {
         let header = |text: &str| Csv::with_header(text, b',', &FieldNames::default());
         assert_eq!(header("host, text,id").unwrap().text, Some(1));
-        assert!(header("a;text").unwrap_err().starts_with("no column `text` or `title` in `a;text`;"));
+        assert!(header("a;text").unwrap_err().text.starts_with("no column `text` or `title` in `a;text`;"));
         assert!(
-            header("text,id,id").unwrap_err().starts_with("column `id` occurs twice in `text`, `id`, `id`;")
+            header("text,id,id")
+                .unwrap_err()
+                .text
+                .starts_with("column `id` occurs twice in `text`, `id`, `id`;")
         );
         assert!(header("text,,").is_ok());
     }

@@ -7,6 +7,7 @@ mod upkeep;
 
 use crate::exit::{Exit, Failure};
 use crate::output::escape::{escaped, escaped_name};
+use crate::output::messages::say;
 use sameish::{DocId, Match, Verdict};
 use sameish_store::{Catalog, Collection, Error, OpenOptions};
 use serde::Serialize;
@@ -155,16 +156,27 @@ fn open(directory: &Path, access: Access) -> Result<Catalog, Failure> {
         at_one_moment: access == Access::Inspect,
         ..OpenOptions::default()
     };
-    Catalog::open(directory, options).map_err(failure)
+    open_with(directory, options)
+}
+
+/// Opens a directory and reports what an upgrade changed.
+fn open_with(directory: &Path, options: OpenOptions) -> Result<Catalog, Failure> {
+    let catalog = Catalog::open(directory, options).map_err(failure)?;
+    for change in catalog.reclustered() {
+        say(format_args!("{change}"));
+    }
+    Ok(catalog)
 }
 
 /// Converts an error of the store, with its exit code.
 pub(crate) fn failure(error: Error) -> Failure {
     let exit = match &error {
-        Error::Full => Exit::Limit,
-        Error::NoCollection { .. } | Error::Exists { .. } | Error::BadName { .. } | Error::Engine(_) => {
-            Exit::Usage
-        }
+        Error::Full | Error::NoSpaceForBackup { .. } => Exit::Limit,
+        Error::NoCollection { .. }
+        | Error::Exists { .. }
+        | Error::BadName { .. }
+        | Error::GreedyLinkage
+        | Error::Engine(_) => Exit::Usage,
         Error::ReadOnly { .. } | Error::Failed { .. } => Exit::Output,
         _ => Exit::Unreadable,
     };

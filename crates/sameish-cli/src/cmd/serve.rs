@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Serve stored documents and reject writes
     #[arg(long)]
     read_only: bool,
+    /// Upgrade the data directory of an older version without a copy of its database
+    #[arg(long)]
+    no_upgrade_backup: bool,
     /// Log level: `error`, `warn`, `info` or `debug` [default: info]
     #[arg(long, value_name = "LEVEL")]
     log: Option<String>,
@@ -92,6 +95,7 @@ impl Args {
             "listen" => self.listen.is_some(),
             "data" => self.data.is_some(),
             "read_only" => self.read_only,
+            "upgrade_backup" => self.no_upgrade_backup,
             "log" => self.log.is_some(),
             "log_format" => self.log_format.is_some(),
             _ => false,
@@ -136,6 +140,7 @@ fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failur
     }
     let mut settings = file.with_environment(|name| std::env::var(name).ok()).map_err(wrong)?;
     settings.read_only |= args.read_only;
+    settings.upgrade_backup &= !args.no_upgrade_backup;
     settings.listen = args.listen.unwrap_or(settings.listen);
     settings.log = args.log.clone().unwrap_or(settings.log);
     match args.log_format.as_deref() {

@@ -81,11 +81,12 @@ pub(crate) async fn show(
             listed += 1;
             members.push(MemberResponse::from(member))
         })?;
-        let ClusterPage { id, size, center, next } = detail.ok_or_else(not_found)?;
+        let ClusterPage { id, size, pending, center, next } = detail.ok_or_else(not_found)?;
         let ListedItems { items, capped, buffered } = members.finish()?;
         let response = ClusterDetailResponse {
             id: id.0,
             size,
+            pending,
             center: center.map(Id),
             members: items,
             next: next.map(|next| list.cursor(next)),

@@ -25,7 +25,10 @@ pub(crate) struct ClusterResponse {
     pub(crate) id: u64,
     /// Number of documents.
     pub(crate) size: u64,
-    /// Id of the center: the document of the cluster that arrived first.
+    /// Whether documents of the cluster are being assigned again after a deletion, so that it may still change.
+    pub(crate) pending: bool,
+    /// Id of the center. In collections with linkage `cohesive`, all other documents match it; otherwise it is the document
+    /// that arrived first.
     pub(crate) center: Id,
     pub(crate) title: Option<String>,
     pub(crate) host: Option<String>,
@@ -42,6 +45,7 @@ impl From<ClusterSummary> for ClusterResponse {
         ClusterResponse {
             id: cluster.id.0,
             size: cluster.size,
+            pending: cluster.pending,
             center: center.id,
             title: center.title,
             host: center.host,
@@ -58,6 +62,8 @@ pub(crate) struct ClusterDetailResponse {
     pub(crate) id: u64,
     /// Number of documents.
     pub(crate) size: u64,
+    /// Whether documents of the cluster are being assigned again after a deletion, so that it may still change.
+    pub(crate) pending: bool,
     /// Id of the center.
     pub(crate) center: Option<Id>,
     /// Documents in order of arrival.
@@ -80,7 +86,7 @@ pub(crate) struct MemberResponse {
     /// Time of insertion.
     #[schema(format = DateTime)]
     pub(crate) arrived_at: String,
-    /// Document whose match added this one to the cluster; null for the first document.
+    /// Document whose match added this one to the cluster: the center if the linkage is `cohesive`; null for the center.
     pub(crate) joined: Option<Id>,
 }
 
@@ -137,6 +143,11 @@ pub(crate) struct CollectionResponse {
     pub(crate) clustered: u64,
     /// Number of documents of the largest cluster.
     pub(crate) largest_cluster: u64,
+    /// Number of documents that joined their cluster through another document than the center; 0 if the linkage is
+    /// `cohesive`.
+    pub(crate) chained: u64,
+    /// Number of clusters whose documents are being assigned again after a deletion.
+    pub(crate) pending_clusters: u64,
     /// Time of the last insertion.
     #[schema(format = DateTime)]
     pub(crate) last_arrival: Option<String>,
@@ -160,6 +171,8 @@ impl CollectionResponse {
             clusters: stats.clusters,
             clustered: stats.clustered,
             largest_cluster: stats.largest_cluster,
+            chained: stats.chained,
+            pending_clusters: stats.pending_clusters,
             last_arrival: stats.last_arrival.map(|time| time.to_string()),
             expected_recall: stats.expected_recall.map(rounded),
         })

@@ -1,13 +1,15 @@
 //! Verification of a store and its indexes.
 
 use super::Shared;
-use super::live::{LiveCollection, sketched};
+use super::live::{LiveCollection, LiveLinkage, sketched};
 use crate::error::{Error, Result};
 use crate::model::Finding;
-use crate::rows::{DocumentRow, MemberRow};
+use crate::rows::{ClusterRow, DocumentRow, MemberRow, TaskKind};
 use crate::store::Read;
+use sameish::cluster::ClusterId;
 use sameish::engine::Digest;
-use sameish::{DocId, Scratch};
+use sameish::matching::Side;
+use sameish::{DocId, Prepared, Scratch, Signature, Status};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 const RESTORE: &str =
@@ -91,56 +93,106 @@ impl CollectionCheck<'_> {
         self.report(format!("{kind} of {}", self.live.row.name), problem, REBUILD);
     }
 
-    /// Checks the cluster memberships, their links and the stored sizes of the clusters.
+    /// Checks the cluster memberships and the clusters.
     fn check_members(&mut self) -> Result<()> {
-        let mut members: BTreeMap<u64, MemberRow> = BTreeMap::new();
-        let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
+        let stored = self.load_clusters()?;
+        for row in stored.members.values() {
+            let problem = if self.documents.contains(&row.document) {
+                self.link_problem(&stored, row)
+            } else {
+                Some("the document does not exist")
+            };
+            if let Some(problem) = problem {
+                self.report(self.name("membership of document", row.document), problem, REBUILD);
+            }
+        }
+        for (cluster, counts) in stored.count() {
+            if let Some(problem) = stored.problem_of(cluster, counts) {
+                self.report(self.name("cluster", cluster.0), problem, REBUILD);
+            }
+        }
+        if self.live.linkage == LiveLinkage::Cohesive {
+            self.check_centers(&stored)?;
+        }
+        Ok(())
+    }
+
+    fn load_clusters(&mut self) -> Result<StoredClusters> {
+        let mut stored = StoredClusters::default();
+        let collection = self.live.row.number;
         let mut damaged = Vec::new();
-        self.read.each_member(self.live.row.number, &mut |number, row| {
+        self.read.each_member(collection, &mut |number, row| {
             match row {
-                Ok(row) => {
-                    *sizes.entry(row.cluster.0).or_default() += 1;
-                    members.insert(number, row);
-                }
+                Ok(row) => _ = stored.members.insert(number, row),
                 Err(error) => damaged.push((number, error)),
             }
             Ok(())
         })?;
         for (number, error) in damaged {
-            self.report(self.name("membership of document", number), reason(error), RESTORE);
+            self.report(self.name("membership of document", number), reason(error), REBUILD);
         }
-        for row in members.values() {
-            let problem = if self.documents.contains(&row.document) {
-                link_problem(&members, row)
-            } else {
-                Some("the document does not exist")
-            };
-            if let Some(problem) = problem {
-                self.report(self.name("membership of document", row.document), problem, RESTORE);
+        self.read.each_cluster(collection, &mut |row| {
+            stored.clusters.insert(row.cluster, row);
+            Ok(())
+        })?;
+        let clusters: HashSet<ClusterId> = stored.members.values().map(|row| row.cluster).collect();
+        let all_pending = is_reclustered(self.read, collection)?;
+        for cluster in clusters.into_iter().chain(stored.clusters.keys().copied()) {
+            if all_pending || !self.read.tasks_of(cluster)?.is_empty() {
+                stored.pending.insert(cluster);
             }
         }
-        self.check_cluster_sizes(sizes)
+        // A merge also changes the cluster that receives the documents.
+        let first = self.read.first_task(collection)?;
+        stored.has_merges = first.is_some_and(|task| task.kind == TaskKind::Merge);
+        Ok(stored)
     }
 
-    fn check_cluster_sizes(&mut self, sizes: BTreeMap<u64, u64>) -> Result<()> {
-        let mut counted: BTreeMap<u64, u64> = sizes.into_iter().filter(|(_, size)| *size > 1).collect();
-        let mut before = None;
-        loop {
-            let page = self.read.clusters(self.live.row.number, before, 1024)?;
-            let Some(last) = page.last() else { break };
-            before = Some(last.cluster);
-            for row in page {
-                let documents = counted.remove(&row.cluster.0).unwrap_or(0);
-                if documents != row.size {
-                    let problem =
-                        format!("its stored size is {}, but it has {documents} documents", row.size);
-                    self.report(self.name("cluster", row.cluster.0), problem, RESTORE);
-                }
+    /// Describes what is wrong with the link of a member, if anything.
+    fn link_problem(&self, stored: &StoredClusters, row: &MemberRow) -> Option<&'static str> {
+        if stored.is_pending(row.cluster) {
+            return None;
+        }
+        let joined = row.joined?;
+        if self.live.linkage == LiveLinkage::Cohesive {
+            return Some("it has a link, but documents of cohesive clusters belong to the center");
+        }
+        let Some(other) = stored.members.get(&joined) else {
+            return Some("it is linked to a document that does not exist");
+        };
+        if other.cluster != row.cluster {
+            return Some("it is linked to a document of another cluster");
+        }
+        let is_earlier = joined < row.document || self.live.linkage == LiveLinkage::Components;
+        (!is_earlier).then_some("it is linked to a later document")
+    }
+
+    /// Checks that every document matches the center of its cluster, and that the index has the same centers.
+    fn check_centers(&mut self, stored: &StoredClusters) -> Result<()> {
+        let mut by_center: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for row in stored.members.values().filter(|row| !stored.is_pending(row.cluster)) {
+            let center = stored.clusters.get(&row.cluster).map_or(Some(row.document), |row| row.center);
+            if let Some(center) = center {
+                by_center.entry(center).or_default().push(row.document);
             }
         }
-        for (cluster, size) in counted {
-            let problem = format!("it has {size} documents, but no row in the table of clusters");
-            self.report(self.name("cluster", cluster), problem, RESTORE);
+        let mut scratch = Scratch::default();
+        for (center, members) in by_center {
+            let Ok(Some(row)) = self.read.document(center) else { continue };
+            let prepared = self.live.analyzer.prepare(&row.document.content, &mut scratch);
+            if !self.live.engine().get(&row.document.id).is_some_and(|stored| stored.is_center) {
+                let problem = "it is not marked as a center in the index";
+                self.report(self.name("document", center), problem, REBUILD);
+            }
+            for member in members.into_iter().filter(|member| *member != center) {
+                let Ok(Some(row)) = self.read.document(member) else { continue };
+                let other = self.live.analyzer.prepare(&row.document.content, &mut scratch);
+                let verdict = self.live.analyzer.judge().judge_facts(&side(&prepared), &side(&other));
+                if !verdict.is_some_and(|verdict| self.live.engine().joins(&verdict)) {
+                    let problem = "it does not match the center of its cluster";
+                    self.report(self.name("membership of document", member), problem, REBUILD);
+                }
+            }
         }
         Ok(())
     }
@@ -157,7 +209,7 @@ impl CollectionCheck<'_> {
         let mut has_damage = false;
         self.read.each_sketch(self.live.row.number, &mut |number, row| {
             match (row, ids.remove(&number)) {
-                (Ok(row), Some(id)) => digest.add(&sketched(id, row)),
+                (Ok(row), Some(id)) => digest.add(&sketched(id, row, false)),
                 (_, None) => orphans.push(number),
                 (Err(_), Some(_)) => has_damage = true,
             }
@@ -176,28 +228,84 @@ impl CollectionCheck<'_> {
     }
 }
 
-/// Describes what is wrong with the link of a member, if anything.
-fn link_problem(members: &BTreeMap<u64, MemberRow>, row: &MemberRow) -> Option<&'static str> {
-    let mut current = row;
-    for step in 0..=MAX_LINKS {
-        let joined = current.joined?;
-        let Some(next) = members.get(&joined) else {
-            return (step == 0).then_some("it is linked to a document that does not exist");
-        };
-        if next.cluster != current.cluster {
-            return (step == 0).then_some("it is linked to a document of another cluster");
-        }
-        if next.document == row.document {
-            return Some("its links form a cycle");
-        }
-        current = next;
-    }
-    // The links lead to a cycle, which is reported for the members in it.
-    None
+/// The stored clusters of a collection.
+#[derive(Default)]
+struct StoredClusters {
+    members: BTreeMap<u64, MemberRow>,
+    clusters: BTreeMap<ClusterId, ClusterRow>,
+    /// Clusters with queued work, whose documents may not be final.
+    pending: HashSet<ClusterId>,
+    has_merges: bool,
 }
 
-/// Maximum number of links that are followed from one member.
-const MAX_LINKS: usize = 10_000;
+/// What the memberships of a cluster show.
+#[derive(Clone, Copy, Default)]
+struct ClusterCounts {
+    size: u64,
+    chained: u64,
+}
+
+impl StoredClusters {
+    fn is_pending(&self, cluster: ClusterId) -> bool {
+        self.has_merges || self.pending.contains(&cluster)
+    }
+
+    fn center(&self, cluster: ClusterId) -> Option<u64> {
+        self.clusters.get(&cluster).and_then(|row| row.center)
+    }
+
+    /// Counts the documents of all clusters.
+    fn count(&self) -> BTreeMap<ClusterId, ClusterCounts> {
+        let mut counts: BTreeMap<ClusterId, ClusterCounts> = BTreeMap::new();
+        self.clusters.keys().for_each(|cluster| _ = counts.entry(*cluster).or_default());
+        for row in self.members.values() {
+            let center = self.center(row.cluster);
+            let counts = counts.entry(row.cluster).or_default();
+            counts.size += 1;
+            counts.chained += u64::from(center.is_some() && row.joined.is_some() && row.joined != center);
+        }
+        counts
+    }
+
+    fn problem_of(&self, cluster: ClusterId, counts: ClusterCounts) -> Option<String> {
+        let ClusterCounts { size, chained } = counts;
+        let Some(row) = self.clusters.get(&cluster) else {
+            return (size > 1)
+                .then(|| format!("it has {size} documents, but no row in the table of clusters"));
+        };
+        if row.size != size {
+            return Some(format!("its stored size is {}, but it has {size} documents", row.size));
+        }
+        if self.is_pending(cluster) {
+            return None;
+        }
+        let Some(center) = row.center else { return Some("it has no center".to_owned()) };
+        if self.members.get(&center).is_none_or(|member| member.cluster != cluster) {
+            return Some("its center is not one of its documents".to_owned());
+        }
+        (row.chained != chained).then(|| {
+            format!("its stored number of chained documents is {}, but it has {chained}", row.chained)
+        })
+    }
+}
+
+/// Returns `true` if all documents of a collection are queued to be clustered again.
+fn is_reclustered(read: &dyn Read, collection: u32) -> Result<bool> {
+    Ok(read.first_task(collection)?.is_some_and(|task| task.kind == TaskKind::Collection))
+}
+
+fn side(prepared: &Prepared) -> Side<'_> {
+    let Prepared { sketches, features, key } = prepared;
+    Side {
+        key: *key,
+        too_short: sketches.status == Status::TooShort,
+        simhash: sketches.simhash,
+        minhash: sketches.minhash.as_ref().map(Signature::rows),
+        sdr: sketches.sdr.as_ref(),
+        features: Some(&features.shingles),
+        facts: Some(&features.facts),
+    }
+}
 
 fn reason(error: Error) -> String {
     match error {

@@ -157,14 +157,18 @@ impl Collection {
 
     /// Returns a stored document.
     pub fn get(&self, id: &DocId) -> Result<Option<Stored>> {
-        let read = self.shared.readers.get()?;
-        let number = match self.indexed_number(id) {
+        let (view, engine) = self.view()?;
+        let visible = self.live.visible();
+        let indexed = engine.get(id).map(|stored| stored.number).filter(|&number| number <= visible);
+        drop(engine);
+        let read = &*view.read;
+        let number = match indexed {
             Some(number) => Some(number),
             // The index does not contain damaged documents.
             None => read.number_of(self.live.row.number, id)?,
         };
         let Some(number) = number else { return Ok(None) };
-        let Some(row) = read.document(number)? else { return Ok(None) };
+        let Some(row) = view.document(number)? else { return Ok(None) };
         if row.document.id != *id {
             let reason = "it is indexed under a different id".to_owned();
             return Err(Error::Damaged { what: format!("document {number}"), reason });
@@ -173,7 +177,7 @@ impl Collection {
             Ok(Some(sketch)) => sketch.sketches,
             _ => self.live.analyzer.sketch(&row.document.content, &mut Scratch::default()),
         };
-        let cluster = read.member(number).ok().flatten().map(|member| member.cluster);
+        let cluster = view.cluster_of(number);
         Ok(Some(Stored {
             arrived_at: timestamp(row.arrived_at),
             document: row.document,
@@ -192,7 +196,7 @@ impl Collection {
         Ok(self.shared.readers.get()?.number_of(self.live.row.number, id)?.is_some())
     }
 
-    /// Recomputes all sketches from the texts and builds the index again.
+    /// Recomputes all sketches from the texts, builds the index again and clusters all documents again.
     pub fn rebuild(&self) -> Result<()> {
         let live = Arc::clone(&self.live);
         self.shared.run_on_writer(move |writer| writer.rebuild(&live))

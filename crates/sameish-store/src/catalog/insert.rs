@@ -1,22 +1,20 @@
 //! Insertion and replacement of documents.
 
-use super::live::{LiveCollection, sketched};
-use super::repair;
-use super::texts::{FeatureCache, StoredTexts};
+use super::clusters::{ClusterChanges, Marks, Placement, undamaged};
+use super::live::{Departing, LiveCollection, sketched};
+use super::neighbors::{Neighbors, Query, Subject};
+use super::repair::{Removal, Removed};
+use super::texts::FeatureCache;
 use super::writer::{PreparedDocument, Writer};
 use crate::error::{Error, Result};
 use crate::model::{Inserted, Outcome};
-use crate::rows::{Counters, DocumentRow, MemberRow, SketchRow};
+use crate::rows::{Counters, DocumentRow, SketchRow};
 use crate::store::Transaction;
 use sameish::cluster::ClusterId;
-use sameish::engine::{External, Scope, SketchedDocument, StoredDocument};
-use sameish::{DocId, Prepared, Search, SearchOptions, Status};
+use sameish::engine::SketchedDocument;
+use sameish::{DocId, Prepared, Search, Status};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// Maximum number of candidates that are verified per insertion. It is lower than for a query, because with many documents
-/// from one template every insertion has many candidates.
-const MAX_CANDIDATES: usize = 256;
 
 /// A document whose rows are written, and which is not yet in the index.
 struct NewDocument {
@@ -97,25 +95,55 @@ impl Writer {
             let result = results.pop().and_then(|mut group| group.pop());
             return result.unwrap_or(Err(Error::Closed));
         };
+        let mut marks = Marks::default();
+        let replaced = self.replace_in_transaction(live, new, old, &mut marks);
+        if replaced.is_err() {
+            marks.undo(live);
+        }
+        live.set_departing(None);
+        replaced
+    }
+
+    fn replace_in_transaction(
+        &mut self,
+        live: &LiveCollection,
+        new: PreparedDocument,
+        old: u64,
+        marks: &mut Marks,
+    ) -> Result<Inserted> {
         let Writer { store, shared, counters, .. } = self;
         let mut transaction = InsertTransaction { change: store.begin()?, counters, cache: &shared.cache };
-        match transaction.change.read().document(old) {
+        let departing = match transaction.change.read().document(old) {
             Ok(Some(row)) if row.document == new.document => {
                 return transaction.unchanged(live, &new, old);
             }
             Ok(Some(row)) if has_same_text_and_date(&row, &new) => {
                 return transaction.update_metadata(live, new, row);
             }
-            Ok(_) | Err(Error::Damaged { .. }) => {}
+            Ok(row) => row,
+            Err(Error::Damaged { .. }) => None,
             Err(error) => return Err(error),
-        }
-        repair::remove(&mut *transaction.change, transaction.counters, transaction.cache, live, &[old])?;
-        let new = transaction.insert_new(live, new, &HashSet::from([old]))?;
+        };
+        let cluster = undamaged(transaction.change.read().member(old))?.map(|member| member.cluster);
+        let removed = HashSet::from([old]);
+        let mut removal = Removal {
+            change: &mut *transaction.change,
+            counters: transaction.counters,
+            cache: transaction.cache,
+            live,
+            removed: &removed,
+            marks,
+        };
+        removal.remove(&Removed { number: old, id: &new.document.id })?;
+        let new = transaction.insert_new(live, new, &removed)?;
+        // Readers that see the commit and still the old index entry find the old document here.
+        live.set_departing(departing.map(|row| Departing { row, cluster }));
         transaction.commit()?;
         // Readers must not see the new entry, which replaces the old one, before its number is visible.
         let mut engine = live.engine_mut();
         engine.insert_sketched(new.sketched)?;
         live.set_visible(self.counters.documents);
+        live.set_departing(None);
         drop(engine);
         live.set_last_arrival(super::now());
         Ok(Inserted { outcome: Outcome::Replaced, ..new.result })
@@ -166,8 +194,10 @@ impl InsertTransaction<'_> {
             document: new.document.clone(),
             arrived_at: super::now(),
         };
-        let search = self.find_matches(live, &new.prepared, row.moment(), &HashSet::from([number]))?;
-        let cluster = self.member(number)?.map(|member| member.cluster);
+        let subject = Subject { query: Query::New(&new.prepared), number, moment: row.moment() };
+        let search = self.duplicates(live, subject, &HashSet::new())?;
+        let member = undamaged(self.change.read().member(number))?;
+        let cluster = member.map(|member| member.cluster);
         let status = new.prepared.sketches.status;
         Ok(inserted(new.document.id.clone(), Outcome::Unchanged, status, search, cluster))
     }
@@ -198,72 +228,53 @@ impl InsertTransaction<'_> {
         let number = self.counters.documents;
         let now = super::now();
         let row = DocumentRow { number, collection: live.row.number, document, arrived_at: now };
-        let search = self.find_matches(live, &prepared, row.moment(), removed)?;
+        let subject = Subject { query: Query::New(&prepared), number, moment: row.moment() };
+        let search = self.duplicates(live, subject, removed)?;
         self.change.put_document(&row)?;
+        let status = prepared.sketches.status;
+        let placement = match status {
+            Status::Ok => Some(self.place(live, subject, &search, removed)?),
+            Status::TooShort => None,
+        };
         let Prepared { sketches, features, key } = prepared;
         let sketch = SketchRow::new(&row, sketches, key, live.scheme, now);
         self.change.put_sketch(&sketch)?;
-        let status = sketch.sketches.status;
-        let cluster = match status {
-            Status::Ok => Some(self.assign_cluster(live, number, search.best)?),
-            Status::TooShort => None,
-        };
         if live.analyzer.config().matching.verify {
             self.cache.put(number, Arc::new(features));
         }
+        let is_center = placement.as_ref().is_some_and(|placement| placement.is_center);
+        let cluster = placement.map(|placement| placement.cluster);
         let result = inserted(id.clone(), Outcome::Created, status, search, cluster);
-        Ok(NewDocument { sketched: sketched(id, sketch), result })
+        Ok(NewDocument { sketched: sketched(id, sketch, is_center), result })
     }
 
-    fn find_matches(
+    fn duplicates(
         &self,
         live: &LiveCollection,
-        prepared: &Prepared,
-        moment: i64,
+        subject: Subject<'_>,
         removed: &HashSet<u64>,
     ) -> Result<Search> {
-        let texts = StoredTexts::new(&live.analyzer, self.cache, self.change.read());
-        let filter =
-            |other: StoredDocument<'_>| !removed.contains(&other.number) && live.within_window(other, moment);
-        let scope: Scope<'_, External> = Scope {
-            options: SearchOptions::default(),
-            texts: &texts,
-            filter: Some(&filter),
-            max_candidates: MAX_CANDIDATES,
-        };
-        Ok(live.engine().search_prepared_in(prepared, &scope)?)
+        let read = self.change.read();
+        Neighbors { live, cache: self.cache, read, removed }.duplicates(subject)
     }
 
-    /// Returns the cluster membership of a document, or `None` if it is damaged, which `verify` reports.
-    fn member(&self, document: u64) -> Result<Option<MemberRow>> {
-        match self.change.read().member(document) {
-            Err(Error::Damaged { .. }) => Ok(None),
-            member => member,
-        }
-    }
-
-    /// Adds a document to the cluster of its best match, or to a new cluster if it has none.
-    fn assign_cluster(
+    fn place(
         &mut self,
         live: &LiveCollection,
-        document: u64,
-        best: Option<u64>,
-    ) -> Result<ClusterId> {
-        let collection = live.row.number;
-        let member = match best {
-            Some(best) => self.member(best)?,
-            None => None,
+        subject: Subject<'_>,
+        search: &Search,
+        removed: &HashSet<u64>,
+    ) -> Result<Placement> {
+        let mut clusters = ClusterChanges {
+            change: &mut *self.change,
+            counters: &mut *self.counters,
+            cache: self.cache,
+            live,
+            removed,
+            // A new document changes no marks of others.
+            marks: &mut Marks::default(),
         };
-        let (cluster, joined) = match member {
-            Some(member) => {
-                let size = self.change.read().cluster_size(member.cluster)?.unwrap_or(1);
-                self.change.put_cluster(collection, member.cluster, size + 1)?;
-                (member.cluster, best)
-            }
-            None => (self.counters.next_cluster(), None),
-        };
-        self.change.put_member(&MemberRow { document, collection, cluster, joined })?;
-        Ok(cluster)
+        clusters.place(subject, search)
     }
 }
 

@@ -3,14 +3,17 @@
 use super::texts::ReaderPool;
 use crate::error::{Error, Result};
 use crate::model::OpenOptions;
-use crate::rows::{CollectionRow, DocumentRow, SketchRow, scheme_of};
+use crate::rows::{CollectionRow, DocumentRow, MemberRow, SketchRow, scheme_of};
 use crate::store::{Read, Store};
-use sameish::engine::{BulkLoad, External, SketchedDocument, StoredDocument};
+use sameish::cluster::ClusterId;
+use sameish::config::Linkage;
+use sameish::engine::{BulkLoad, External, SketchedDocument};
 use sameish::sketch::SchemeId;
 use sameish::{Analyzer, Config, DocId, Engine, Scratch, Timestamp};
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A collection with its index.
 pub(super) struct LiveCollection {
@@ -22,6 +25,36 @@ pub(super) struct LiveCollection {
     visible: AtomicU64,
     /// Time of the latest insertion in milliseconds since 1970, or `i64::MIN` if there was none.
     last_arrival: AtomicI64,
+    pub(super) linkage: LiveLinkage,
+    /// Whether work on clusters is queued.
+    has_tasks: AtomicBool,
+    /// The document that the current transaction replaces, until the index has the new one.
+    departing: Mutex<Option<Arc<Departing>>>,
+}
+
+/// A document that is being replaced, as it was before.
+pub(super) struct Departing {
+    pub(super) row: DocumentRow,
+    pub(super) cluster: Option<ClusterId>,
+}
+
+/// How the documents of a collection form clusters as they arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LiveLinkage {
+    Cohesive,
+    Online,
+    Components,
+}
+
+impl LiveLinkage {
+    /// Earlier versions accepted `greedy` for collections and did not follow it. Their documents are clustered cohesively.
+    fn of(linkage: Linkage) -> LiveLinkage {
+        match linkage {
+            Linkage::Cohesive | Linkage::Greedy => LiveLinkage::Cohesive,
+            Linkage::Online => LiveLinkage::Online,
+            Linkage::Components => LiveLinkage::Components,
+        }
+    }
 }
 
 impl LiveCollection {
@@ -29,6 +62,7 @@ impl LiveCollection {
         let analyzer = Analyzer::new(Config::from_toml(&row.config)?)?;
         let engine = RwLock::new(Engine::with_analyzer(analyzer.clone())?);
         let scheme = scheme_of(analyzer.schemes());
+        let linkage = LiveLinkage::of(analyzer.config().matching.linkage);
         Ok(LiveCollection {
             row,
             scheme,
@@ -36,6 +70,9 @@ impl LiveCollection {
             engine,
             visible: AtomicU64::new(u64::MAX),
             last_arrival: AtomicI64::new(i64::MIN),
+            linkage,
+            has_tasks: AtomicBool::new(false),
+            departing: Mutex::default(),
         })
     }
 
@@ -68,11 +105,27 @@ impl LiveCollection {
         self.engine().get(id).map(|document| document.number)
     }
 
-    /// Returns `true` if the dates of two documents are close enough for a match.
-    pub(super) fn within_window(&self, document: StoredDocument<'_>, moment: i64) -> bool {
-        let Some(days) = self.row.window_days else { return true };
-        let other = document.published.map_or(moment, Timestamp::as_milliseconds);
-        other.abs_diff(moment) <= u64::from(days) * DAY
+    pub(super) fn has_tasks(&self) -> bool {
+        self.has_tasks.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_has_tasks(&self, has_tasks: bool) {
+        self.has_tasks.store(has_tasks, Ordering::Release);
+    }
+
+    /// Returns the document that the current transaction replaces. Call this with the lock of the index.
+    pub(super) fn departing(&self) -> Option<Arc<Departing>> {
+        self.departing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_departing(&self, departing: Option<Departing>) {
+        *self.departing.lock().unwrap_or_else(PoisonError::into_inner) = departing.map(Arc::new);
+    }
+
+    /// Returns the dates of documents that can match a document with this date, in milliseconds since 1970.
+    pub(super) fn window_around(&self, moment: i64) -> Option<RangeInclusive<i64>> {
+        let days = u64::from(self.row.window_days?) * DAY;
+        Some(moment.saturating_sub_unsigned(days)..=moment.saturating_add_unsigned(days))
     }
 
     /// Computes the sketches of a document from its text.
@@ -86,9 +139,30 @@ impl LiveCollection {
 pub(super) const DAY: u64 = 86_400_000;
 
 /// Converts stored sketches to an entry of the index.
-pub(super) fn sketched(id: DocId, row: SketchRow) -> SketchedDocument {
+pub(super) fn sketched(id: DocId, row: SketchRow, is_center: bool) -> SketchedDocument {
     let published = Timestamp::from_milliseconds(row.moment);
-    SketchedDocument { id, number: row.number, published, sketches: row.sketches, key: row.key }
+    SketchedDocument { id, number: row.number, published, sketches: row.sketches, key: row.key, is_center }
+}
+
+/// Returns the numbers of the centers of a cohesive collection, in order.
+fn stored_centers(read: &dyn Read, live: &LiveCollection) -> Result<Vec<u64>> {
+    if live.linkage != LiveLinkage::Cohesive {
+        return Ok(Vec::new());
+    }
+    let mut centers: HashMap<ClusterId, Option<u64>> = HashMap::new();
+    read.each_cluster(live.row.number, &mut |row| {
+        centers.insert(row.cluster, row.center);
+        Ok(())
+    })?;
+    let mut numbers = Vec::new();
+    read.each_member(live.row.number, &mut |number, row| {
+        // A cluster without a row has one document, its center. `verify` reports damaged rows.
+        let is_center =
+            |row: MemberRow| centers.get(&row.cluster).is_none_or(|center| *center == Some(number));
+        numbers.extend(row.ok().filter(|row| is_center(*row)).map(|_| number));
+        Ok(())
+    })?;
+    Ok(numbers)
 }
 
 /// Loads all collections of a store.
@@ -157,16 +231,22 @@ fn load_index<'s>(
     live: &LiveCollection,
 ) -> Result<Engine<External>> {
     let mut engine = Engine::with_analyzer(live.analyzer.clone())?;
+    live.set_has_tasks(read.first_task(live.row.number)?.is_some());
     let ids = sorted_ids(read, live)?;
     let Some((last, _)) = ids.last() else { return Ok(engine) };
     if let Ok(Some(row)) = read.document(*last) {
         live.set_last_arrival(row.arrived_at);
     }
+    let centers = stored_centers(read, live)?;
+    let is_center = |number: u64| centers.binary_search(&number).is_ok();
     let mut loading = engine.bulk_load();
-    let mut unsketched = load_stored_sketches(read, live, ids, &mut loading)?;
+    let mut unsketched = load_stored_sketches(read, live, ids, &is_center, &mut loading)?;
     let numbers: Vec<u64> = unsketched.keys().copied().collect();
     let add = |row: SketchRow| match unsketched.remove(&row.number) {
-        Some(id) => Ok(loading.add(sketched(id, row))?),
+        Some(id) => {
+            let is_center = is_center(row.number);
+            Ok(loading.add(sketched(id, row, is_center))?)
+        }
         None => Ok(()),
     };
     match store {
@@ -182,6 +262,7 @@ fn load_stored_sketches(
     read: &dyn Read,
     live: &LiveCollection,
     ids: Vec<(u64, DocId)>,
+    is_center: &dyn Fn(u64) -> bool,
     loading: &mut BulkLoad<'_>,
 ) -> Result<BTreeMap<u64, DocId>> {
     let mut unsketched = BTreeMap::new();
@@ -195,7 +276,7 @@ fn load_stored_sketches(
         let Some((_, id)) = documents.next_if(|(document, _)| *document == number) else { return Ok(()) };
         match row {
             Ok(row) if row.scheme != live.scheme => Err(Error::Scheme { collection: live.row.name.clone() }),
-            Ok(row) => Ok(loading.add(sketched(id, row))?),
+            Ok(row) => Ok(loading.add(sketched(id, row, is_center(number)))?),
             Err(_) => {
                 unsketched.insert(number, id);
                 Ok(())

@@ -8,7 +8,11 @@
 //! search.rs      similar, query, clusters, statistics
 //! writer.rs      the writer thread and its queue
 //! insert.rs      insertion and replacement of documents
-//! repair.rs      deletion of documents and repair of their clusters
+//! repair.rs      deletion of documents
+//! clusters.rs    which cluster a document joins, and the rows of clusters
+//! neighbors.rs   searches for the documents that decide this
+//! tasks.rs       queued work on clusters after deletions
+//! recluster.rs   clustering of a collection from scratch
 //! live.rs        a collection in memory, and how it is loaded
 //! texts.rs       features of stored texts, with a cache
 //! check.rs       verification
@@ -18,12 +22,16 @@
 
 mod check;
 mod clock;
+mod clusters;
 mod collection;
 mod expiry;
 mod insert;
 mod live;
+mod neighbors;
+mod recluster;
 mod repair;
 mod search;
+mod tasks;
 mod texts;
 mod writer;
 
@@ -32,11 +40,11 @@ pub use search::Sink;
 
 use crate::error::{Error, Result};
 use crate::lock::Lock;
-use crate::model::{CollectionConfig, Finding, Health, OpenOptions, check_name};
+use crate::model::{CollectionConfig, Finding, Health, OpenOptions, Reclustered, check_name};
 use crate::private;
 use crate::restore;
 use crate::rows::CollectionRow;
-use crate::sqlite::SqliteStore;
+use crate::sqlite::{Backup, SqliteStore};
 use crate::store::Store;
 use clock::Clock;
 use live::LiveCollection;
@@ -44,7 +52,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
-use texts::{FeatureCache, ReaderPool};
+use texts::{FeatureCache, ReaderPool, Snapshots};
 use writer::{Queue, Writer};
 
 /// A directory of collections.
@@ -54,6 +62,7 @@ use writer::{Queue, Writer};
 pub struct Catalog {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
+    reclustered: Vec<Reclustered>,
     _lock: Option<Lock>,
 }
 
@@ -96,7 +105,8 @@ impl Catalog {
             private::restrict(dir);
             restore::complete(dir)?;
         }
-        let store = SqliteStore::open(dir, options.create, options.read_only)?;
+        let backup = if options.backup_before_upgrade { Backup::BeforeUpgrade } else { Backup::None };
+        let store = SqliteStore::open_with(dir, options.create, options.read_only, backup)?;
         let mut catalog = Catalog::over(Box::new(store), dir, options)?;
         catalog._lock = lock;
         Ok(catalog)
@@ -104,7 +114,8 @@ impl Catalog {
 
     /// Opens a catalog over any store. `dir` is used in error messages and returned by [`directory`](Self::directory).
     pub fn over(mut store: Box<dyn Store>, dir: &Path, options: OpenOptions) -> Result<Catalog> {
-        let readers = ReaderPool::new(store.reader()?);
+        let snapshots = if options.at_one_moment { Snapshots::Fixed } else { Snapshots::Current };
+        let readers = ReaderPool::new(store.reader()?, snapshots);
         if options.at_one_moment {
             // The reader returns to the pool, which gives it to every later call of a single thread.
             readers.get()?.begin_snapshot()?;
@@ -112,11 +123,17 @@ impl Catalog {
         let collections = live::load_all(&mut *store, &readers, &options)?;
         let newest_arrival = collections.values().filter_map(|live| live.last_arrival()).max();
         let clock = Clock::new(readers.get()?.clock()?, newest_arrival);
+        let cache = FeatureCache::new(options.cache_bytes);
+        let reclustered = if options.read_only {
+            Vec::new()
+        } else {
+            recluster::recluster_all(&mut *store, &cache, collections.values(), options.rebuild)?
+        };
         let (queue, requests) = writer::queue(options.queue);
         let shared = Arc::new(Shared {
             dir: dir.to_owned(),
             readers,
-            cache: FeatureCache::new(options.cache_bytes),
+            cache,
             collections: RwLock::new(collections),
             health: Mutex::new(if options.read_only { Health::ReadOnly } else { Health::Ready }),
             clock: Mutex::new(clock),
@@ -127,7 +144,19 @@ impl Catalog {
         } else {
             Some(Writer::start(store, Arc::clone(&shared), requests, options.erase_after)?)
         };
-        Ok(Catalog { shared, writer, _lock: None })
+        Ok(Catalog { shared, writer, reclustered, _lock: None })
+    }
+
+    /// Returns the collections that were clustered again when the catalog was opened, because an older version had written
+    /// the directory.
+    pub fn reclustered(&self) -> &[Reclustered] {
+        &self.reclustered
+    }
+
+    /// Finishes all queued work on clusters. Other writes wait meanwhile; without this call, the work is done in small
+    /// steps between other writes.
+    pub fn settle(&self) -> Result<()> {
+        self.shared.run_on_writer(Writer::settle)
     }
 
     /// Returns all collections in order of their names.
@@ -148,7 +177,7 @@ impl Catalog {
             number: 0,
             name: name.to_owned(),
             preset: config.preset.name().to_owned(),
-            config: config.resolve()?.to_toml(),
+            config: config.resolve_for_collection()?.to_toml(),
             overrides: config.overrides,
             retention_days: config.retention_days,
             window_days: config.window_days,

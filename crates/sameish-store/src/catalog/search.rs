@@ -1,23 +1,23 @@
 //! Searches, clusters and statistics of a collection.
 
+use super::clusters::undamaged;
 use super::collection::{Collection, timestamp};
-use super::texts::{Snapshot, StoredTexts, TextBudget};
+use super::live::{Departing, LiveCollection, LiveLinkage};
+use super::texts::{FeatureCache, PooledReader, StoredTexts, TextBudget};
 use crate::error::{Error, Result};
 use crate::model::{
     ClusterDetail, ClusterMember, ClusterPage, ClusterSummary, Clusters, ClustersPage, MembersPage,
     SearchTotals, Similar, SimilarDocuments, SimilarOptions, Stats,
 };
-use crate::rows::{ClusterRow, DocumentRow, MemberRow};
+use crate::rows::{ClusterRow, DocumentRow, MemberRow, TaskKind, TaskRow};
 use crate::store::Read;
 use sameish::cluster::ClusterId;
-use sameish::engine::{CANDIDATES_JUDGED, Collected, External, Scope, StoredDocument};
+use sameish::engine::{Among, CANDIDATES_JUDGED, Collected, External, Scope, StoredDocument};
 use sameish::matching::Evidence;
-use sameish::{Content, DocId, Document, Engine, Match, Scratch, Search, SearchOptions, Timestamp};
+use sameish::{Content, DocId, Document, Engine, Scratch, Search, SearchOptions, Timestamp};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-
-/// Number of times that a search starts again because documents were replaced or deleted while it ran.
-const MAX_RETRIES: usize = 3;
+use std::sync::{Arc, RwLockReadGuard};
 
 /// Receives results one by one. Breaks to reject a result and all later ones.
 pub type Sink<'a, T> = &'a mut dyn FnMut(T) -> ControlFlow<()>;
@@ -44,9 +44,8 @@ impl Collection {
             let visible = live.visible();
             let stored = engine.get(id).filter(|stored| stored.number <= visible).ok_or_else(unknown)?;
             let moment = stored.published.map_or(0, Timestamp::as_milliseconds);
-            let filter =
-                |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, moment);
-            let collected = engine.collect_id_in(id, &scope(options, texts, &filter))?;
+            let filter = |other: StoredDocument<'_>| other.number <= visible;
+            let collected = engine.collect_id_in(id, &scope(live, moment, options, texts, &filter))?;
             Ok((collected.ok_or_else(unknown)?, Some(stored.number)))
         };
         self.search_each(collect, None, options, max_text_bytes, sink)?.ok_or_else(unknown)
@@ -75,9 +74,8 @@ impl Collection {
         };
         let collect = |engine: &Engine<External>, texts: &StoredTexts<'_>| {
             let visible = live.visible();
-            let filter =
-                |other: StoredDocument<'_>| other.number <= visible && live.within_window(other, moment);
-            Ok((engine.collect_prepared_in(&prepared, &scope(options, texts, &filter))?, None))
+            let filter = |other: StoredDocument<'_>| other.number <= visible;
+            Ok((engine.collect_prepared_in(&prepared, &scope(live, moment, options, texts, &filter))?, None))
         };
         let totals = self.search_each(collect, Some(&document.content), options, max_text_bytes, sink)?;
         Ok(totals.unwrap_or_default())
@@ -86,55 +84,35 @@ impl Collection {
     /// Searches: `collect` returns the candidates and the number of the query, if it is stored. Returns `None` if the query was
     /// deleted meanwhile.
     ///
-    /// The index is locked only while candidates are collected. Their texts are read afterwards, all from the same state of the
-    /// store. A document that was replaced between these two steps is neither in that state nor, in its new version, among the
-    /// candidates, so the search starts again.
+    /// The index is locked only while candidates are collected. Their texts are read afterwards, all from the state of the
+    /// store at that moment.
     fn search_each<'q>(
         &self,
-        collect: impl Fn(&Engine<External>, &StoredTexts<'_>) -> Result<(Collected<'q>, Option<u64>)>,
+        collect: impl FnOnce(&Engine<External>, &StoredTexts<'_>) -> Result<(Collected<'q>, Option<u64>)>,
         content: Option<&Content>,
         options: SimilarOptions,
         max_text_bytes: usize,
         sink: Sink<'_, Similar>,
     ) -> Result<Option<SearchTotals>> {
-        let read = self.shared.readers.get()?;
-        let mut retries = MAX_RETRIES;
-        loop {
-            let budget = TextBudget::new(max_text_bytes);
-            let texts = StoredTexts::new(&self.live.analyzer, &self.shared.cache, &*read).within(&budget);
-            let (collected, number) = collect(&self.live.engine(), &texts)?;
-            let _snapshot = Snapshot::begin(&*read)?;
-            let search = collected.judge(&texts);
-            let is_outdated = texts.deleted() > 0
-                || search.as_ref().is_some_and(|search| !self.are_stored(&*read, &search.matches));
-            if is_outdated && retries > 0 {
-                retries -= 1;
-                continue;
-            }
-            // Reports a query that is damaged.
-            let own = number.filter(|_| search.is_none() || options.evidence.is_some());
-            let own = own.map(|number| read.document(number)).transpose()?.flatten();
-            let Some(mut search) = search else { return Ok(None) };
-            let own = own.map(|row| row.document.content);
-            search.capped += usize::from(texts.skipped() > 0);
-            return self.pass_on(&*read, search, content.or(own.as_ref()), options, &budget, sink).map(Some);
-        }
-    }
-
-    /// Returns `true` if none of the matches has been replaced or deleted since the index returned it.
-    fn are_stored(&self, read: &dyn Read, matches: &[Match]) -> bool {
-        let collection = self.live.row.number;
-        let is_stored = |found: &Match| {
-            // An error is reported when the document is read.
-            read.number_of(collection, &found.id).map_or(true, |number| number == Some(found.number))
-        };
-        matches.iter().all(is_stored)
+        let (view, engine) = self.view()?;
+        let budget = TextBudget::new(max_text_bytes);
+        let texts = view.texts(&self.live, &self.shared.cache).within(&budget);
+        let (collected, number) = collect(&engine, &texts)?;
+        drop(engine);
+        let search = collected.judge(&texts);
+        // Reports a query that is damaged.
+        let own = number.filter(|_| search.is_none() || options.evidence.is_some());
+        let own = own.map(|number| view.document(number)).transpose()?.flatten();
+        let Some(mut search) = search else { return Ok(None) };
+        let own = own.map(|row| row.document.content);
+        search.capped += usize::from(texts.skipped() > 0);
+        self.pass_on(&view, search, content.or(own.as_ref()), options, &budget, sink).map(Some)
     }
 
     /// Adds metadata and evidence to the matches of a search and passes them on. `content` is the content of the query.
     fn pass_on(
         &self,
-        read: &dyn Read,
+        view: &View<'_>,
         search: Search,
         content: Option<&Content>,
         options: SimilarOptions,
@@ -148,7 +126,7 @@ impl Collection {
                 totals.capped += 1;
                 break;
             }
-            let Some(row) = undamaged(read, found.number)? else { continue };
+            let Some(row) = undamaged(view.document(found.number))? else { continue };
             budget.take(&row.document.content);
             let Document { content: other, title, source, published_at, url, .. } = row.document;
             let evidence = options.evidence.zip(content).map(|(min_words, content)| {
@@ -189,18 +167,19 @@ impl Collection {
         max_text_bytes: usize,
         sink: Sink<'_, ClusterSummary>,
     ) -> Result<Option<ClusterId>> {
-        let read = self.shared.readers.get()?;
+        let read = self.shared.readers.snapshot()?;
         let budget = TextBudget::new(max_text_bytes);
         let rows = read.clusters(self.live.row.number, page.before, page.limit)?;
         let is_last_page = rows.len() < page.limit;
         let mut last = None;
-        for ClusterRow { cluster: id, size } in rows {
+        for ClusterRow { cluster: id, size, center, .. } in rows {
             if last.is_some() && budget.is_exhausted() {
                 return Ok(last);
             }
-            if let Some(center) = read.members(id, 1)?.first()
-                && let Some(center) = cluster_member(&*read, center, None, &budget)?
-                && sink(ClusterSummary { id, size, center }).is_break()
+            let pending = self.is_pending(&*read, id)?;
+            if let Some(center) = center_or_first(&*read, id, center)?
+                && let Some(center) = cluster_member(&*read, &center, None, &budget)?
+                && sink(ClusterSummary { id, size, pending, center }).is_break()
             {
                 return Ok(last);
             }
@@ -217,7 +196,13 @@ impl Collection {
             members.push(member);
             ControlFlow::Continue(())
         })?;
-        Ok(cluster.map(|ClusterPage { id, size, .. }| ClusterDetail { id, size, members }))
+        Ok(cluster.map(|ClusterPage { id, size, pending, center, .. }| ClusterDetail {
+            id,
+            size,
+            pending,
+            center,
+            members,
+        }))
     }
 
     /// Passes a page of the documents of a cluster to `sink`, in order of insertion. Returns `None` if the collection has no such
@@ -231,17 +216,25 @@ impl Collection {
         max_text_bytes: usize,
         sink: Sink<'_, ClusterMember>,
     ) -> Result<Option<ClusterPage>> {
-        let read = self.shared.readers.get()?;
-        let first = read.members(id, 1)?.pop().filter(|row| row.collection == self.live.row.number);
-        let Some(first) = first else { return Ok(None) };
-        let center = undamaged(&*read, first.document)?.map(|row| row.document.id);
-        let rows = read.members_after(id, page.after, page.limit)?;
-        let size = read.cluster_size(id)?.unwrap_or(1);
+        let read = self.shared.readers.snapshot()?;
+        let cluster = read.cluster(id)?;
+        let center = center_or_first(&*read, id, cluster.and_then(|row| row.center))?;
+        let Some(center) = center.filter(|row| row.collection == self.live.row.number) else {
+            return Ok(None);
+        };
+        let center_id = undamaged(read.document(center.document))?.map(|row| row.document.id);
+        let mut rows = read.members(id, page.after.saturating_add(1), page.limit)?;
+        if self.live.linkage == LiveLinkage::Cohesive {
+            let link = |row: &MemberRow| Some(center.document).filter(|center| *center != row.document);
+            rows.iter_mut().for_each(|row| row.joined = link(row));
+        }
+        let size = cluster.map_or(1, |row| row.size);
+        let pending = self.is_pending(&*read, id)?;
         let budget = TextBudget::new(max_text_bytes);
-        let mut ids: HashMap<u64, DocId> = center.iter().map(|id| (first.document, id.clone())).collect();
+        let mut ids: HashMap<u64, DocId> = center_id.iter().map(|id| (center.document, id.clone())).collect();
         let is_last_page = rows.len() < page.limit;
         let mut last = None;
-        let page = |next| Ok(Some(ClusterPage { id, size, center, next }));
+        let page = |next| Ok(Some(ClusterPage { id, size, pending, center: center_id, next }));
         for row in &rows {
             if last.is_some() && budget.is_exhausted() {
                 return page(last);
@@ -257,9 +250,34 @@ impl Collection {
         page(last.filter(|_| !is_last_page))
     }
 
+    /// Returns `true` if work on a cluster is queued.
+    fn is_pending(&self, read: &dyn Read, cluster: ClusterId) -> Result<bool> {
+        if !read.tasks_of(cluster)?.is_empty() {
+            return Ok(true);
+        }
+        let first = read.first_task(self.live.row.number)?;
+        let is_pending = |task: TaskRow| {
+            // Merges come first in the queue.
+            task.kind == TaskKind::Collection || (task.kind == TaskKind::Merge && task.target == cluster)
+        };
+        Ok(first.is_some_and(is_pending))
+    }
+
+    /// Returns a consistent view of the store and the index.
+    pub(super) fn view(&self) -> Result<(View<'_>, RwLockReadGuard<'_, Engine<External>>)> {
+        let mut read = self.shared.readers.get()?;
+        let engine = self.live.engine();
+        // The index changes only after a commit and under its lock. So the store is as the index shows it, or one
+        // transaction ahead. Of that transaction, readers need the document that it replaced.
+        read.begin()?;
+        Ok((View { read, departing: self.live.departing() }, engine))
+    }
+
     /// Returns statistics. They include documents that are being written.
     pub fn stats(&self) -> Result<Stats> {
-        let totals = self.shared.readers.get()?.cluster_totals(self.live.row.number)?;
+        let read = self.shared.readers.get()?;
+        let totals = read.cluster_totals(self.live.row.number)?;
+        let pending_clusters = read.count_pending(self.live.row.number)?;
         let engine = self.live.engine();
         Ok(Stats {
             documents: engine.len() as u64,
@@ -267,6 +285,8 @@ impl Collection {
             clusters: totals.clusters,
             clustered: totals.documents,
             largest_cluster: totals.largest,
+            chained: totals.chained,
+            pending_clusters,
             last_arrival: self.live.last_arrival().map(timestamp),
             expected_recall: self.live.analyzer.expected_recall(),
         })
@@ -284,20 +304,63 @@ fn collect_matches(
     Ok(SimilarDocuments { similar, candidates, capped })
 }
 
+/// What a reader sees: the store and the index at one moment.
+pub(super) struct View<'a> {
+    pub(super) read: PooledReader<'a>,
+    /// The document that is replaced by a transaction that the store shows and the index does not.
+    departing: Option<Arc<Departing>>,
+}
+
+impl View<'_> {
+    /// Returns a document of the index.
+    pub(super) fn document(&self, number: u64) -> Result<Option<DocumentRow>> {
+        match self.departing(number) {
+            Some(departing) => Ok(Some(departing.row.clone())),
+            None => self.read.document(number),
+        }
+    }
+
+    /// Returns the cluster of a document of the index.
+    pub(super) fn cluster_of(&self, number: u64) -> Option<ClusterId> {
+        match self.departing(number) {
+            Some(departing) => departing.cluster,
+            None => self.read.member(number).ok().flatten().map(|member| member.cluster),
+        }
+    }
+
+    fn departing(&self, number: u64) -> Option<&Departing> {
+        self.departing.as_deref().filter(|departing| departing.row.number == number)
+    }
+
+    fn texts<'v>(&'v self, live: &'v LiveCollection, cache: &'v FeatureCache) -> StoredTexts<'v> {
+        StoredTexts::new(&live.analyzer, cache, &*self.read)
+            .with_departing(self.departing.as_deref().map(|departing| &departing.row))
+    }
+}
+
 fn scope<'a>(
+    live: &LiveCollection,
+    moment: i64,
     options: SimilarOptions,
     texts: &'a StoredTexts<'a>,
     filter: &'a dyn Fn(StoredDocument<'_>) -> bool,
 ) -> Scope<'a, External> {
-    let options = SearchOptions { limit: options.limit, min_similarity: options.min_similarity };
-    Scope { options, texts, filter: Some(filter), max_candidates: CANDIDATES_JUDGED }
+    Scope {
+        options: SearchOptions { limit: options.limit, min_similarity: options.min_similarity },
+        texts,
+        among: Among::All,
+        dates: live.window_around(moment),
+        filter: Some(filter),
+        max_candidates: CANDIDATES_JUDGED,
+    }
 }
 
-/// Reads a document. Returns `None` if it is damaged, which `verify` reports, or was just deleted.
-fn undamaged(read: &dyn Read, number: u64) -> Result<Option<DocumentRow>> {
-    match read.document(number) {
-        Err(Error::Damaged { .. }) => Ok(None),
-        row => row,
+/// Returns the center of a cluster or, while it has none, its first document.
+fn center_or_first(read: &dyn Read, cluster: ClusterId, center: Option<u64>) -> Result<Option<MemberRow>> {
+    let stored = center.and_then(|center| read.member(center).ok().flatten());
+    match stored {
+        Some(center) => Ok(Some(center)),
+        None => Ok(read.members(cluster, 0, 1)?.first().copied()),
     }
 }
 
@@ -309,7 +372,7 @@ fn cluster_member(
     ids: Option<&HashMap<u64, DocId>>,
     budget: &TextBudget,
 ) -> Result<Option<ClusterMember>> {
-    let Some(stored) = undamaged(read, row.document)? else { return Ok(None) };
+    let Some(stored) = undamaged(read.document(row.document))? else { return Ok(None) };
     budget.take(&stored.document.content);
     let joined = row.joined.zip(ids).and_then(|(other, ids)| match ids.get(&other) {
         Some(id) => Some(id.clone()),

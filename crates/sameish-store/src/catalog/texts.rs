@@ -2,6 +2,7 @@
 //! the bytes that one request reads.
 
 use crate::error::Result;
+use crate::rows::DocumentRow;
 use crate::store::Read;
 use sameish::analyzer::TextFeatures;
 use sameish::engine::TextSource;
@@ -13,9 +14,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A pool of readers for any number of threads.
 pub(super) struct ReaderPool {
+    snapshots: Snapshots,
     idle: Mutex<Vec<Box<dyn Read + Send>>>,
     /// Cloned when no reader is idle.
     template: Mutex<Box<dyn Read + Send>>,
+}
+
+/// Which state the readers of a pool see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Snapshots {
+    /// Every snapshot sees the state when it was taken.
+    Current,
+    /// All readers see the state when the pool was created.
+    Fixed,
 }
 
 /// Maximum number of idle readers.
@@ -25,11 +36,19 @@ const MAX_IDLE: usize = 32;
 pub(super) struct PooledReader<'a> {
     pool: &'a ReaderPool,
     reader: Option<Box<dyn Read + Send>>,
+    in_snapshot: bool,
 }
 
 impl ReaderPool {
-    pub(super) fn new(template: Box<dyn Read + Send>) -> ReaderPool {
-        ReaderPool { idle: Mutex::default(), template: Mutex::new(template) }
+    pub(super) fn new(template: Box<dyn Read + Send>, snapshots: Snapshots) -> ReaderPool {
+        ReaderPool { snapshots, idle: Mutex::default(), template: Mutex::new(template) }
+    }
+
+    /// Returns a reader whose reads all see the state at this call.
+    pub(super) fn snapshot(&self) -> Result<PooledReader<'_>> {
+        let mut reader = self.get()?;
+        reader.begin()?;
+        Ok(reader)
     }
 
     pub(super) fn get(&self) -> Result<PooledReader<'_>> {
@@ -38,28 +57,18 @@ impl ReaderPool {
             Some(reader) => reader,
             None => self.template.lock().unwrap_or_else(PoisonError::into_inner).try_clone()?,
         };
-        Ok(PooledReader { pool: self, reader: Some(reader) })
+        Ok(PooledReader { pool: self, reader: Some(reader), in_snapshot: false })
     }
 }
 
-/// A read transaction, which ends when it is dropped.
-pub(super) struct Snapshot<'a>(&'a dyn Read);
-
-impl<'a> Snapshot<'a> {
-    /// Begins a read transaction. If the reader is in one that another caller began, its reads are consistent without another.
-    pub(super) fn begin(read: &'a dyn Read) -> Result<Option<Snapshot<'a>>> {
-        if read.in_snapshot() {
-            return Ok(None);
+impl PooledReader<'_> {
+    /// Begins a snapshot, which ends when the reader returns to the pool.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        if self.pool.snapshots == Snapshots::Current {
+            self.begin_snapshot()?;
+            self.in_snapshot = true;
         }
-        read.begin_snapshot()?;
-        Ok(Some(Snapshot(read)))
-    }
-}
-
-impl Drop for Snapshot<'_> {
-    fn drop(&mut self) {
-        // A transaction that cannot be ended is one that has failed, and then later reads report it.
-        _ = self.0.end_snapshot();
+        Ok(())
     }
 }
 
@@ -73,6 +82,10 @@ impl Deref for PooledReader<'_> {
 
 impl Drop for PooledReader<'_> {
     fn drop(&mut self) {
+        // A reader that cannot end its snapshot would show an old state to the next caller.
+        if self.in_snapshot && self.end_snapshot().is_err() {
+            return;
+        }
         let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MAX_IDLE {
             idle.extend(self.reader.take());
@@ -157,10 +170,10 @@ pub(super) struct StoredTexts<'a> {
     analyzer: &'a Analyzer,
     cache: &'a FeatureCache,
     read: &'a dyn Read,
+    departing: Option<&'a DocumentRow>,
     scratch: RefCell<Scratch>,
     budget: Option<&'a TextBudget>,
     skipped: Cell<usize>,
-    deleted: Cell<usize>,
 }
 
 impl<'a> StoredTexts<'a> {
@@ -173,11 +186,16 @@ impl<'a> StoredTexts<'a> {
             analyzer,
             cache,
             read,
+            departing: None,
             scratch: RefCell::default(),
             budget: None,
             skipped: Cell::new(0),
-            deleted: Cell::new(0),
         }
+    }
+
+    /// Adds a document that is in the index and that a reader of the store may not see any more.
+    pub(super) fn with_departing(self, departing: Option<&'a DocumentRow>) -> StoredTexts<'a> {
+        StoredTexts { departing, ..self }
     }
 
     /// Limits the bytes of text that are read.
@@ -188,11 +206,6 @@ impl<'a> StoredTexts<'a> {
     /// Returns the number of texts that were not read because of the limit.
     pub(super) fn skipped(&self) -> usize {
         self.skipped.get()
-    }
-
-    /// Returns the number of texts that were deleted after the index had returned them.
-    pub(super) fn deleted(&self) -> usize {
-        self.deleted.get()
     }
 }
 
@@ -206,12 +219,14 @@ impl TextSource for StoredTexts<'_> {
             self.skipped.update(|skipped| skipped + 1);
             return None;
         }
-        let Some(row) = self.read.document(number).ok()? else {
-            self.deleted.update(|deleted| deleted + 1);
-            return None;
+        let compute = |row: &DocumentRow| {
+            self.budget.inspect(|budget| budget.take(&row.document.content));
+            self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut())
         };
-        self.budget.inspect(|budget| budget.take(&row.document.content));
-        let features = self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut());
+        let features = match self.departing.filter(|row| row.number == number) {
+            Some(departing) => compute(departing),
+            None => compute(&self.read.document(number).ok()??),
+        };
         let features = Arc::new(features);
         self.cache.put(number, Arc::clone(&features));
         Some(features)

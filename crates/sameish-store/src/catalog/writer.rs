@@ -9,7 +9,7 @@
 
 use super::live::LiveCollection;
 use super::repair::Deletion;
-use super::{Shared, live};
+use super::{Shared, live, recluster};
 use crate::error::{Error, Result};
 use crate::model::{Health, Inserted};
 use crate::rows::{CollectionRow, Counters};
@@ -163,6 +163,9 @@ impl QueueReceiver {
     }
 }
 
+/// Time until work on clusters is attempted again after an error.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// The state of the writer thread.
 pub(super) struct Writer {
     pub(super) store: Box<dyn Store>,
@@ -193,12 +196,16 @@ impl Writer {
         started.map_err(|source| Error::io("writer thread".as_ref(), source))
     }
 
+    /// Processes requests, and work on clusters: a step after each group of requests, and all the time while there are none.
     fn run(&mut self, requests: &QueueReceiver) {
         let mut next = None;
-        while let Some(group) = requests.next_group(&mut next, self.erase_at) {
+        let mut step_at = self.next_step(Duration::ZERO);
+        while let Some(group) = requests.next_group(&mut next, earliest(self.erase_at, step_at)) {
             if self.process(group).is_break() {
                 break;
             }
+            let stepped = if self.has_tasks() { self.step() } else { Ok(()) };
+            step_at = self.next_step(if stepped.is_ok() { Duration::ZERO } else { RETRY });
             if self.erase_at.is_some_and(|time| time <= Instant::now()) {
                 self.empty_log();
             }
@@ -207,6 +214,11 @@ impl Writer {
         _ = self.store_clock(true);
         // All writes are already durable. If the checkpoint fails, SQLite does it at the next start.
         _ = self.store.checkpoint();
+    }
+
+    /// Returns when the next step of the work on clusters begins, if there is such work.
+    fn next_step(&self, delay: Duration) -> Option<Instant> {
+        (self.failed.is_none() && self.has_tasks()).then(|| Instant::now() + delay)
     }
 
     /// Processes requests of one kind. Breaks if the thread must stop.
@@ -363,15 +375,21 @@ impl Writer {
         Ok(true)
     }
 
-    /// Recomputes all sketches of a collection from its texts and builds the index again.
+    /// Recomputes all sketches of a collection from its texts, builds the index again and clusters all documents again.
     pub(super) fn rebuild(&mut self, live: &LiveCollection) -> Result<()> {
         self.write(|writer| {
             let shared = Arc::clone(&writer.shared);
             let read = shared.readers.get()?;
             live::rebuild_sketches(&mut *writer.store, &*read, live)?;
-            live::reload_index(&mut *writer.store, &*read, live)
+            live::reload_index(&mut *writer.store, &*read, live)?;
+            recluster::recluster_collection(&mut *writer.store, &shared.cache, &mut writer.counters, live)?;
+            Ok(())
         })
     }
+}
+
+fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    a.into_iter().chain(b).min()
 }
 
 /// Marks the catalog as failed if the writer thread panics, because no write is processed afterwards.

@@ -46,6 +46,21 @@ pub struct SqliteStore {
     mode: Mode,
     /// Whether disk space is reserved for deletes.
     has_reserve: bool,
+    rows: RowCounter,
+}
+
+/// Counts the rows that are read and written, for tests that bound the cost of an operation.
+#[derive(Clone, Debug, Default)]
+struct RowCounter {
+    #[cfg(test)]
+    rows: std::sync::Arc<std::sync::atomic::AtomicU64>,
+}
+
+impl RowCounter {
+    fn add(&self) {
+        #[cfg(test)]
+        self.rows.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
 }
 
 /// The access that a caller requests.
@@ -57,6 +72,13 @@ enum Access {
     Write,
     /// Reads an existing file.
     Read,
+}
+
+/// Whether a file is copied before its format is upgraded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backup {
+    BeforeUpgrade,
+    None,
 }
 
 /// The mode of a connection.
@@ -75,8 +97,19 @@ impl SqliteStore {
         dir.join(FILE).is_file()
     }
 
-    /// Opens the store of a directory. If there is none, creates it if `create` is set and `read_only` is not.
+    /// Opens the store of a directory. If there is none, creates it if `create` is set and `read_only` is not. A file of an
+    /// older format is copied before it is upgraded.
     pub fn open(dir: &Path, create: bool, read_only: bool) -> Result<SqliteStore> {
+        SqliteStore::open_with(dir, create, read_only, Backup::BeforeUpgrade)
+    }
+
+    /// Opens the store of a directory like [`open`](Self::open), with or without a copy before an upgrade.
+    pub(crate) fn open_with(
+        dir: &Path,
+        create: bool,
+        read_only: bool,
+        backup: Backup,
+    ) -> Result<SqliteStore> {
         let access = if read_only {
             Access::Read
         } else if create {
@@ -85,7 +118,7 @@ impl SqliteStore {
             Access::Write
         };
         restore::check_complete(dir)?;
-        SqliteStore::open_file(&dir.join(FILE), access, schema::MIGRATIONS)
+        SqliteStore::open_file(&dir.join(FILE), access, schema::MIGRATIONS, backup)
     }
 
     /// Returns an error if the file is not a valid store.
@@ -94,23 +127,24 @@ impl SqliteStore {
         SqliteStore::connect(path, Mode::Immutable)?.check_schema(format, schema::MIGRATIONS)
     }
 
-    fn open_file(path: &Path, access: Access, steps: &[&str]) -> Result<SqliteStore> {
+    fn open_file(path: &Path, access: Access, steps: &[&str], backup: Backup) -> Result<SqliteStore> {
         // A dangling symbolic link is an error, not a place for a new store.
         if access == Access::Create && std::fs::symlink_metadata(path).is_err() {
             check_no_leftovers(path)?;
             create_file(path, steps)?;
         }
         wal::check(path)?;
-        let format = schema::format_of(path, steps)?;
+        schema::format_of(path, steps)?;
         let mode = match access {
             Access::Create | Access::Write => Mode::Write,
             Access::Read if !wal::exists(path) && !is_writable(path.parent()) => Mode::Immutable,
             Access::Read => Mode::Read,
         };
         let mut store = SqliteStore::connect(path, mode)?;
+        let format = store.format(steps)?;
         store.check_schema(format, steps)?;
         if (format as usize) < steps.len() {
-            store.upgrade(format, steps)?;
+            store.upgrade(format, steps, backup)?;
         }
         if mode == Mode::Write {
             match store.create_marker(steps.len() as u32) {
@@ -142,7 +176,20 @@ impl SqliteStore {
         if mode == Mode::Write {
             prepare_for_writing(&connection, path)?;
         }
-        Ok(SqliteStore { connection, path: path.to_owned(), mode, has_reserve: false })
+        let rows = RowCounter::default();
+        Ok(SqliteStore { connection, path: path.to_owned(), mode, has_reserve: false, rows })
+    }
+
+    /// Returns the format number. After an upgrade that was killed, it can be in the write-ahead log while the header of the
+    /// file still has the old one.
+    fn format(&self, steps: &[&str]) -> Result<i64> {
+        let found = self.connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+        let found = found.map_err(|error| self.database_error(error))?;
+        let supported = steps.len() as i64;
+        if found > supported {
+            return Err(Error::Newer { path: self.path.clone(), found, supported });
+        }
+        Ok(found)
     }
 
     /// Returns an error if the schema is not that of the given format.
@@ -154,20 +201,38 @@ impl SqliteStore {
         }
     }
 
-    /// Upgrades the file to the newest format, after copying it.
-    fn upgrade(&mut self, format: i64, steps: &[&str]) -> Result<()> {
+    /// Upgrades the file to the newest format.
+    fn upgrade(&mut self, format: i64, steps: &[&str], backup: Backup) -> Result<()> {
         if self.mode != Mode::Write {
             let reason = format!(
                 "the store has format {format} and must be upgraded; open it once with a command that writes, such as `sameish index rebuild`"
             );
             return Err(Error::Database { path: self.path.clone(), reason });
         }
-        let backup = self.path.with_extension(format!("format-{format}.db"));
-        if backup.exists() {
-            std::fs::remove_file(&backup).map_err(|source| Error::io(&backup, source))?;
+        if backup == Backup::BeforeUpgrade {
+            self.back_up(format)?;
         }
-        self.copy_to(&backup)?;
         schema::migrate(&mut self.connection, steps).map_err(|error| database_error(&self.path, error))
+    }
+
+    /// Copies the file before an upgrade. An incomplete copy of an interrupted upgrade is replaced.
+    fn back_up(&self, format: i64) -> Result<()> {
+        let backup = self.path.with_extension(format!("format-{format}.db"));
+        let unfinished = self.path.with_extension(format!("format-{format}.db.new"));
+        if unfinished.exists() {
+            std::fs::remove_file(&unfinished).map_err(|source| Error::io(&unfinished, source))?;
+        }
+        let copied = self.copy_to(&unfinished).and_then(|()| {
+            std::fs::rename(&unfinished, &backup).map_err(|source| Error::io(&backup, source))?;
+            sync_dir(self.path.parent().unwrap_or(Path::new(".")))
+        });
+        if copied.is_err() {
+            _ = std::fs::remove_file(&unfinished);
+        }
+        copied.map_err(|error| match error {
+            Error::Full => Error::NoSpaceForBackup { path: backup },
+            error => error,
+        })
     }
 
     /// Makes the write-ahead log durable and creates the marker that makes its loss detectable.
@@ -380,10 +445,10 @@ mod tests {
     }
 
     fn open(dir: &tempfile::TempDir, access: Access, steps: &[&str]) -> Result<SqliteStore> {
-        SqliteStore::open_file(&dir.path().join(FILE), access, steps)
+        SqliteStore::open_file(&dir.path().join(FILE), access, steps, Backup::BeforeUpgrade)
     }
 
-    /// Returns a directory with a store of the oldest format.
+    /// Returns a directory with a store of the current format.
     fn created() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         drop(open(&dir, Access::Create, schema::MIGRATIONS).unwrap());
@@ -397,9 +462,9 @@ mod tests {
         let read_only = open(&dir, Access::Read, &newer);
         assert!(matches!(read_only, Err(Error::Database { .. })), "a read-only open cannot upgrade");
         drop(open(&dir, Access::Write, &newer).unwrap());
-        assert!(SqliteStore::check_file(&dir.path().join("sameish.format-1.db")).is_ok());
+        assert!(SqliteStore::check_file(&dir.path().join("sameish.format-2.db")).is_ok());
         let older_version = SqliteStore::open(dir.path(), false, false);
-        assert!(matches!(older_version, Err(Error::Newer { found: 2, supported: 1, .. })));
+        assert!(matches!(older_version, Err(Error::Newer { found: 3, supported: 2, .. })));
         drop(open(&dir, Access::Write, &newer).unwrap());
     }
 
@@ -491,5 +556,65 @@ mod tests {
         articles.insert(Document::new(1000, text(1000))).unwrap();
         assert_eq!(catalog.health(), Health::Ready);
         assert_eq!(catalog.verify().unwrap(), []);
+    }
+
+    struct Hub {
+        _dir: tempfile::TempDir,
+        catalog: Catalog,
+        collection: crate::Collection,
+        rows: RowCounter,
+    }
+
+    impl Hub {
+        /// Returns a collection with copies of one text among other documents.
+        fn new(preset: Preset, copies: u64) -> Hub {
+            let dir = tempfile::tempdir().unwrap();
+            let store = SqliteStore::open(dir.path(), true, false).unwrap();
+            let rows = store.rows.clone();
+            let catalog = Catalog::over(Box::new(store), dir.path(), OpenOptions::default()).unwrap();
+            let collection = catalog.create("hub", CollectionConfig::new(preset)).unwrap();
+            let text =
+                |subject: u64| (0..12).map(|at| format!("word{at}of{subject}")).collect::<Vec<_>>().join(" ");
+            let documents = (0..copies)
+                .flat_map(|id| [Document::new(id, text(0)), Document::new(copies + id, text(copies + id))]);
+            collection.insert_many(documents.collect()).unwrap();
+            Hub { _dir: dir, catalog, collection, rows }
+        }
+
+        fn rows_of(&self, work: impl FnOnce()) -> u64 {
+            let before = self.rows.rows.load(std::sync::atomic::Ordering::Relaxed);
+            work();
+            self.rows.rows.load(std::sync::atomic::Ordering::Relaxed) - before
+        }
+    }
+
+    /// The rows include those of the queued work. Each deleted document is the center, or the document that the next copy is
+    /// linked to.
+    #[test]
+    fn deleting_copies_in_order_of_arrival_costs_a_bounded_number_of_rows_each() {
+        for preset in [Preset::Copies, Preset::Headlines] {
+            let hub = Hub::new(preset, 1_000);
+            for id in 0..200u64 {
+                let rows = hub.rows_of(|| {
+                    assert!(hub.collection.delete(&id.into()).unwrap());
+                    hub.catalog.settle().unwrap();
+                });
+                assert!(rows < 60, "{preset:?}: {rows} rows for deletion {id}");
+            }
+            let cluster = hub.collection.get(&999.into()).unwrap().unwrap().cluster.unwrap();
+            let detail = hub.collection.cluster(cluster).unwrap().unwrap();
+            assert_eq!((detail.size, detail.center), (800, Some(200.into())));
+            assert_eq!(hub.catalog.verify().unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn inserting_a_copy_costs_a_bounded_number_of_rows() {
+        for preset in [Preset::Copies, Preset::Headlines] {
+            let hub = Hub::new(preset, 1_000);
+            let text = (0..12).map(|at| format!("word{at}of0")).collect::<Vec<_>>().join(" ");
+            let rows = hub.rows_of(|| _ = hub.collection.insert(Document::new("new", text)).unwrap());
+            assert!(rows < 60, "{preset:?}: {rows} rows");
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::model::Finding;
 use crate::private;
 use crate::rows::{
     ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
+    TaskKind, TaskRow,
 };
 use crate::store::Read;
 use rusqlite::types::ValueRef;
@@ -22,6 +23,8 @@ const DOCUMENT: &str =
 const SKETCH: &str = "document, collection, simhash, minhash_signature, sdr, text_key, short, word_count, moment, \
     scheme, computed_at, checksum";
 const MEMBER: &str = "document, collection, cluster, joined, checksum";
+const CLUSTER: &str = "number, size, center, chained";
+const TASK: &str = "collection, position, cluster, kind, target";
 
 impl SqliteStore {
     /// Reads at most one row.
@@ -34,6 +37,7 @@ impl SqliteStore {
         let mut statement =
             self.connection.prepare_cached(sql).map_err(|error| self.database_error(error))?;
         let mut rows = statement.query(key).map_err(|error| self.database_error(error))?;
+        self.rows.add();
         rows.next().map_err(|error| self.database_error(error))?.map(read).transpose()
     }
 
@@ -47,6 +51,7 @@ impl SqliteStore {
             self.connection.prepare_cached(sql).map_err(|error| self.database_error(error))?;
         let mut rows = statement.query(key).map_err(|error| self.database_error(error))?;
         while let Some(row) = rows.next().map_err(|error| self.database_error(error))? {
+            self.rows.add();
             sink(row)?;
         }
         Ok(())
@@ -175,15 +180,11 @@ impl Read for SqliteStore {
         self.query_one(&sql, [document as i64], member)
     }
 
-    fn members(&self, cluster: ClusterId, limit: usize) -> Result<Vec<MemberRow>> {
-        self.members_after(cluster, 0, limit)
-    }
-
-    fn members_after(&self, cluster: ClusterId, after: u64, limit: usize) -> Result<Vec<MemberRow>> {
+    fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<MemberRow>> {
         let sql = format!(
-            "SELECT {MEMBER} FROM members WHERE cluster = ? AND document > ? ORDER BY document LIMIT ?"
+            "SELECT {MEMBER} FROM members WHERE cluster = ? AND document >= ? ORDER BY document LIMIT ?"
         );
-        let key = params![cluster.0 as i64, after as i64, limit as i64];
+        let key = params![cluster.0 as i64, from as i64, limit as i64];
         let rows = self.query_all(&sql, key, |row| Ok(member(row).ok()))?;
         Ok(rows.into_iter().flatten().collect())
     }
@@ -196,35 +197,67 @@ impl Read for SqliteStore {
         self.scan("members", MEMBER, collection, member, sink)
     }
 
-    fn joined(&self, document: u64) -> Result<Vec<MemberRow>> {
-        let sql = format!("SELECT {MEMBER} FROM members WHERE joined = ? ORDER BY document");
-        let rows = self.query_all(&sql, [document as i64], |row| Ok(member(row).ok()))?;
+    fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<MemberRow>> {
+        let sql = format!(
+            "SELECT {MEMBER} FROM members WHERE joined = ? AND document >= ? ORDER BY document LIMIT ?"
+        );
+        let key = params![document as i64, from as i64, limit as i64];
+        let rows = self.query_all(&sql, key, |row| Ok(member(row).ok()))?;
         Ok(rows.into_iter().flatten().collect())
     }
 
+    fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64> {
+        let sql = "SELECT count(*) FROM members WHERE joined = ? AND cluster = ?";
+        let count = self.query_one(sql, params![document as i64, cluster.0 as i64], |row| get_u64(row, 0))?;
+        Ok(count.unwrap_or(0))
+    }
+
+    fn first_task(&self, collection: u32) -> Result<Option<TaskRow>> {
+        let sql = format!("SELECT {TASK} FROM tasks WHERE collection = ? ORDER BY position LIMIT 1");
+        self.query_one(&sql, [collection], task)
+    }
+
+    fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>> {
+        let sql = format!("SELECT {TASK} FROM tasks WHERE cluster = ?");
+        self.query_all(&sql, [cluster.0 as i64], task)
+    }
+
+    fn count_pending(&self, collection: u32) -> Result<u64> {
+        let sql = "SELECT count(DISTINCT cluster) FROM tasks WHERE collection = ?";
+        Ok(self.query_one(sql, [collection], |row| get_u64(row, 0))?.unwrap_or(0))
+    }
+
     fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals> {
-        let sql = "SELECT count(*), coalesce(sum(size), 0), coalesce(max(size), 0) FROM clusters WHERE collection = ?";
+        let sql = "SELECT count(*), coalesce(sum(size), 0), coalesce(max(size), 0), coalesce(sum(chained), 0) \
+            FROM clusters WHERE collection = ? AND size > 1";
         let totals = self.query_one(sql, [collection], |row| {
             Ok(ClusterTotals {
                 clusters: get_u64(row, 0)?,
                 documents: get_u64(row, 1)?,
                 largest: get_u64(row, 2)?,
+                chained: get_u64(row, 3)?,
             })
         })?;
         Ok(totals.unwrap_or_default())
     }
 
-    fn cluster_size(&self, cluster: ClusterId) -> Result<Option<u64>> {
-        let sql = "SELECT size FROM clusters WHERE number = ?";
-        self.query_one(sql, [cluster.0 as i64], |row| get_u64(row, 0))
+    fn cluster(&self, number: ClusterId) -> Result<Option<ClusterRow>> {
+        let sql = format!("SELECT {CLUSTER} FROM clusters WHERE number = ?");
+        self.query_one(&sql, [number.0 as i64], cluster)
     }
 
     fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<ClusterRow>> {
         let before = before.map_or(i64::MAX, |cluster| cluster.0.min(i64::MAX as u64) as i64);
-        let sql = "SELECT number, size FROM clusters WHERE collection = ? AND number < ? ORDER BY number DESC LIMIT ?";
-        self.query_all(sql, params![collection, before, limit as i64], |row| {
-            Ok(ClusterRow { cluster: ClusterId(get_u64(row, 0)?), size: get_u64(row, 1)? })
-        })
+        let sql = format!(
+            "SELECT {CLUSTER} FROM clusters WHERE collection = ? AND number < ? AND size > 1 \
+            ORDER BY number DESC LIMIT ?"
+        );
+        self.query_all(&sql, params![collection, before, limit as i64], cluster)
+    }
+
+    fn each_cluster(&self, collection: u32, sink: &mut dyn FnMut(ClusterRow) -> Result<()>) -> Result<()> {
+        let sql = format!("SELECT {CLUSTER} FROM clusters WHERE collection = ?");
+        self.for_each(&sql, [collection], |row| sink(cluster(row)?))
     }
 
     fn check(&self) -> Result<Vec<Finding>> {
@@ -244,11 +277,9 @@ impl Read for SqliteStore {
     }
 
     fn begin_snapshot(&self) -> Result<()> {
-        self.connection.execute_batch("BEGIN").map_err(|error| self.database_error(error))
-    }
-
-    fn in_snapshot(&self) -> bool {
-        !self.connection.is_autocommit()
+        // SQLite takes the snapshot at the first read.
+        let begun = self.connection.execute_batch("BEGIN; SELECT 1 FROM counters LIMIT 1");
+        begun.map_err(|error| self.database_error(error))
     }
 
     fn end_snapshot(&self) -> Result<()> {
@@ -436,6 +467,28 @@ fn member(row: &Row<'_>) -> Result<MemberRow> {
             return Err(damaged("membership of document", document, MISMATCH));
         }
         Ok(member)
+    })
+}
+
+fn cluster(row: &Row<'_>) -> Result<ClusterRow> {
+    let number = get_u64(row, 0)?;
+    with_row_name("cluster", number, || {
+        Ok(ClusterRow {
+            cluster: ClusterId(number),
+            size: get_u64(row, 1)?,
+            center: optional(row, 2, get_u64)?,
+            chained: get_u64(row, 3)?,
+        })
+    })
+}
+
+fn task(row: &Row<'_>) -> Result<TaskRow> {
+    let position = get_u64(row, 1)?;
+    with_row_name("task at position", position, || {
+        let kind = TaskKind::from_u64(get_u64(row, 3)?).ok_or_else(|| wrong_type(3))?;
+        let cluster = ClusterId(get_u64(row, 2)?);
+        let target = ClusterId(get_u64(row, 4)?);
+        Ok(TaskRow { collection: get_u32(row, 0)?, position, cluster, kind, target })
     })
 }
 

@@ -2,10 +2,11 @@
 
 use super::SqliteStore;
 use crate::error::{Error, Result};
-use crate::rows::{Checksum, ClockRow, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow};
+use crate::rows::{
+    Checksum, ClockRow, ClusterRow, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, TaskRow,
+};
 use crate::store::{Read, Transaction};
 use rusqlite::params;
-use sameish::cluster::ClusterId;
 use sameish::sketch::{Stored, encode_sketch};
 use sameish::{Content, Status};
 use std::borrow::Cow;
@@ -27,6 +28,7 @@ impl<'a> SqliteTransaction<'a> {
     }
 
     fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<()> {
+        self.store.rows.add();
         let execute = || self.store.connection.prepare_cached(sql)?.execute(values);
         execute().map(|_| ()).map_err(|error| self.store.database_error(error))
     }
@@ -64,7 +66,8 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn drop_collection(&mut self, collection: u32) -> Result<()> {
-        for table in ["clusters", "members", "fingerprints", "documents", "words"] {
+        self.clear_clusters(collection)?;
+        for table in ["fingerprints", "documents", "words"] {
             self.execute(&format!("DELETE FROM {table} WHERE collection = ?"), [collection])?;
         }
         self.execute("DELETE FROM collections WHERE number = ?", [collection])
@@ -163,13 +166,37 @@ impl Transaction for SqliteTransaction<'_> {
         )
     }
 
-    fn put_cluster(&mut self, collection: u32, cluster: ClusterId, size: u64) -> Result<()> {
-        let number = cluster.0 as i64;
-        if size < 2 {
+    fn clear_clusters(&mut self, collection: u32) -> Result<()> {
+        for table in ["clusters", "members", "tasks"] {
+            self.execute(&format!("DELETE FROM {table} WHERE collection = ?"), [collection])?;
+        }
+        Ok(())
+    }
+
+    fn put_cluster(&mut self, collection: u32, row: &ClusterRow) -> Result<()> {
+        let number = row.cluster.0 as i64;
+        if !row.is_stored() {
             return self.execute("DELETE FROM clusters WHERE number = ?", [number]);
         }
-        let sql = "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?)";
-        self.execute(sql, params![number, collection, size as i64])
+        let center = row.center.map(|center| center as i64);
+        let sql = "INSERT OR REPLACE INTO clusters (number, collection, size, center, chained) VALUES (?, ?, ?, ?, ?)";
+        self.execute(sql, params![number, collection, row.size as i64, center, row.chained as i64])
+    }
+
+    fn put_task(&mut self, row: &TaskRow) -> Result<()> {
+        let kind = row.kind.as_u64() as i64;
+        self.execute(
+            "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?)",
+            params![row.collection, row.position as i64, row.cluster.0 as i64, kind, row.target.0 as i64],
+        )
+    }
+
+    fn remove_task(&mut self, row: &TaskRow) -> Result<()> {
+        let kind = row.kind.as_u64() as i64;
+        self.execute(
+            "DELETE FROM tasks WHERE collection = ? AND position = ? AND cluster = ? AND kind = ?",
+            params![row.collection, row.position as i64, row.cluster.0 as i64, kind],
+        )
     }
 
     fn put_counters(&mut self, counters: Counters) -> Result<()> {

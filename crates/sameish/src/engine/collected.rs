@@ -7,7 +7,9 @@
 use super::Engine;
 use super::collection::{Collection, QueryView, joins};
 use super::lookup::Candidate;
-use super::search::{Found, Judged, Match, NO_FEATURES, Scope, Search, SearchOptions, expand, judge_ranked};
+use super::search::{
+    Found, Judged, Match, NO_FEATURES, Scope, Search, SearchOptions, best_document, expand, judge_ranked,
+};
 use super::storage::{External, TextSource};
 use crate::analyzer::{Prepared, Status, TextFeatures};
 use crate::config::Templates;
@@ -159,8 +161,8 @@ impl Collection<External> {
         let mut texts = Vec::with_capacity(candidates);
         for candidate in found.texts {
             let max = if copied < DOCUMENTS_COPIED { limit } else { 1 };
-            let eligible = |doc: &u32| Some(*doc) != except && self.admits(*doc, scope);
-            let mut eligible = self.docs_of(candidate.text).filter(eligible).map(|doc| self.found(doc));
+            let admitted = self.admitted(candidate.text, scope).filter(|doc| Some(*doc) != except);
+            let mut eligible = admitted.map(|doc| self.found(doc));
             let documents: Vec<Found> = eligible.by_ref().take(max).collect();
             capped += usize::from(max < limit && eligible.next().is_some());
             copied += documents.len();
@@ -238,8 +240,10 @@ impl Collected<'_> {
         let may_join = |(text, verdict): &&(&CandidateText, Verdict)| {
             joins(self.templates, verdict) && text.copy.status == Status::Ok
         };
-        let first = |(text, _): &(&CandidateText, Verdict)| Some(text.documents.first()?.number);
-        let best = matches.iter().filter(may_join).find_map(first);
+        let first = |text: &CandidateText| Some(text.documents.first()?.number);
+        let best = best_document(
+            matches.iter().filter(may_join).map(|(text, verdict)| (verdict.similarity, || first(text))),
+        );
         matches.retain(|(_, verdict)| verdict.similarity >= self.min_similarity);
         let found = expand(&matches, self.limit, |text| text.documents.iter(), |found| found.number);
         let to_match = |(found, verdict): (&Found, Verdict)| Match {

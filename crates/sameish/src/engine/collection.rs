@@ -8,7 +8,7 @@ use super::lookup::{Lookup, SketchView};
 use super::search::StoredDocument;
 use super::slots::Slots;
 use super::storage::{InMemory, Storage};
-use super::text::{Docs, Text, TextNumbers};
+use super::text::{DocEntry, Docs, Text, TextNumbers};
 use crate::analyzer::{Prepared, Sketches, Status, TextFeatures};
 use crate::cluster::{ClusterId, OnlineClusters};
 use crate::config::{Config, Linkage, Templates};
@@ -49,6 +49,15 @@ pub(super) struct Doc {
     pub(super) published: Option<Timestamp>,
     /// The slot of its text.
     pub(super) text: u32,
+    /// Whether the caller marked it as a center.
+    pub(super) is_center: bool,
+}
+
+impl Doc {
+    pub(super) fn entry(&self, slot: u32) -> DocEntry {
+        let date = self.published.map(Timestamp::as_milliseconds);
+        DocEntry { number: self.number, doc: slot, date, is_center: self.is_center }
+    }
 }
 
 /// The sketches, features and key of a query or of a stored text.
@@ -123,7 +132,7 @@ impl<S: Storage> Collection<S> {
         let number = doc.number;
         match self.same_text(&QueryView::of(&prepared), |text| self.lookup.signature(DocNumber(text))) {
             Some(text) => {
-                self.texts[text].docs.insert(number, slot);
+                self.add_copy(text, doc.entry(slot));
                 doc.text = text;
             }
             None => {
@@ -133,6 +142,19 @@ impl<S: Storage> Collection<S> {
             }
         }
         Ok(self.add_doc(doc))
+    }
+
+    /// Adds a document to those of a stored text.
+    pub(super) fn add_copy(&mut self, text: u32, entry: DocEntry) {
+        let docs = &self.docs;
+        self.texts[text].docs.insert(entry, |first| docs[first].entry(first));
+    }
+
+    /// Marks a document as a center, or removes the mark.
+    pub(super) fn set_center(&mut self, slot: u32, is_center: bool) {
+        let doc = &mut self.docs[slot];
+        doc.is_center = is_center;
+        self.texts[doc.text].docs.set_center(doc.entry(slot), is_center);
     }
 
     /// Adds a document whose text is stored. Returns its slot.
@@ -167,12 +189,13 @@ impl<S: Storage> Collection<S> {
 
     pub(super) fn remove(&mut self, id: &DocId) -> bool {
         let Some(slot) = self.numbers.remove(id) else { return false };
-        let Doc { number, text, .. } = self.docs.take(slot);
+        let doc = self.docs.take(slot);
+        let text = doc.text;
         self.too_short -= usize::from(self.texts[text].status == Status::TooShort);
         if let Some(online) = &mut self.online {
             online.remove(DocNumber(slot));
         }
-        if self.texts[text].docs.remove(number) {
+        if self.texts[text].docs.remove(doc.entry(slot)) {
             self.remove_text(text);
         }
         true
@@ -197,6 +220,33 @@ impl<S: Storage> Collection<S> {
         self.texts[text].docs.iter()
     }
 
+    /// Iterates over the documents with the text of another one that were inserted after it.
+    pub(super) fn copies_after(&self, slot: u32) -> impl Iterator<Item = StoredDocument<'_>> {
+        let Doc { number, text, .. } = self.docs[slot];
+        let later = match &self.texts[text].docs {
+            Docs::One { .. } => None,
+            Docs::Several(docs) => Some(docs.by_number.range(number + 1..)),
+        };
+        later.into_iter().flatten().map(|(_, &doc)| self.stored(doc))
+    }
+
+    /// Returns the last document before an insertion number that has the text of another one.
+    pub(super) fn copy_before(&self, slot: u32, before: u64) -> Option<StoredDocument<'_>> {
+        let last = match &self.texts[self.docs[slot].text].docs {
+            Docs::One { number, doc } => Some(*doc).filter(|_| *number < before),
+            Docs::Several(docs) => docs.by_number.range(..before).next_back().map(|(_, &doc)| doc),
+        };
+        last.map(|doc| self.stored(doc))
+    }
+
+    /// Returns the number of documents that have the text of this one.
+    pub(super) fn copies(&self, slot: u32) -> usize {
+        match &self.texts[self.docs[slot].text].docs {
+            Docs::One { .. } => 1,
+            Docs::Several(docs) => docs.by_number.len(),
+        }
+    }
+
     pub(super) fn view_of(&self, text: u32) -> QueryView<'_> {
         self.texts[text].view(self.lookup.signature(DocNumber(text)))
     }
@@ -213,8 +263,9 @@ impl<S: Storage> Collection<S> {
     }
 
     pub(super) fn stored(&self, slot: u32) -> StoredDocument<'_> {
-        let Doc { id, number, published, text } = &self.docs[slot];
-        StoredDocument { id, number: *number, published: *published, status: self.texts[*text].status }
+        let Doc { id, number, published, text, is_center } = &self.docs[slot];
+        let status = self.texts[*text].status;
+        StoredDocument { id, number: *number, published: *published, status, is_center: *is_center }
     }
 }
 
@@ -234,7 +285,7 @@ impl Collection<InMemory> {
         // Online clusters contain only texts that are long enough.
         let clustered = self.online.is_some() && prepared.sketches.status == Status::Ok;
         let best = if clustered { self.best_match(&prepared)? } else { None };
-        let doc = Doc { id: id.clone(), number: self.next_number, published, text: 0 };
+        let doc = Doc { id: id.clone(), number: self.next_number, published, text: 0, is_center: false };
         let slot = self.store(doc, prepared)?;
         let online = self.online.as_mut().filter(|_| clustered);
         Ok(online.map(|online| online.add(DocNumber(slot), best.map(DocNumber))))

@@ -3,6 +3,7 @@
 use super::Engine;
 use super::collection::{Collection, Doc, QueryView};
 use super::lookup::Rows;
+use super::search::StoredDocument;
 use super::storage::{External, Storage};
 use super::text::Docs;
 use crate::analyzer::{Prepared, Sketches, TextFeatures};
@@ -26,12 +27,14 @@ pub struct SketchedDocument {
     pub sketches: Sketches,
     /// The key of the normalized text.
     pub key: Option<TextKey>,
+    /// Whether the document is marked as a center; see [`Among::Centers`](super::Among::Centers).
+    pub is_center: bool,
 }
 
 impl SketchedDocument {
     fn into_parts(self) -> (Doc, Prepared) {
-        let SketchedDocument { id, number, published, sketches, key } = self;
-        let doc = Doc { id, number, published, text: 0 };
+        let SketchedDocument { id, number, published, sketches, key, is_center } = self;
+        let doc = Doc { id, number, published, text: 0, is_center };
         (doc, Prepared { sketches, features: TextFeatures::default(), key })
     }
 }
@@ -44,6 +47,33 @@ impl Engine<External> {
         self.remove(&document.id);
         let (doc, prepared) = document.into_parts();
         self.collection.store(doc, prepared).map(|_| ())
+    }
+
+    /// Marks a document as a center, or removes the mark. Returns `false` if there is no document with this id.
+    ///
+    /// The engine does not use the mark except for searches [among centers](super::Among::Centers).
+    pub fn set_center(&mut self, id: &DocId, is_center: bool) -> bool {
+        let slot = self.collection.numbers.get(id).copied();
+        slot.inspect(|&slot| self.collection.set_center(slot, is_center)).is_some()
+    }
+
+    /// Returns the documents with the same text as a stored one, in order of insertion, starting after the document
+    /// itself.
+    pub fn later_copies(&self, id: &DocId) -> impl Iterator<Item = StoredDocument<'_>> {
+        let slot = self.collection.numbers.get(id).copied();
+        slot.into_iter().flat_map(|slot| self.collection.copies_after(slot))
+    }
+
+    /// Returns the last document before an insertion number that has the same text as a stored one, which can be that
+    /// document itself.
+    pub fn last_copy_before(&self, id: &DocId, number: u64) -> Option<StoredDocument<'_>> {
+        let slot = *self.collection.numbers.get(id)?;
+        self.collection.copy_before(slot, number)
+    }
+
+    /// Returns the number of documents that have the same text as a stored one, including that document.
+    pub fn copies(&self, id: &DocId) -> usize {
+        self.collection.numbers.get(id).map_or(0, |&slot| self.collection.copies(slot))
     }
 
     /// Starts loading many documents into an empty engine, which is much faster than inserting them one by one. Searches
@@ -75,7 +105,7 @@ pub struct Digest(Xxh3);
 impl Digest {
     /// Adds the document with the next greater number.
     pub fn add(&mut self, document: &SketchedDocument) {
-        let SketchedDocument { id, number, published, sketches, key } = document;
+        let SketchedDocument { id, number, published, sketches, key, .. } = document;
         let view = QueryView { key: *key, ..QueryView::of_sketches(sketches) };
         self.update(id, *number, *published, &view);
     }
@@ -123,7 +153,7 @@ impl BulkLoad<'_> {
         };
         match self.collection.same_text(&QueryView::of(&prepared), signature) {
             Some(text) => {
-                self.collection.texts[text].docs.insert(doc.number, slot);
+                self.collection.add_copy(text, doc.entry(slot));
                 doc.text = text;
             }
             None => doc.text = self.add_text(prepared, Docs::One { number: doc.number, doc: slot }),

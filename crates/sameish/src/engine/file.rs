@@ -375,6 +375,6 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let id = id.ok_or_else(|| self.wrong("invalid id"))?;
-        Ok(Doc { id, number, published, text: 0 })
+        Ok(Doc { id, number, published, text: 0, is_center: false })
     }
 }

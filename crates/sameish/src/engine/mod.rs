@@ -15,6 +15,7 @@
 
 mod collected;
 mod collection;
+mod dates;
 mod external;
 mod file;
 mod groups;
@@ -29,7 +30,7 @@ pub use collected::Collected;
 pub use external::Digest;
 pub use external::{BulkLoad, SketchedDocument};
 pub use groups::{Effort, Group, Groups, MatchedPair, Spread};
-pub use search::{CANDIDATES_JUDGED, Match, Scope, Search, SearchOptions, StoredDocument};
+pub use search::{Among, CANDIDATES_JUDGED, Match, Scope, Search, SearchOptions, StoredDocument};
 #[doc(hidden)]
 pub use storage::FeaturesRef;
 pub use storage::{External, InMemory, Storage, TextSource};
@@ -42,6 +43,7 @@ use crate::config::{Config, Linkage};
 use crate::document::{DocId, Document, Timestamp};
 use crate::error::Result;
 use crate::features::TextKey;
+use crate::matching::Verdict;
 
 /// A collection of documents that can be searched for near-duplicates.
 ///
@@ -130,6 +132,12 @@ impl<S: Storage> Engine<S> {
     /// Returns what the engine knows about a document.
     pub fn get(&self, id: &DocId) -> Option<StoredDocument<'_>> {
         self.collection.numbers.get(id).map(|&doc| self.collection.stored(doc))
+    }
+
+    /// Returns `true` if a match with this verdict allows two documents to be in one cluster: it is not a template, or
+    /// templates are merged.
+    pub fn joins(&self, verdict: &Verdict) -> bool {
+        self.collection.joins(verdict)
     }
 
     /// Iterates over all documents, in no particular order.

@@ -2,14 +2,16 @@
 
 use super::Engine;
 use super::collection::{Collection, QueryView};
+use super::dates::Within;
 use super::lookup::{Candidate, Candidates, least_estimate};
 use super::storage::{FeaturesRef, InMemory, Storage};
-use super::text::TextNumbers;
+use super::text::{Docs, TextNumbers};
 use crate::analyzer::{Prepared, Scratch, Sketches, Status, TextFeatures};
 use crate::document::{ContentRef, DocId, Timestamp};
 use crate::error::Result;
 use crate::matching::{Judge, Verdict};
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 /// The maximum number of candidates that one query judges.
@@ -63,6 +65,18 @@ pub struct StoredDocument<'a> {
     pub published: Option<Timestamp>,
     /// Whether the text has enough words.
     pub status: Status,
+    /// Whether the document is marked as a center.
+    pub is_center: bool,
+}
+
+/// Which documents a search may find.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Among {
+    /// All documents.
+    #[default]
+    All,
+    /// Documents that are marked as centers. They are found in constant time per text, however many copies it has.
+    Centers,
 }
 
 /// Where and how far a search looks.
@@ -71,6 +85,11 @@ pub struct Scope<'a, S: Storage> {
     pub options: SearchOptions,
     /// What features of stored texts are read through.
     pub texts: S::Reader<'a>,
+    /// Whether only centers may be found.
+    pub among: Among,
+    /// Dates of the documents that may be found, in milliseconds since 1970. Documents without a date are not found. `None`
+    /// selects all documents.
+    pub dates: Option<RangeInclusive<i64>>,
     /// Selects the documents that may be found; `None` selects all.
     pub filter: Option<&'a dyn Fn(StoredDocument<'_>) -> bool>,
     /// The maximum number of candidates that are judged.
@@ -79,7 +98,8 @@ pub struct Scope<'a, S: Storage> {
 
 impl Scope<'_, InMemory> {
     fn in_memory(options: SearchOptions) -> Self {
-        Scope { options, texts: (), filter: None, max_candidates: CANDIDATES_JUDGED }
+        let max_candidates = CANDIDATES_JUDGED;
+        Scope { options, texts: (), among: Among::All, dates: None, filter: None, max_candidates }
     }
 }
 
@@ -166,20 +186,22 @@ impl<S: Storage> Collection<S> {
         let needed = limit.saturating_add(usize::from(except.is_some()));
         let TextMatches { mut matches, candidates, capped } =
             self.matches(query, None, judge, needed, scope)?;
-        let eligible = |doc: &u32| Some(*doc) != except && self.admits(*doc, scope);
+        let eligible = |text: u32| self.admitted(text, scope).filter(move |doc| Some(*doc) != except);
         let may_join =
             |found: &&TextMatch| self.joins(&found.verdict) && self.texts[found.text].status == Status::Ok;
-        let best = matches.iter().filter(may_join).find_map(|found| self.docs_of(found.text).find(eligible));
+        let first = |text: u32| eligible(text).next().map(|doc| self.docs[doc].number);
+        let best = best_document(
+            matches.iter().filter(may_join).map(|found| (found.verdict.similarity, || first(found.text))),
+        );
         matches.retain(|found| found.verdict.similarity >= min_similarity.unwrap_or(0.0));
         let matches: Vec<(u32, Verdict)> = matches.iter().map(|found| (found.text, found.verdict)).collect();
-        let docs = |text: &u32| self.docs_of(*text).filter(eligible);
-        let found = expand(&matches, limit, docs, |doc| self.docs[doc].number);
+        let found = expand(&matches, limit, |text| eligible(*text), |doc| self.docs[doc].number);
         let to_match = |(doc, verdict): (u32, Verdict)| {
             let Found { id, number } = self.found(doc);
             Match { id, number, verdict }
         };
         let matches = found.into_iter().map(to_match).collect();
-        Ok(Search { matches, best: best.map(|doc| self.docs[doc].number), candidates, capped })
+        Ok(Search { matches, best, candidates, capped })
     }
 
     /// Finds the texts that match a query, except for the text `except`. `needed` is the number of documents that the caller
@@ -245,8 +267,7 @@ impl<S: Storage> Collection<S> {
                 let documents = if needed == usize::MAX {
                     0
                 } else {
-                    let docs = self.docs_of(candidate.text).filter(|&doc| self.admits(doc, scope));
-                    docs.take(needed).count()
+                    self.admitted(candidate.text, scope).take(needed).count()
                 };
                 Some(Judged { verdict, documents, joins: self.joins(&verdict) })
             },
@@ -269,7 +290,7 @@ impl<S: Storage> Collection<S> {
         let features = if !verify || short || equal {
             FeaturesRef::Kept(&NO_FEATURES)
         } else {
-            let doc = self.docs_of(text).find(|&doc| self.admits(doc, scope))?;
+            let doc = self.admitted(text, scope).next()?;
             S::read(&self.texts[text].features, scope.texts, self.docs[doc].number)?
         };
         judge.judge_facts(&query.side(), &other.with_features(&features).side())
@@ -280,12 +301,60 @@ impl<S: Storage> Collection<S> {
         Found { id: doc.id.clone(), number: doc.number }
     }
 
-    pub(super) fn admits(&self, doc: u32, scope: &Scope<'_, S>) -> bool {
-        scope.filter.is_none_or(|filter| filter(self.stored(doc)))
+    /// Iterates over the documents of a text that a search may find, by insertion number.
+    pub(super) fn admitted<'a>(
+        &'a self,
+        text: u32,
+        scope: &'a Scope<'_, S>,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let passes = |doc: &u32| scope.filter.is_none_or(|filter| filter(self.stored(*doc)));
+        self.docs_in(text, scope).filter(passes)
+    }
+
+    /// Iterates over the documents of a text that have the dates and marks of a scope, by insertion number.
+    fn docs_in<'a>(&'a self, text: u32, scope: &'a Scope<'_, S>) -> DocsIn<'a> {
+        let several = match &self.texts[text].docs {
+            Docs::One { doc, .. } => {
+                let stored = self.stored(*doc);
+                let date = stored.published.map(Timestamp::as_milliseconds);
+                let is_center = scope.among == Among::All || stored.is_center;
+                let is_dated =
+                    scope.dates.as_ref().is_none_or(|dates| date.is_some_and(|date| dates.contains(&date)));
+                return DocsIn::One(Some(*doc).filter(|_| is_center && is_dated));
+            }
+            Docs::Several(several) => several,
+        };
+        match (scope.among, &scope.dates) {
+            (Among::All, None) => DocsIn::ByNumber(several.by_number.values()),
+            (Among::All, Some(dates)) => DocsIn::ByDate(several.by_date.within(dates.clone())),
+            (Among::Centers, None) => DocsIn::ByDate(several.centers.within(i64::MIN..=i64::MAX)),
+            // Centers without a date have the least one, which is in no range of dates.
+            (Among::Centers, Some(dates)) => DocsIn::ByDate(several.centers.within(dates.clone())),
+        }
     }
 
     fn any_admitted(&self, text: u32, scope: &Scope<'_, S>) -> bool {
-        scope.filter.is_none() || self.docs_of(text).any(|doc| self.admits(doc, scope))
+        let selects_all = scope.filter.is_none() && scope.dates.is_none() && scope.among == Among::All;
+        selects_all || self.admitted(text, scope).next().is_some()
+    }
+}
+
+/// Iterator over documents of a text.
+enum DocsIn<'a> {
+    One(Option<u32>),
+    ByNumber(std::collections::btree_map::Values<'a, u64, u32>),
+    ByDate(Within<'a>),
+}
+
+impl Iterator for DocsIn<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        match self {
+            DocsIn::One(doc) => doc.take(),
+            DocsIn::ByNumber(docs) => docs.next().copied(),
+            DocsIn::ByDate(docs) => docs.next(),
+        }
     }
 }
 
@@ -369,6 +438,22 @@ pub(super) fn expand<'a, T, D: Copy, I: Iterator<Item = D>>(
     });
     docs.truncate(limit);
     docs
+}
+
+/// Returns the most similar document; of equally similar ones, the one that was inserted first. The texts are by descending
+/// similarity, each with a function that returns the insertion number of its first document that may be found.
+///
+/// Equally similar texts are ordered by their first documents, which need not be among those that may be found.
+pub(super) fn best_document(texts: impl Iterator<Item = (f64, impl FnOnce() -> Option<u64>)>) -> Option<u64> {
+    let mut best: Option<(f64, u64)> = None;
+    for (similarity, first) in texts {
+        if best.is_some_and(|(highest, _)| highest > similarity) {
+            break;
+        }
+        let numbers = best.map(|(_, number)| number).into_iter().chain(first());
+        best = numbers.min().map(|number| (similarity, number));
+    }
+    best.map(|(_, number)| number)
 }
 
 fn keep_first_occurrences(texts: &mut Vec<Candidate>) {

@@ -1,7 +1,7 @@
 //! Searches in two steps find the same as searches in one.
 
 use sameish::analyzer::TextFeatures;
-use sameish::engine::{External, Scope, SketchedDocument, StoredDocument, TextSource};
+use sameish::engine::{Among, External, Scope, SketchedDocument, StoredDocument, TextSource};
 use sameish::{Analyzer, DocId, Engine, Preset, Scratch, SearchOptions};
 use std::sync::Arc;
 
@@ -37,11 +37,28 @@ fn engine(texts: &Texts) -> Engine<External> {
     for (number, text) in texts.texts.iter().enumerate() {
         let prepared = texts.analyzer.prepare(text.as_str(), &mut scratch);
         let (id, number) = (DocId::from(number as u64), number as u64);
-        let document =
-            SketchedDocument { id, number, published: None, sketches: prepared.sketches, key: prepared.key };
+        let document = SketchedDocument {
+            id,
+            number,
+            published: None,
+            sketches: prepared.sketches,
+            key: prepared.key,
+            is_center: false,
+        };
         engine.insert_sketched(document).unwrap();
     }
     engine
+}
+
+fn scope_over(texts: &Texts) -> Scope<'_, External> {
+    Scope {
+        options: SearchOptions::default(),
+        texts,
+        among: Among::All,
+        dates: None,
+        filter: None,
+        max_candidates: 50,
+    }
 }
 
 #[test]
@@ -62,7 +79,7 @@ fn judging_without_the_engine_finds_the_same_matches() {
         {
             let filter: Option<&dyn Fn(StoredDocument<'_>) -> bool> =
                 if filtered { Some(&odd) } else { None };
-            let scope = Scope { options, texts: &texts as &dyn TextSource, filter, max_candidates: 50 };
+            let scope = Scope { options, filter, ..scope_over(&texts) };
             let mut matches = 0;
             for (number, text) in texts.texts.iter().enumerate() {
                 let id = DocId::from(number as u64);
@@ -85,12 +102,7 @@ fn a_stored_query_without_a_text_has_no_result() {
     let mut texts = Texts { analyzer: Analyzer::new(Preset::Copies.config()).unwrap(), texts: texts() };
     let engine = engine(&texts);
     texts.texts.clear();
-    let scope = Scope {
-        options: SearchOptions::default(),
-        texts: &texts as &dyn TextSource,
-        filter: None,
-        max_candidates: 50,
-    };
+    let scope = scope_over(&texts);
     assert_eq!(engine.collect_id_in(&1.into(), &scope).unwrap().unwrap().judge(&texts), None);
     assert!(engine.collect_id_in(&1000.into(), &scope).unwrap().is_none());
 }

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use sameish::analyzer::TextFeatures;
 use sameish::config::{Bands, Linkage, Templates};
-use sameish::engine::{External, Scope, SketchedDocument, Spread, StoredDocument, TextSource};
+use sameish::engine::{Among, External, Scope, SketchedDocument, Spread, StoredDocument, TextSource};
 use sameish::{
     Analyzer, Config, Content, DocId, Document, Engine, Groups, Prepared, Preset, Scratch, SearchOptions,
-    Status,
+    Status, Timestamp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -410,6 +410,7 @@ fn external_engine_gives_the_same_answers() {
                 published: None,
                 sketches: prepared.sketches.clone(),
                 key: prepared.key,
+                is_center: false,
             };
             documents.retain(|_, other| other.id != id);
             documents.insert(number, document.clone());
@@ -429,8 +430,7 @@ fn external_engine_gives_the_same_answers() {
         for id in (0..300).map(DocId::Number) {
             for limit in [1, 3, 1000] {
                 let options = SearchOptions { limit: Some(limit), min_similarity: None };
-                let scope: Scope<'_, External> =
-                    Scope { options, texts: &stored, filter: None, max_candidates: 2000 };
+                let scope: Scope<'_, External> = Scope { options, ..scope_over(&stored) };
                 let expected = in_memory.search_id(&id, options).unwrap().map(|found| found.matches);
                 for engine in [&external, &loaded] {
                     let found = engine.search_id_in(&id, &scope).unwrap();
@@ -441,8 +441,7 @@ fn external_engine_gives_the_same_answers() {
         assert_eq!(stored.reads.get() > 0, preset != Preset::Wire);
         let is_even = |document: StoredDocument<'_>| document.number.is_multiple_of(2);
         let options = SearchOptions::default();
-        let even: Scope<'_, External> =
-            Scope { options, texts: &stored, filter: Some(&is_even), max_candidates: 2000 };
+        let even: Scope<'_, External> = Scope { options, filter: Some(&is_even), ..scope_over(&stored) };
         for id in (0..300).map(DocId::Number) {
             let Some(found) = external.search_id_in(&id, &even).unwrap() else { continue };
             assert!(found.matches.iter().all(|found| found.number.is_multiple_of(2)));
@@ -488,4 +487,64 @@ fn nested_and_interrupted_use_of_the_buffers_of_a_thread_is_safe() {
     let panicking = || Scratch::with_thread_local(|_| panic!("on purpose"));
     assert!(std::panic::catch_unwind(panicking).is_err());
     assert_eq!(sketch("one two three four five"), expected);
+}
+
+fn scope_over(texts: &StoredTexts) -> Scope<'_, External> {
+    Scope {
+        options: SearchOptions::default(),
+        texts,
+        among: Among::All,
+        dates: None,
+        filter: None,
+        max_candidates: 2000,
+    }
+}
+
+/// Returns an engine with copies of one text, one per day, of which every tenth is a center.
+fn engine_of_copies(copies: u64) -> (Engine<External>, StoredTexts) {
+    let analyzer = Analyzer::new(Preset::Copies.config()).unwrap();
+    let mut engine = Engine::<External>::with_analyzer(analyzer.clone()).unwrap();
+    let content = Content::Text((0..20).map(|at| format!("word{at}")).collect::<Vec<_>>().join(" "));
+    let prepared = analyzer.prepare(&content, &mut Scratch::default());
+    let texts = (0..copies).map(|number| (number, content.clone())).collect();
+    for number in 0..copies {
+        let document = SketchedDocument {
+            id: DocId::Number(number),
+            number,
+            published: Timestamp::from_milliseconds(number as i64),
+            sketches: prepared.sketches.clone(),
+            key: prepared.key,
+            is_center: number.is_multiple_of(10),
+        };
+        engine.insert_sketched(document).unwrap();
+    }
+    (engine, StoredTexts { analyzer, texts, reads: Default::default() })
+}
+
+#[test]
+fn range_of_dates_and_centers_are_found_without_visiting_all_copies() {
+    let (mut engine, texts) = engine_of_copies(15_000);
+    let visited = std::cell::Cell::new(0);
+    let filter = |_: StoredDocument<'_>| {
+        visited.set(visited.get() + 1);
+        true
+    };
+    let search = |engine: &Engine<External>, among, dates| {
+        visited.set(0);
+        let options = SearchOptions { limit: Some(3), min_similarity: None };
+        let scope = Scope { options, among, dates: Some(dates), filter: Some(&filter), ..scope_over(&texts) };
+        let found = engine.search_id_in(&DocId::Number(14_999), &scope).unwrap().unwrap();
+        assert!(visited.get() < 40, "{} documents visited", visited.get());
+        found.matches.iter().map(|found| found.number).collect::<Vec<_>>()
+    };
+    assert_eq!(search(&engine, Among::All, 14_005..=20_000), [14_005, 14_006, 14_007]);
+    assert_eq!(search(&engine, Among::Centers, 14_005..=20_000), [14_010, 14_020, 14_030]);
+    assert!(engine.set_center(&DocId::Number(14_010), false));
+    assert!(engine.set_center(&DocId::Number(14_011), true));
+    assert!(engine.remove(&DocId::Number(14_020)));
+    assert_eq!(search(&engine, Among::Centers, 14_005..=20_000), [14_011, 14_030, 14_040]);
+    assert_eq!(search(&engine, Among::Centers, 14_001..=14_009), [0; 0]);
+    assert_eq!(engine.copies(&DocId::Number(7)), 14_999);
+    assert_eq!(engine.later_copies(&DocId::Number(14_019)).next().unwrap().number, 14_021);
+    assert_eq!(engine.last_copy_before(&DocId::Number(7), 14_021).unwrap().number, 14_019);
 }

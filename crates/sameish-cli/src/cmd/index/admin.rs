@@ -1,13 +1,13 @@
 //! `sameish index remove`, `stats`, `verify`, `rebuild` and `snapshot`.
 
-use super::{Access, DirectoryArgs, failure};
+use super::{Access, DirectoryArgs, failure, open_with};
 use crate::exit::{Exit, Failure};
 use crate::output::escape::escaped;
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::messages::{counted, grouped, say};
 use sameish::DocId;
-use sameish_store::{Catalog, Finding, OpenOptions};
+use sameish_store::{Finding, OpenOptions};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -48,6 +48,8 @@ pub(super) fn remove(args: RemoveArgs) -> anyhow::Result<Exit> {
         }
         remove(ids)?;
     }
+    // The next command must see final clusters.
+    catalog.settle().map_err(failure)?;
     say(format_args!("{} removed, {} not found", counted(removed, "document"), grouped(missing)));
     Ok(if missing > 0 { Exit::Rejected } else { Exit::Clean })
 }
@@ -76,6 +78,8 @@ struct Figures {
     clusters: u64,
     clustered: u64,
     largest_cluster: u64,
+    chained: u64,
+    pending_clusters: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_arrival: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,6 +103,8 @@ pub(super) fn stats(args: StatsArgs) -> anyhow::Result<Exit> {
             clusters: stats.clusters,
             clustered: stats.clustered,
             largest_cluster: stats.largest_cluster,
+            chained: stats.chained,
+            pending_clusters: stats.pending_clusters,
             last_arrival: stats.last_arrival.map(|moment| moment.to_string()),
             expected_recall: stats.expected_recall,
         };
@@ -177,11 +183,19 @@ pub(super) struct RebuildArgs {
     /// Index directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
+    /// Upgrade the directory of an older version without a copy of its database
+    #[arg(long)]
+    no_upgrade_backup: bool,
 }
 
 pub(super) fn rebuild(args: RebuildArgs) -> anyhow::Result<Exit> {
-    let options = OpenOptions { create: false, rebuild: true, ..OpenOptions::default() };
-    let catalog = Catalog::open(&args.directory, options).map_err(failure)?;
+    let options = OpenOptions {
+        create: false,
+        rebuild: true,
+        backup_before_upgrade: !args.no_upgrade_backup,
+        ..OpenOptions::default()
+    };
+    let catalog = open_with(&args.directory, options)?;
     let documents: usize = catalog.collections().iter().map(|collection| collection.len()).sum();
     say(format_args!("recomputed the sketches of {}", counted(documents as u64, "document")));
     Ok(Exit::Clean)

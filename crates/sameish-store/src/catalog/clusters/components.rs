@@ -1,0 +1,128 @@
+//! Connected components: a document joins all documents that it matches.
+
+use super::{ClusterChanges, Placement};
+use crate::error::Result;
+use crate::rows::{MemberRow, TaskKind, TaskRow};
+use sameish::cluster::ClusterId;
+use std::collections::{BTreeMap, HashSet};
+
+impl ClusterChanges<'_> {
+    /// Puts a document into the cluster of its matches, and merges these if they are several.
+    pub(super) fn place_in_component(
+        &mut self,
+        document: u64,
+        member: Option<MemberRow>,
+        matches: &[u64],
+    ) -> Result<Placement> {
+        let mut clusters: BTreeMap<ClusterId, u64> = BTreeMap::new();
+        for &found in matches {
+            if let Some(other) = self.member(found)? {
+                let cluster = self.merge_target(other.cluster)?;
+                let first = clusters.entry(cluster).or_insert(found);
+                *first = found.min(*first);
+            }
+        }
+        let cluster = match self.component_to_join(member, &clusters)? {
+            Some(target) => {
+                let joined = clusters.get(&target).copied();
+                match member {
+                    Some(member) => self.move_to(member, target, joined)?,
+                    None => self.join(document, target, joined)?,
+                }
+                // A new document is assigned again if its cluster is, and merges the clusters then.
+                if member.is_some() || !self.is_assigned_again(target)? {
+                    let others = clusters.into_keys().filter(|cluster| *cluster != target);
+                    others.into_iter().try_for_each(|other| self.merge(other, target, document))?;
+                }
+                target
+            }
+            None => match member {
+                Some(member) => {
+                    self.start_part(member)?;
+                    self.member(document)?.map_or(member.cluster, |member| member.cluster)
+                }
+                None => self.start_cluster(document)?,
+            },
+        };
+        Ok(Placement { cluster, is_center: false })
+    }
+
+    /// Returns the cluster that a document with these matches joins: one whose documents are being assigned again, or else
+    /// the one with the oldest center.
+    fn component_to_join(
+        &self,
+        member: Option<MemberRow>,
+        clusters: &BTreeMap<ClusterId, u64>,
+    ) -> Result<Option<ClusterId>> {
+        if let Some(member) = member.filter(|member| clusters.contains_key(&member.cluster)) {
+            return Ok(Some(member.cluster));
+        }
+        let mut oldest: Option<(u64, ClusterId)> = None;
+        for &cluster in clusters.keys() {
+            if self.is_assigned_again(cluster)? {
+                return Ok(Some(cluster));
+            }
+            let center = self.row(cluster)?.center.unwrap_or(u64::MAX);
+            if oldest.is_none_or(|(other, _)| center < other) {
+                oldest = Some((center, cluster));
+            }
+        }
+        Ok(oldest.map(|(_, cluster)| cluster))
+    }
+
+    /// Returns `true` if documents of a cluster are queued to be assigned again.
+    fn is_assigned_again(&self, cluster: ClusterId) -> Result<bool> {
+        Ok(self.read().tasks_of(cluster)?.iter().any(|task| task.kind == TaskKind::Members))
+    }
+
+    /// Returns the cluster that the documents of a cluster are moved to, or the cluster itself.
+    fn merge_target(&self, mut cluster: ClusterId) -> Result<ClusterId> {
+        let mut seen = HashSet::new();
+        while seen.insert(cluster) {
+            let tasks = self.read().tasks_of(cluster)?;
+            match tasks.iter().find(|task| task.kind == TaskKind::Merge) {
+                Some(task) => cluster = task.target,
+                None => break,
+            }
+        }
+        Ok(cluster)
+    }
+
+    /// Queues the documents of a cluster to be moved to another one, because the document `via` matches documents of both.
+    fn merge(&mut self, cluster: ClusterId, target: ClusterId, via: u64) -> Result<()> {
+        for task in self.read().tasks_of(cluster)? {
+            if task.kind == TaskKind::Members {
+                self.change.remove_task(&task)?;
+                self.queue_members(target, task.position)?;
+            }
+        }
+        let center = self.row(cluster)?.center;
+        let mut row = self.row(target)?;
+        let (kept, other) = match (row.center, center) {
+            (Some(own), Some(other)) => (Some(own.min(other)), Some(own.max(other))),
+            (own, other) => (own.or(other), None),
+        };
+        if let Some(other) = other.map(|other| self.member(other)).transpose()?.flatten() {
+            self.put_member(other.document, other.cluster, Some(via))?;
+        }
+        row.center = kept;
+        let row = self.with_chains(row)?;
+        self.put_row(row)?;
+        let collection = self.collection();
+        self.live.set_has_tasks(true);
+        self.change.put_task(&TaskRow { collection, position: 0, cluster, kind: TaskKind::Merge, target })
+    }
+
+    /// Moves one document of a cluster that is merged into another. Returns `false` if none is left.
+    pub(in crate::catalog) fn move_one(&mut self, task: &TaskRow) -> Result<bool> {
+        let Some(member) = self.read().members(task.cluster, 0, 1)?.first().copied() else {
+            return Ok(false);
+        };
+        let target = self.merge_target(task.cluster)?;
+        if target == task.cluster {
+            return Ok(false);
+        }
+        self.move_to(member, target, member.joined)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,195 @@
+//! Searches for the documents that decide to which cluster a document belongs.
+
+use super::live::LiveCollection;
+use super::texts::{FeatureCache, StoredTexts};
+use crate::error::Result;
+use crate::store::Read;
+use sameish::engine::{Among, CANDIDATES_JUDGED, External, Scope, StoredDocument};
+use sameish::matching::MatchKind;
+use sameish::{DocId, Match, Prepared, Search, SearchOptions, Status};
+use std::collections::HashSet;
+
+/// Maximum number of candidates that are verified per insertion. It is lower than for a query, because with many documents
+/// from one template every insertion has many candidates.
+const MAX_CANDIDATES: usize = 256;
+
+/// Finds neighbors of documents of a collection as a transaction sees it.
+pub(super) struct Neighbors<'a> {
+    pub(super) live: &'a LiveCollection,
+    pub(super) cache: &'a FeatureCache,
+    pub(super) read: &'a dyn Read,
+    /// Documents that the transaction deletes. They are still in the index.
+    pub(super) removed: &'a HashSet<u64>,
+}
+
+/// A document whose neighbors are searched.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) query: Query<'a>,
+    pub(super) number: u64,
+    /// Publication date or, without one, time of insertion, in milliseconds since 1970.
+    pub(super) moment: i64,
+}
+
+/// The text of a subject.
+#[derive(Clone, Copy)]
+pub(super) enum Query<'a> {
+    /// A document that is not in the index.
+    New(&'a Prepared),
+    /// A document in the index.
+    Stored(&'a DocId),
+}
+
+/// What a search for neighbors may find.
+struct Limits<'f> {
+    options: SearchOptions,
+    among: Among,
+    max_candidates: usize,
+    accepts: &'f dyn Fn(StoredDocument<'_>) -> bool,
+}
+
+/// All matches rather than the best ones.
+const ALL: SearchOptions = SearchOptions { limit: Some(usize::MAX >> 1), min_similarity: None };
+
+impl Neighbors<'_> {
+    /// Returns the best matches of a document, for the response to its insertion.
+    pub(super) fn duplicates(&self, subject: Subject<'_>) -> Result<Search> {
+        let found = self.search(
+            subject,
+            Limits {
+                options: SearchOptions::default(),
+                among: Among::All,
+                max_candidates: MAX_CANDIDATES,
+                accepts: &|other| other.number != subject.number,
+            },
+        )?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Returns the first center before a document that the document joins. `known` are the matches of the document, if they
+    /// were searched before.
+    pub(super) fn first_center(&self, subject: Subject<'_>, known: Option<&Search>) -> Result<Option<u64>> {
+        if let Some(matches) = known.and_then(|known| self.complete(known)) {
+            let engine = self.live.engine();
+            let is_center = |found: &&Match| {
+                let is_center = |stored: StoredDocument<'_>| stored.is_center && stored.status == Status::Ok;
+                found.number < subject.number
+                    && engine.joins(&found.verdict)
+                    && engine.get(&found.id).is_some_and(is_center)
+            };
+            return Ok(matches.iter().filter(is_center).map(|found| found.number).min());
+        }
+        let limits = Limits {
+            options: ALL,
+            among: Among::Centers,
+            max_candidates: MAX_CANDIDATES,
+            accepts: &|other| other.number < subject.number && other.status == Status::Ok,
+        };
+        Ok(self.joining(subject, limits)?.iter().map(|found| found.number).min())
+    }
+
+    /// Returns the document that an online document is linked to: its best earlier match or, if the texts are equal, the
+    /// last copy of it before the document.
+    ///
+    /// All copies of a text are in one cluster unless there is a window, so the cluster is that of the first copy. Linking
+    /// each copy to the one before it makes the deletion of a copy affect one other copy, not all of them.
+    pub(super) fn best_link(&self, subject: Subject<'_>, known: Option<&Search>) -> Result<Option<u64>> {
+        let searched;
+        let found = match known {
+            Some(known) => known,
+            None => {
+                let accepts =
+                    |other: StoredDocument<'_>| other.number < subject.number && other.status == Status::Ok;
+                let limits = Limits {
+                    options: SearchOptions { limit: Some(1), min_similarity: None },
+                    among: Among::All,
+                    max_candidates: MAX_CANDIDATES,
+                    accepts: &accepts,
+                };
+                searched = self.search(subject, limits)?.unwrap_or_default();
+                &searched
+            }
+        };
+        let first = found.matches.first().filter(|first| first.verdict.kind == MatchKind::Exact);
+        if let Some(first) = first.filter(|_| self.live.row.window_days.is_none()) {
+            let engine = self.live.engine();
+            let mut before = subject.number;
+            while let Some(copy) = engine.last_copy_before(&first.id, before) {
+                if !self.removed.contains(&copy.number) && copy.status == Status::Ok {
+                    return Ok(Some(copy.number));
+                }
+                before = copy.number;
+            }
+        }
+        Ok(found.best)
+    }
+
+    /// Returns all earlier documents that a document joins. `known` are the matches of the document, if they were searched
+    /// before.
+    pub(super) fn earlier(&self, subject: Subject<'_>, known: Option<&Search>) -> Result<Vec<u64>> {
+        if let Some(matches) = known.and_then(|known| self.complete(known)) {
+            let engine = self.live.engine();
+            let joins = |found: &&Match| {
+                found.number < subject.number
+                    && engine.joins(&found.verdict)
+                    && engine.get(&found.id).is_some_and(|stored| stored.status == Status::Ok)
+            };
+            return Ok(matches.iter().filter(joins).map(|found| found.number).collect());
+        }
+        let limits = Limits {
+            options: ALL,
+            among: Among::All,
+            max_candidates: MAX_CANDIDATES,
+            accepts: &|other| other.number < subject.number && other.status == Status::Ok,
+        };
+        Ok(self.joining(subject, limits)?.iter().map(|found| found.number).collect())
+    }
+
+    /// Returns all later documents that join a document and that `accepts` selects.
+    pub(super) fn later(
+        &self,
+        subject: Subject<'_>,
+        accepts: &dyn Fn(StoredDocument<'_>) -> bool,
+    ) -> Result<Vec<Match>> {
+        let limits = Limits {
+            options: ALL,
+            among: Among::All,
+            max_candidates: CANDIDATES_JUDGED,
+            accepts: &|other| other.number > subject.number && other.status == Status::Ok && accepts(other),
+        };
+        self.joining(subject, limits)
+    }
+
+    /// Returns the matches of a search if it found all of them.
+    fn complete<'s>(&self, search: &'s Search) -> Option<&'s [Match]> {
+        let limit = self.live.analyzer.config().matching.limit as usize;
+        (search.capped == 0 && search.matches.len() < limit).then_some(&search.matches)
+    }
+
+    fn joining(&self, subject: Subject<'_>, limits: Limits<'_>) -> Result<Vec<Match>> {
+        let mut matches = self.search(subject, limits)?.unwrap_or_default().matches;
+        let engine = self.live.engine();
+        matches.retain(|found| engine.joins(&found.verdict));
+        Ok(matches)
+    }
+
+    /// Returns `None` if a stored subject is not in the index or its text cannot be read.
+    fn search(&self, subject: Subject<'_>, limits: Limits<'_>) -> Result<Option<Search>> {
+        let texts = StoredTexts::new(&self.live.analyzer, self.cache, self.read);
+        let filter =
+            |other: StoredDocument<'_>| !self.removed.contains(&other.number) && (limits.accepts)(other);
+        let scope: Scope<'_, External> = Scope {
+            options: limits.options,
+            texts: &texts,
+            among: limits.among,
+            dates: self.live.window_around(subject.moment),
+            filter: Some(&filter),
+            max_candidates: limits.max_candidates,
+        };
+        let engine = self.live.engine();
+        match subject.query {
+            Query::New(prepared) => Ok(Some(engine.search_prepared_in(prepared, &scope)?)),
+            Query::Stored(id) => Ok(engine.search_id_in(id, &scope)?),
+        }
+    }
+}

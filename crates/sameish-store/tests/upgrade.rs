@@ -1,0 +1,144 @@
+//! Upgrade of data directories that version 0.1.0 wrote.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use sameish::DocId;
+use sameish::cluster::ClusterId;
+use sameish_store::{Catalog, Error, OpenOptions, Reclustered};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Returns a copy of the directory.
+fn directory() -> tempfile::TempDir {
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/store-0.1.0/sameish.db");
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::copy(stored, dir.path().join("sameish.db")).unwrap();
+    dir
+}
+
+fn open(dir: &tempfile::TempDir) -> Catalog {
+    Catalog::open(dir.path(), OpenOptions::default()).unwrap()
+}
+
+fn cluster(catalog: &Catalog, collection: &str, id: impl Into<DocId>) -> Option<ClusterId> {
+    catalog.collection(collection).unwrap().get(&id.into()).unwrap().unwrap().cluster
+}
+
+#[test]
+fn clusters_documents_of_version_0_1_0_by_their_linkage() {
+    let dir = directory();
+    let catalog = open(&dir);
+    let chain = |i: usize| cluster(&catalog, "articles", format!("chain-{i}").as_str()).unwrap();
+    // Documents of the chain match only their neighbors, so stars have at most two documents: 0 and 1, 2 and 3.
+    assert_eq!(chain(0), ClusterId(1), "the part with most documents keeps the cluster id");
+    assert_eq!(chain(0), chain(1));
+    assert_eq!(chain(2), chain(3));
+    assert_ne!(chain(0), chain(2));
+    let copies = cluster(&catalog, "articles", "copy-0");
+    assert_eq!(copies, Some(ClusterId(9)), "a cluster that does not change keeps its id");
+    assert_eq!(cluster(&catalog, "articles", "copy-5"), copies);
+    assert_eq!(cluster(&catalog, "articles", "short"), None);
+    assert_ne!(
+        cluster(&catalog, "articles", "template-0"),
+        cluster(&catalog, "articles", "template-1"),
+        "templates stay apart"
+    );
+    assert_eq!(cluster(&catalog, "headlines", 0), cluster(&catalog, "headlines", 2));
+    assert_eq!(cluster(&catalog, "wire", 1), cluster(&catalog, "wire", 2));
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn upgrade_reports_what_changed_and_keeps_a_copy() {
+    let dir = directory();
+    let catalog = open(&dir);
+    let articles = catalog.reclustered().iter().find(|change| change.collection == "articles").unwrap();
+    let Reclustered { documents, moved, clusters_before, .. } = articles;
+    assert_eq!((*documents, *clusters_before), (24, 2));
+    assert!((1..10).contains(moved), "{articles}");
+    assert_eq!(catalog.reclustered().len(), 3);
+    catalog.close();
+    assert!(dir.path().join("sameish.format-1.db").is_file());
+    assert_eq!(open(&dir).reclustered(), [], "the second start has nothing to do");
+    let without = directory();
+    let options = OpenOptions { backup_before_upgrade: false, ..OpenOptions::default() };
+    drop(Catalog::open(without.path(), options).unwrap());
+    assert!(!without.path().join("sameish.format-1.db").exists());
+}
+
+#[test]
+fn read_only_open_of_an_older_format_says_how_to_upgrade() {
+    let dir = directory();
+    let options = OpenOptions { create: false, read_only: true, ..OpenOptions::default() };
+    let error = Catalog::open(dir.path(), options).unwrap_err();
+    assert!(
+        matches!(&error, Error::Database { reason, .. } if reason.contains("must be upgraded")),
+        "{error}"
+    );
+}
+
+/// Variable with the directory that a child process opens.
+const CHILD: &str = "SAMEISH_TEST_UPGRADE";
+
+/// Not a test of its own: the process that the next test kills.
+#[test]
+fn child_process_opens_a_directory() {
+    if let Some(dir) = std::env::var_os(CHILD) {
+        drop(Catalog::open(dir, OpenOptions::default()).unwrap());
+    }
+}
+
+fn start_child(dir: &Path) -> std::process::Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child_process_opens_a_directory"]).env(CHILD, dir);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Returns the clusters of all documents.
+fn clusters(dir: &tempfile::TempDir) -> Vec<(String, String, Option<ClusterId>)> {
+    let catalog = open(dir);
+    assert_eq!(catalog.verify().unwrap(), []);
+    let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    let mut statement = database.prepare("SELECT collection, id FROM documents ORDER BY number").unwrap();
+    let ids = statement
+        .query_map([], |row| Ok((row.get::<_, u32>(0)? as usize, row.get::<_, String>(1)?)))
+        .unwrap();
+    let names = ["articles", "headlines", "wire"];
+    let all = ids.map(Result::unwrap).map(|(collection, id)| {
+        let name = names[collection - 1];
+        let cluster = cluster(&catalog, name, DocId::from_json(&id).unwrap());
+        (name.to_owned(), id, cluster)
+    });
+    all.collect()
+}
+
+#[test]
+fn killed_upgrade_is_completed_at_the_next_start() {
+    const KILLS: u32 = 40;
+    let whole = directory();
+    let started = Instant::now();
+    assert!(start_child(whole.path()).wait().unwrap().success());
+    let duration = started.elapsed();
+    let expected = clusters(&whole);
+    let mut interrupted = 0;
+    let mut old_format = 0;
+    for kill in 0..KILLS {
+        let dir = directory();
+        for _ in 0..2 {
+            let mut child = start_child(dir.path());
+            std::thread::sleep(duration * kill / KILLS);
+            interrupted += u32::from(child.try_wait().unwrap().is_none());
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let header = std::fs::read(dir.path().join("sameish.db")).unwrap();
+        old_format += u32::from(header[60..64] == [0, 0, 0, 1]);
+        assert_eq!(clusters(&dir), expected, "kill {kill} of {KILLS}");
+    }
+    println!(
+        "{interrupted} of {} upgrades were interrupted; {old_format} files had the old format",
+        2 * KILLS
+    );
+    assert!(interrupted > KILLS / 2, "only {interrupted} upgrades were interrupted");
+}
