@@ -112,7 +112,7 @@ fn unknown_paths_are_404_and_wrong_methods_405() {
         service.get(path).expect_problem(404);
     }
     for (method, path, allowed) in [
-        ("PATCH", "/api/v1/articles", "GET,HEAD,POST,PUT"),
+        ("PATCH", "/api/v1/articles", "DELETE,GET,HEAD,POST,PUT"),
         ("GET", "/api/v1/articles/bulk", "POST"),
         ("GET", "/api/v1/compare", "POST"),
         ("POST", "/api/v1/stats", "GET,HEAD"),

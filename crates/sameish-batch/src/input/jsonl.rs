@@ -254,7 +254,7 @@ mod tests {
             (r#"{"text":7}"#, "field `text` is a number;"),
             (r#"{"text":["a"]}"#, "field `text` is an array;"),
             (r#"{"text":{}}"#, "field `text` is an object;"),
-            (r#"{"id":1}"#, "field `text` is missing;"),
+            (r#"{"id":1}"#, "field `text` is missing"),
             (r#"{"tokens":"a b"}"#, "field `tokens` is a string;"),
             (r#"{"tokens":["a",7]}"#, "field `tokens` is an array with elements other"),
             (r#"{"title":7,"text":"x"}"#, "field `title` is a number;"),
