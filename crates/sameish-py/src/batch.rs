@@ -232,13 +232,10 @@ pub(crate) fn _dedup<'py>(
     found.into_python(py, &corpus, expected_recall)
 }
 
-/// Returns the settings of `dedup`. The linkage is always `cohesive`, so that every removed document matches the kept one.
+/// Returns the settings of `dedup`. Like the command line, it forms cohesive clusters whatever the linkage of the settings, so
+/// that every removed document matches the kept one.
 fn dedup_config(args: &RunArgs<'_>) -> PyResult<Config> {
-    let preset_linkage = args.preset_config()?.matching.linkage;
     let mut config = args.config()?;
-    if ![preset_linkage, Linkage::Cohesive].contains(&config.matching.linkage) {
-        return Err(setting_error("`dedup` supports only the linkage `cohesive`: omit `linkage`"));
-    }
     config.matching.linkage = Linkage::Cohesive;
     Ok(config)
 }

@@ -9,7 +9,7 @@ use crate::texts;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyFrozenSet, PySet, PyString};
 use sameish::{DocId, Timestamp};
 
 /// Reads an id.
@@ -84,12 +84,25 @@ pub(crate) fn dates(value: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Timestamp>>
     }
 }
 
+/// Returns an error for a dict or a set, whose items have no position.
+pub(crate) fn refuse_unordered(value: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
+    let is_unordered = value.is_instance_of::<PyDict>()
+        || value.is_instance_of::<PySet>()
+        || value.is_instance_of::<PyFrozenSet>();
+    if is_unordered {
+        let found = type_name(value);
+        return Err(type_error(format!("{what} are of type {found}: must be a list or a column")));
+    }
+    Ok(())
+}
+
 /// Reads the items of a list. `name` is the singular of what it contains.
 fn read_list<T>(
     value: &Bound<'_, PyAny>,
     name: &str,
     read: impl Fn(&Bound<'_, PyAny>, &str) -> PyResult<T>,
 ) -> PyResult<Vec<T>> {
+    refuse_unordered(value, &format!("{name}s"))?;
     let items = value.try_iter().map_err(|_| {
         type_error(format!("{name}s are of type {}: must be a list or a column", type_name(value)))
     })?;

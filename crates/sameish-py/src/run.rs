@@ -39,11 +39,6 @@ impl RunArgs<'_> {
         settings::config(self.preset.as_deref(), self.config.as_ref(), Some(&self.settings))
     }
 
-    /// Returns the configuration of the preset alone.
-    pub(crate) fn preset_config(&self) -> PyResult<Config> {
-        settings::config(self.preset.as_deref(), None, None)
-    }
-
     /// Validates a configuration and the other parameters.
     pub(crate) fn options(&self, config: Config) -> PyResult<Options> {
         let mut options = Options::new(Analyzer::new(config).map_err(engine_error)?);

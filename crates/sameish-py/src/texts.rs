@@ -5,6 +5,7 @@
 
 use crate::arrow::{self, TextColumn};
 use crate::error::{text_error, type_error, type_name};
+use crate::ids::refuse_unordered;
 use crate::interrupt::check_signals_at;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -29,6 +30,7 @@ impl<'py> Texts<'py> {
                 "{what} is a single {found}: must be a list or a column of texts"
             )));
         }
+        refuse_unordered(value, what)?;
         match arrow::chunks(value)? {
             Some(chunks) if arrow::is_table(&chunks) => Err(type_error(format!(
                 "{what} is a table: must be one of its columns, or a list of strings"

@@ -71,11 +71,21 @@ def test_text_files_have_one_document_per_line(tmp_path):
 def test_lists_of_paths_patterns_and_directories_are_one_corpus(tmp_path, monkeypatch):
     first, second = write_jsonl(tmp_path / "1.jsonl", RECORDS[:2]), write_jsonl(tmp_path / "2.jsonl", RECORDS[2:])
     monkeypatch.chdir(tmp_path)
-    every = [[first, second], (str(first), str(second)), "*.jsonl", str(tmp_path / "?.jsonl"), tmp_path, str(tmp_path), Path("*.jsonl")]
+    every = [[first, second], (first, second), "*.jsonl", str(tmp_path / "?.jsonl"), tmp_path, str(tmp_path), Path("*.jsonl")]
     for paths in every:
         found = sameish.dedup(paths, **FIELDS)
         assert found.kept.tolist() == [0, 1, 3, 4] and found.kept_ids == ["a", "b", "d", "e"], paths
         assert found.removed_ids == ["c", "f"] and len(found) == 6
+
+
+def test_texts_that_look_like_paths_open_no_file(tmp_path):
+    path = write_jsonl(tmp_path / "1.jsonl", RECORDS)
+    for names in ([str(path)], [str(path), "missing.jsonl"], ["missing.jsonl", "other.csv"]):
+        for function in FUNCTIONS:
+            with pytest.raises(sameish.WrongType, match="pathlib.Path"):
+                function(names)
+    assert len(sameish.dedup([str(path), "a text"])) == 2
+    assert len(sameish.dedup(np.array([str(path), "other.csv"]))) == 2
 
 
 def test_rows_identify_records_without_ids(tmp_path):
@@ -220,8 +230,12 @@ def test_settings_that_cannot_deduplicate_are_refused():
     for settings in ({"preset": "sdr"}, {"verify": False}):
         with pytest.raises(sameish.SettingError, match="does not support this configuration"):
             sameish.dedup(TEXTS, **settings)
-    with pytest.raises(sameish.SettingError, match="linkage"):
-        sameish.dedup(TEXTS, matching={"linkage": "online"})
+
+
+def test_clusters_are_cohesive_whatever_the_linkage_of_the_settings():
+    expected = sameish.dedup(TEXTS, **OPTIONS).kept.tolist()
+    assert sameish.dedup(TEXTS, matching={"linkage": "online"}, **OPTIONS).kept.tolist() == expected
+    assert len(sameish.dedup(TEXTS, config='preset = "headlines"')) == len(TEXTS)
 
 
 def test_dicts_and_sets_are_refused():
@@ -237,6 +251,10 @@ def test_dicts_and_sets_are_refused():
                 function(data)
         with pytest.raises(sameish.WrongType, match="`against`"):
             sameish.dedup(TEXTS, against=data)
+    with pytest.raises(sameish.WrongType, match="ids are of type set"):
+        sameish.dedup(TEXTS, id=set(range(len(TEXTS))))
+    with pytest.raises(sameish.WrongType, match="of type dict"):
+        sameish.SimHasher().sketch_many({"a": "b"})
     with pytest.raises(sameish.WrongType, match=r'record\["text"\]'):
         sameish.dedup([{"text": "a"}])
 

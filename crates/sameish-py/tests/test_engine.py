@@ -235,7 +235,6 @@ def test_sdr_encoder_codes_overlap_and_compare():
         (lambda: sameish.Engine().search("x", limit=-1), "`limit` is -1: must be at least 1"),
         (lambda: sameish.cluster([], min_size=-1), "`min_size` is -1"),
         (lambda: sameish.compare("a", "b", min_tokens=-1), "`min_tokens` is -1"),
-        (lambda: sameish.dedup([], matching={"linkage": "components"}), "`dedup` supports only the linkage `cohesive`"),
         (lambda: sameish.Sdr(10, [5, 1]), "positions below 10 in ascending order"),
         (lambda: sameish.BandIndex(4).insert(1, [2**32 - 1] * 4), "too few words"),
         (lambda: sameish.Engine().add(1, "a b c", published_at="yesterday"), "published_at"),

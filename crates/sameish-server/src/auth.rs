@@ -241,9 +241,10 @@ fn bearer_key(headers: &HeaderMap) -> Option<&[u8]> {
 /// Returns the scope that a request requires: write access unless the request is known to only read, and admin access for
 /// snapshots and changes of collections.
 pub(crate) fn required_scope(method: &Method, path: &str) -> Scope {
-    let only_reads = path == "/api/v1/compare" || path.starts_with("/api/v1/") && path.ends_with("/query");
-    let is_collection =
-        path.strip_prefix("/api/v1/").is_some_and(|rest| !rest.trim_end_matches('/').contains('/'));
+    let below = path.strip_prefix("/api/v1/");
+    let is_query = |rest: &str| rest.split_once('/').is_some_and(|(_, action)| action == "query");
+    let only_reads = path == "/api/v1/compare" || below.is_some_and(is_query);
+    let is_collection = below.is_some_and(|rest| !rest.trim_end_matches('/').contains('/'));
     match *method {
         Method::GET | Method::HEAD | Method::OPTIONS => Scope::Read,
         Method::POST if only_reads => Scope::Read,

@@ -7,8 +7,8 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
 
 /// Maximum number of lines that wait to be written.
 const QUEUED_LINES: usize = 4_096;
@@ -69,11 +69,18 @@ impl LogQueue {
 
     /// Waits until the queued lines are written, at most for `timeout`.
     pub fn flush(&self, timeout: Duration) {
+        let deadline = Instant::now() + timeout;
         let (done, written) = sync_channel(1);
-        if self.sender.try_send(Message::Flush(done)).is_ok() {
-            // A timeout means that the output blocks, so the lines cannot be written.
-            _ = written.recv_timeout(timeout);
+        let mut message = Message::Flush(done);
+        // The queue may be full for a moment. A timeout means that the output blocks, so the lines cannot be written.
+        while let Err(TrySendError::Full(rejected)) = self.sender.try_send(message) {
+            if Instant::now() >= deadline {
+                return;
+            }
+            message = rejected;
+            std::thread::sleep(Duration::from_millis(1));
         }
+        _ = written.recv_timeout(deadline.saturating_duration_since(Instant::now()));
     }
 }
 

@@ -168,18 +168,22 @@ fn render_clusters(out: &mut String, app: &App) {
         .iter()
         .filter_map(|collection| Some((collection.name().to_owned(), collection.stats().ok()?)))
         .collect();
-    let chained = "Number of documents that joined their cluster through another document than the center.";
-    let pending = "Number of clusters whose documents are being assigned again after a deletion.";
-    let gauges: [(&str, &str, fn(&Stats) -> u64); 2] = [
-        ("sameish_collection_chained_documents", chained, |stats| stats.chained),
-        ("sameish_collection_pending_clusters", pending, |stats| stats.pending_clusters),
-    ];
-    for (name, help, value) in gauges {
+    let mut render = |name: &str, help: &str, value: fn(&Stats) -> u64| {
         write_header(out, name, "gauge", help);
         for (collection, stats) in &stats {
             write_sample(out, name, &[("collection", collection)], value(stats) as f64);
         }
-    }
+    };
+    render(
+        "sameish_collection_chained_documents",
+        "Number of documents that joined their cluster through a document other than the center.",
+        |stats| stats.chained,
+    );
+    render(
+        "sameish_collection_pending_clusters",
+        "Number of clusters whose documents are being assigned again after a deletion.",
+        |stats| stats.pending_clusters,
+    );
 }
 
 fn write_header(out: &mut String, name: &str, kind: &str, help: &str) {

@@ -116,6 +116,8 @@ fn rejects_reserved_ids() {
             .expect_fault("/id", "reserved");
     }
     service.put("/api/v1/copies/%62ulk", json!({"text": "x"})).expect_fault("/id", "reserved");
+    // A string in quotes is JSON, which can spell the same id with escapes.
+    service.put("/api/v1/copies/%22%5Cu0065vents%22", json!({"text": "x"})).expect_fault("/id", "reserved");
     for name in ["compare", "sketch", "snapshot", "stats"] {
         let response = service.put(&format!("/api/v1/{name}"), json!({}));
         assert!(matches!(response.status, 405 | 422), "{name}: {}", response.status);

@@ -1,5 +1,5 @@
 -- The center of a cluster, or NULL while the cluster is re-clustered after the deletion of its center. A cluster of one
--- document has a row only in that case. `chained` counts the documents that joined through another document than the center.
+-- document has a row only in that case. `chained` counts the documents that joined through a document other than the center.
 ALTER TABLE clusters ADD COLUMN center INTEGER;
 ALTER TABLE clusters ADD COLUMN chained INTEGER NOT NULL DEFAULT 0;
 

@@ -53,7 +53,8 @@ pub(crate) fn restore(from: &Path, to: &Path, replace: bool) -> Result<()> {
     private::create_dir(to).map_err(|source| Error::io(to, source))?;
     let _lock = Lock::acquire(to)?;
     match complete(to) {
-        Err(Error::Interrupted { .. }) if replace => remove(&to.join(JOURNAL))?,
+        // The damaged journal stays until the new one replaces it: it shows that the directory was in use.
+        Err(Error::Interrupted { .. }) if replace => {}
         completed => completed?,
     }
     if to.join(FILE).exists() && !replace {

@@ -86,7 +86,7 @@ pub struct ClusterRow {
     pub size: u64,
     /// The center, or `None` while the cluster is re-clustered after the deletion of its center.
     pub center: Option<u64>,
-    /// Number of documents that joined through another document than the center; 0 while there is no center.
+    /// Number of documents that joined through a document other than the center; 0 while there is no center.
     pub chained: u64,
 }
 
@@ -160,7 +160,7 @@ pub struct ClusterTotals {
     pub documents: u64,
     /// Number of documents in the largest one.
     pub largest: u64,
-    /// Number of documents that joined through another document than the center.
+    /// Number of documents that joined through a document other than the center.
     pub chained: u64,
 }
 

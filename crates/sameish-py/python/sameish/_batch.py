@@ -95,8 +95,8 @@ def dedup(
             an Arrow, pandas or Polars column of strings or bytes;
             an Arrow, pandas or Polars table, a Polars LazyFrame, a Hugging Face `Dataset`, or a DuckDB
             relation, with a column of texts;
-            the path of a file or directory, a pattern such as `"data/*.jsonl.zst"`, or a list of paths:
-            JSONL, CSV, TSV, Parquet or text with one document per line, each plain, .gz or .zst. Files
+            the path of a file or directory, a pattern such as `"data/*.jsonl.zst"`, or a list of path
+            objects: JSONL, CSV, TSV, Parquet or text with one document per line, each plain, .gz or .zst. Files
             may be larger than memory.
             A null counts as an empty text. A dict is refused: pass its values.
         text: Name of the column or field of the texts; default `"text"`. A record of a file without the
@@ -225,8 +225,8 @@ def pairs(
             an Arrow, pandas or Polars column of strings or bytes;
             an Arrow, pandas or Polars table, a Polars LazyFrame, a Hugging Face `Dataset`, or a DuckDB
             relation, with a column of texts;
-            the path of a file or directory, a pattern such as `"data/*.jsonl.zst"`, or a list of paths:
-            JSONL, CSV, TSV, Parquet or text with one document per line, each plain, .gz or .zst. Files
+            the path of a file or directory, a pattern such as `"data/*.jsonl.zst"`, or a list of path
+            objects: JSONL, CSV, TSV, Parquet or text with one document per line, each plain, .gz or .zst. Files
             may be larger than memory.
             A null counts as an empty text. A dict is refused: pass its values.
         text: Name of the column or field of the texts; default `"text"`. A record of a file without the
@@ -337,8 +337,8 @@ def cluster(
             an Arrow, pandas or Polars column of strings or bytes;
             an Arrow, pandas or Polars table, a Polars LazyFrame, a Hugging Face `Dataset`, or a DuckDB
             relation, with a column of texts;
-            the path of a file or directory, a pattern such as `"data/*.jsonl.zst"`, or a list of paths:
-            JSONL, CSV, TSV, Parquet or text with one document per line, each plain, .gz or .zst. Files
+            the path of a file or directory, a pattern such as `"data/*.jsonl.zst"`, or a list of path
+            objects: JSONL, CSV, TSV, Parquet or text with one document per line, each plain, .gz or .zst. Files
             may be larger than memory.
             A null counts as an empty text. A dict is refused: pass its values.
         text: Name of the column or field of the texts; default `"text"`. A record of a file without the

@@ -149,7 +149,7 @@ class Dedup:
             SettingError: The data has another number of rows, or is a path: `dedup` writes the kept
                 records of files to `output`.
         """
-        if _inputs.paths(data) is not None:
+        if _inputs.paths(data, "data") is not None:
             raise SettingError("`data` is a path: pass `output=` to `dedup` to write the kept records")
         collected = _tables.collect(data)
         rows = len(collected) if hasattr(collected, "__len__") else len(self)

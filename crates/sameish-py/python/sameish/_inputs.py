@@ -17,7 +17,7 @@ _LONGEST_PATH = 4096
 def source(data: Any, name: str) -> dict[str, Any]:
     """Returns the data, and the paths that it stands for, if any. `name` is the name of the parameter."""
     refuse_unordered(data, name)
-    found = paths(data)
+    found = paths(data, name)
     if found is None and isinstance(data, str):
         raise WrongType(
             f"`{name}` is a single str, and no file has this name: "
@@ -40,12 +40,12 @@ def refuse_unordered(data: Any, name: str) -> None:
         raise WrongType(f"`{name}` is a {kind}, which has no order: pass a list")
 
 
-def paths(data: Any) -> list[str] | None:
+def paths(data: Any, name: str) -> list[str] | None:
     """Returns the paths that the data stands for, or None if it consists of documents.
 
     A path is a path object, or a str with the suffix of a format or with the name of an existing file; it
-    may contain the wildcards `*`, `?` and `[...]`. Several paths are a list of path objects, or a list of
-    str that all have such a suffix and of which the first exists.
+    may contain the wildcards `*`, `?` and `[...]`. Several paths are a list of path objects. A list of str
+    consists of texts, so that a text that looks like a path never opens a file.
     """
     if isinstance(data, os.PathLike):
         return [os.fsdecode(data)]
@@ -55,10 +55,11 @@ def paths(data: Any) -> list[str] | None:
         return None
     if all(isinstance(item, os.PathLike) for item in data):
         return [os.fsdecode(item) for item in data]
-    first = data[0]
-    if isinstance(first, str) and _has_suffix(first) and _is_found(first):
-        if all(isinstance(item, str) and _has_suffix(item) for item in data):
-            return list(data)
+    if all(isinstance(item, str) and _has_suffix(item) for item in data):
+        raise WrongType(
+            f"`{name}` is a list of str that look like paths, such as `{data[0]}`: pass `pathlib.Path` objects "
+            "or a pattern to read files, or a NumPy array to compare the strings themselves"
+        )
     return None
 
 

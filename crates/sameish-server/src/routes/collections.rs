@@ -73,7 +73,7 @@ pub(crate) async fn delete(
     State(app): State<App>,
     PathParams([name]): PathParams<1>,
 ) -> Result<Response, Problem> {
-    let deleted = app.run(move |app| {
+    let deleted = app.run_write(move |app| {
         let collection = app.collection(&name)?;
         // Another request may have deleted it meanwhile; the result is the same.
         app.catalog.drop_collection(collection.name())?;

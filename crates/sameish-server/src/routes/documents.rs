@@ -8,7 +8,7 @@ use crate::response::{BoundedList, json, json_within, reserve_response};
 use crate::state::App;
 use crate::wire::{
     DeleteParams, DocumentResponse, Duplicate, InsertResponse, NewDocument, NewId, ids_of_segment,
-    reserved_id, reserved_problem,
+    is_reserved, reserved_problem,
 };
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -170,30 +170,24 @@ fn id_to_delete(collection: &Collection, segment: &str) -> Result<Option<DocId>,
 /// highest precedence.
 fn id_to_replace(collection: &Collection, segment: &str, given: Option<&NewId>) -> Result<DocId, Problem> {
     let candidates = ids_of_segment(segment);
-    // A document that was stored before its id was reserved can be replaced.
-    if let Some(id) = reserved_id(segment)
-        && (candidates.is_empty() || !collection.holds(&id)?)
-    {
-        return Err(reserved_problem(&id));
-    }
     if let Some(NewId(given)) = given {
         if !candidates.contains(given) {
             return Err(Problem::field("/id", "invalid", "differs from the id in the path; omit it"));
         }
         return Ok(given.clone());
     }
-    if candidates.len() > 1 {
-        for id in &candidates {
-            if collection.holds(id)? {
-                return Ok(id.clone());
-            }
+    for id in &candidates {
+        if collection.holds(id)? {
+            return Ok(id.clone());
         }
     }
-    Ok(candidates[0].clone())
+    // Only a document that was stored before its id was reserved has such an id.
+    let new = candidates.into_iter().next().unwrap_or_else(|| DocId::Text(segment.to_owned()));
+    if is_reserved(&new) { Err(reserved_problem(&new)) } else { Ok(new) }
 }
 
 pub(super) fn not_found(id: &str) -> Problem {
-    if reserved_id(id).is_some() && !id.starts_with('"') {
+    if is_reserved(&DocId::Text(id.to_owned())) {
         let detail =
             format!("`{id}` is reserved for a route; a document with this id has the path `%22{id}%22`");
         return Problem::new(Kind::NotFound, detail);

@@ -15,7 +15,7 @@ mod schema;
 
 pub(crate) use document::{NewDocument, now};
 pub(crate) use fields::Request;
-pub(crate) use id::{Id, NewId, ids_of_segment, reserved_id, reserved_problem};
+pub(crate) use id::{Id, NewId, ids_of_segment, is_reserved, reserved_problem};
 pub(crate) use overview::*;
 pub(crate) use requests::*;
 pub use responses::CompareResponse;

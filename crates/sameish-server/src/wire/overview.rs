@@ -143,7 +143,7 @@ pub(crate) struct CollectionResponse {
     pub(crate) clustered: u64,
     /// Number of documents of the largest cluster.
     pub(crate) largest_cluster: u64,
-    /// Number of documents that joined their cluster through another document than the center; 0 if the linkage is
+    /// Number of documents that joined their cluster through a document other than the center; 0 if the linkage is
     /// `cohesive`.
     pub(crate) chained: u64,
     /// Number of clusters whose documents are being assigned again after a deletion.

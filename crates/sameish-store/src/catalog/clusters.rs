@@ -42,8 +42,10 @@ struct ChangedMark {
 
 impl Marks {
     fn set(&mut self, live: &LiveCollection, id: &DocId, is_center: bool) {
-        if live.engine_mut().set_center(id, is_center) {
-            self.0.push(ChangedMark { id: id.clone(), was_center: !is_center });
+        let mut engine = live.engine_mut();
+        let was_center = engine.get(id).is_some_and(|stored| stored.is_center);
+        if was_center != is_center && engine.set_center(id, is_center) {
+            self.0.push(ChangedMark { id: id.clone(), was_center });
         }
     }
 
@@ -332,7 +334,7 @@ impl ClusterChanges<'_> {
     }
 }
 
-/// Returns `true` if a document with this link joined through another document than the center.
+/// Returns `true` if a document with this link joined through a document other than the center.
 fn is_chained(row: &ClusterRow, joined: Option<u64>) -> bool {
     row.center.is_some() && joined.is_some() && joined != row.center
 }

@@ -158,8 +158,7 @@ impl Collection {
     /// Returns a stored document.
     pub fn get(&self, id: &DocId) -> Result<Option<Stored>> {
         let (view, engine) = self.view()?;
-        let visible = self.live.visible();
-        let indexed = engine.get(id).map(|stored| stored.number).filter(|&number| number <= visible);
+        let indexed = engine.get(id).map(|stored| stored.number).filter(|&number| number <= view.visible);
         drop(engine);
         let read = &*view.read;
         let number = match indexed {

@@ -194,17 +194,21 @@ fn neighbors<'a>(clusters: &'a ClusterChanges<'_>) -> Neighbors<'a> {
 struct Parts(HashMap<u64, u64>);
 
 impl Parts {
-    fn root(&self, document: u64) -> u64 {
+    fn root(&mut self, document: u64) -> u64 {
         let mut root = document;
         while let Some(&parent) = self.0.get(&root) {
-            root = parent;
+            // Path halving keeps the paths short.
+            let next = self.0.get(&parent).copied().unwrap_or(parent);
+            self.0.insert(root, next);
+            root = next;
         }
         root
     }
 
     /// Merges two parts. Returns the representative that is no longer one.
     fn merge(&mut self, a: u64, b: u64) -> Option<u64> {
-        let (a, b) = (self.root(a), self.root(b));
+        let a = self.root(a);
+        let b = self.root(b);
         if a == b {
             return None;
         }

@@ -165,9 +165,10 @@ impl ClusterChanges<'_> {
         let date = engine.get(center.id)?.published;
         let copy = engine.later_copies(center.id).find(|copy| !self.removed.contains(&copy.number))?;
         let has_same_window = self.live.row.window_days.is_none() || copy.published == date;
-        // With several deletions in the transaction, some of the copies may be among them.
-        let remaining =
-            if self.removed.len() == 1 { engine.copies(center.id).saturating_sub(1) as u64 } else { 0 };
+        // With several deletions in the transaction, some of the copies may be among them. With a window, some may be in
+        // other clusters.
+        let all_remain = self.removed.len() == 1 && self.live.row.window_days.is_none();
+        let remaining = if all_remain { engine.copies(center.id).saturating_sub(1) as u64 } else { 0 };
         (copy.number == document && has_same_window).then(|| Successor { id: copy.id.clone(), remaining })
     }
 

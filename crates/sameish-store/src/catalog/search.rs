@@ -40,8 +40,7 @@ impl Collection {
     ) -> Result<SearchTotals> {
         let unknown = || Error::NoDocument { id: id.clone() };
         let live = &*self.live;
-        let collect = |engine: &Engine<External>, texts: &StoredTexts<'_>| {
-            let visible = live.visible();
+        let collect = |engine: &Engine<External>, texts: &StoredTexts<'_>, visible: u64| {
             let stored = engine.get(id).filter(|stored| stored.number <= visible).ok_or_else(unknown)?;
             let moment = stored.published.map_or(0, Timestamp::as_milliseconds);
             let filter = |other: StoredDocument<'_>| other.number <= visible;
@@ -72,8 +71,7 @@ impl Collection {
             Some(date) => Timestamp::parse(date)?.as_milliseconds(),
             None => super::now(),
         };
-        let collect = |engine: &Engine<External>, texts: &StoredTexts<'_>| {
-            let visible = live.visible();
+        let collect = |engine: &Engine<External>, texts: &StoredTexts<'_>, visible: u64| {
             let filter = |other: StoredDocument<'_>| other.number <= visible;
             Ok((engine.collect_prepared_in(&prepared, &scope(live, moment, options, texts, &filter))?, None))
         };
@@ -81,14 +79,15 @@ impl Collection {
         Ok(totals.unwrap_or_default())
     }
 
-    /// Searches: `collect` returns the candidates and the number of the query, if it is stored. Returns `None` if the query was
+    /// Searches: `collect` gets the index, its texts and the greatest visible number, and returns the candidates and the number
+    /// of the query, if it is stored. Returns `None` if the query was
     /// deleted meanwhile.
     ///
     /// The index is locked only while candidates are collected. Their texts are read afterwards, all from the state of the
     /// store at that moment.
     fn search_each<'q>(
         &self,
-        collect: impl FnOnce(&Engine<External>, &StoredTexts<'_>) -> Result<(Collected<'q>, Option<u64>)>,
+        collect: impl FnOnce(&Engine<External>, &StoredTexts<'_>, u64) -> Result<(Collected<'q>, Option<u64>)>,
         content: Option<&Content>,
         options: SimilarOptions,
         max_text_bytes: usize,
@@ -97,7 +96,7 @@ impl Collection {
         let (view, engine) = self.view()?;
         let budget = TextBudget::new(max_text_bytes);
         let texts = view.texts(&self.live, &self.shared.cache).within(&budget);
-        let (collected, number) = collect(&engine, &texts)?;
+        let (collected, number) = collect(&engine, &texts, view.visible)?;
         drop(engine);
         let search = collected.judge(&texts);
         // Reports a query that is damaged.
@@ -267,10 +266,11 @@ impl Collection {
     pub(super) fn view(&self) -> Result<(View<'_>, RwLockReadGuard<'_, Engine<External>>)> {
         let mut read = self.shared.readers.get()?;
         let engine = self.live.engine();
-        // The index changes only after a commit and under its lock. So the store is as the index shows it, or one
-        // transaction ahead. Of that transaction, readers need the document that it replaced.
+        // Documents that the index shows up to this number are committed, so the snapshot below contains them unless the
+        // next transaction, of which the index shows nothing yet, deletes them. Readers need the document that it replaces.
+        let visible = self.live.visible();
         read.begin()?;
-        Ok((View { read, departing: self.live.departing() }, engine))
+        Ok((View { read, visible, departing: self.live.departing() }, engine))
     }
 
     /// Returns statistics. They include documents that are being written.
@@ -307,6 +307,8 @@ fn collect_matches(
 /// What a reader sees: the store and the index at one moment.
 pub(super) struct View<'a> {
     pub(super) read: PooledReader<'a>,
+    /// Documents with greater numbers are not committed, or were committed after the view was taken.
+    pub(super) visible: u64,
     /// The document that is replaced by a transaction that the store shows and the index does not.
     departing: Option<Arc<Departing>>,
 }

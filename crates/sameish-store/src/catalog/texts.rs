@@ -64,11 +64,12 @@ impl ReaderPool {
 impl PooledReader<'_> {
     /// Begins a snapshot, which ends when the reader returns to the pool.
     pub(super) fn begin(&mut self) -> Result<()> {
-        if self.pool.snapshots == Snapshots::Current {
-            self.begin_snapshot()?;
-            self.in_snapshot = true;
+        if self.pool.snapshots == Snapshots::Fixed {
+            return Ok(());
         }
-        Ok(())
+        // Set first: a snapshot that fails after its transaction began must not return to the pool with it.
+        self.in_snapshot = true;
+        self.begin_snapshot()
     }
 }
 

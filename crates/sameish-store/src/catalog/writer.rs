@@ -360,9 +360,9 @@ impl Writer {
         Ok(live)
     }
 
-    /// Deletes a collection. Returns `true` if it existed.
-    pub(super) fn drop_collection(&mut self, live: &LiveCollection) -> Result<bool> {
-        if !self.shared.collections().contains_key(&live.row.name) {
+    /// Deletes a collection. Returns `true` if it existed. A new collection of the same name is another one.
+    pub(super) fn drop_collection(&mut self, live: &Arc<LiveCollection>) -> Result<bool> {
+        if self.is_dropped(live) {
             return Ok(false);
         }
         self.write(|writer| {
