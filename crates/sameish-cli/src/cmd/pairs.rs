@@ -15,8 +15,8 @@ use std::ops::ControlFlow;
 
 /// List every matching pair
 ///
-/// Writes one line of JSON for each matching pair of documents: their ids, similarity, match type (`exact`, `near` or
-/// `similar`), and whether the match was verified on the texts.
+/// Writes one line of JSON for each pair of documents that match: their ids, their similarity, the match type (`exact`, `near`
+/// or `similar`), and whether the match was verified on the texts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
