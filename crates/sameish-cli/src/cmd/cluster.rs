@@ -69,9 +69,9 @@ first, documents with equal dates in input order and documents without a date
 last; a record whose date cannot be parsed is rejected. The output does not
 depend on the number of threads. `cohesive` gives the clusters of `dedup`.
 
-Memory grows by about 300 bytes per document, whatever its length: texts are
-read a second time from their files. Inputs that cannot be read twice are copied
-to `--temp-dir`.
+Memory grows by about 300 bytes per document, regardless of its length: texts
+are read a second time from their files. Inputs that cannot be read twice are
+copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached, 6 output failed, 1 internal error.";

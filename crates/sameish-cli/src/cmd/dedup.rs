@@ -148,9 +148,9 @@ Examples:
 The presets `wire` and `web` compare fingerprints only and report that nothing
 was verified.
 
-Memory grows by about 300 bytes per document, whatever its length: texts are
-read a second time from their files. Inputs that cannot be read twice are copied
-to `--temp-dir`.
+Memory grows by about 300 bytes per document, regardless of its length: texts
+are read a second time from their files. Inputs that cannot be read twice are
+copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached (also `--max-removed`), 6 output failed, 1 internal
