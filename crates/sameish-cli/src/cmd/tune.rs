@@ -123,9 +123,9 @@ Examples:
 
 In most corpora, most pairs of documents are unrelated, some are
 near-duplicates, and few are in between. The best threshold is in this valley of
-the histogram, where a small change of the threshold has little effect. The index finds a pair
-exactly at the threshold with the probability `--recall`, and more similar pairs
-with a higher probability. See docs/tuning.md.
+the histogram, where a small change of the threshold has little effect. The
+index finds a pair exactly at the threshold with the probability `--recall`, and
+more similar pairs with a higher probability. See docs/tuning.md.
 
 Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
 4 unreadable input, 5 limit reached, 6 output failed.";
