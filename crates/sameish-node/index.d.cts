@@ -6,7 +6,7 @@
  */
 export type DocId = string | number | bigint;
 
-/** A text, or its tokens from the caller's own tokenizer. Tokens are used without normalization. */
+/** A text, or the tokens of a text from the caller's own tokenizer. Tokens are used without normalization. */
 export type Text = string | readonly string[];
 
 /** A `URL` with the protocol `file:`. */
@@ -27,7 +27,10 @@ export interface FileUrl {
  */
 export type MatchType = 'exact' | 'near' | 'similar' | 'different';
 
-/** An article. `areArticlesSimilar` uses only `simHash`; grouping uses `id`, `simHash` and `publishedAt`. Other fields are ignored. */
+/**
+ * An article. `areArticlesSimilar` uses only `simHash`; grouping uses `id`, `simHash` and `publishedAt`. Other fields are
+ * ignored.
+ */
 export interface ArticleInput<Id extends DocId = string> {
   /** Id of the article. The ids of a list must be unique. */
   id: Id;
@@ -49,7 +52,7 @@ export interface ArticleGroup<Id extends DocId = string> {
   centerArticleId: Id;
   /** Ids of all articles of the group, newest first, so the center is first. */
   memberIds: Id[];
-  /** Average Hamming distance between the center and the other articles in bits; 0 if there are no others. */
+  /** Mean Hamming distance between the center and the other articles in bits; 0 if there are no others. */
   averageDistance: number;
 }
 
@@ -168,11 +171,14 @@ export type Counting = 'set' | 'multiset';
  */
 export type Linkage = 'greedy' | 'components' | 'cohesive' | 'online';
 
-/** All settings of an engine. The names are those of a config file. At least one of `simhash`, `minhash` and `sdr` is present. */
+/**
+ * All settings of an engine. The names are those of a configuration file. At least one of `simhash`, `minhash` and `sdr` is
+ * present.
+ */
 export interface Config {
   /** How texts are split into words. */
   text: {
-    /** Rules for splitting. In preset `copies`: `unicode`. */
+    /** Rules for splitting a text into words. In preset `copies`: `unicode`. */
     tokenizer: Tokenizer;
     /** Language whose stop words are removed, as a two-letter code such as `en`. Default: absent. */
     stop_words?: string;
@@ -189,7 +195,7 @@ export interface Config {
     hash: TokenHash;
     /** Weight of the features. */
     weighting: Weighting;
-    /** Maximum Hamming distance of two candidates in bits, 0 to 64, inclusive. */
+    /** Maximum Hamming distance of two candidates, 0 to 64 bits, inclusive. */
     radius: number;
     /**
      * Blocks of the Hamming index: `total` (1 to 64), and the number in which two candidates may differ (less than `total`, at least
@@ -199,7 +205,7 @@ export interface Config {
   };
   /** Settings of MinHash signatures. If absent, no signatures are computed. */
   minhash?: {
-    /** Features of the signature, on which matches are verified, too. In preset `copies`: `words:3`. */
+    /** Features of the signature; matches are verified on the same features. In preset `copies`: `words:3`. */
     shingle: Shingle;
     /** How repeated features are counted. In preset `copies`: `set`. */
     counting: Counting;
@@ -284,7 +290,7 @@ export interface SimHasherOptions {
   hash?: TokenHash | null | undefined;
   /** Weight of the features. Default: `frequency`. */
   weighting?: Weighting | null | undefined;
-  /** Rules for splitting. Default: `ascii-words`. */
+  /** Rules for splitting a text into words. Default: `ascii-words`. */
   tokenizer?: Tokenizer | null | undefined;
   /** Language whose stop words are removed, as a two-letter code. Default: none. */
   stopWords?: string | null | undefined;
@@ -318,7 +324,7 @@ export interface MinHasherOptions {
   shingle?: Shingle | null | undefined;
   /** How repeated features are counted. Default: `set`. */
   counting?: Counting | null | undefined;
-  /** Rules for splitting. Default: `unicode`. */
+  /** Rules for splitting a text into words. Default: `unicode`. */
   tokenizer?: Tokenizer | null | undefined;
   /** Language whose stop words are removed, as a two-letter code. Default: none. */
   stopWords?: string | null | undefined;
@@ -345,7 +351,7 @@ export class MinHasher {
   similarity(a: Uint32Array, b: Uint32Array): number;
   /** Converts a signature to bytes for storage: 4 little-endian bytes per row. */
   toBytes(signature: Uint32Array): Uint8Array;
-  /** Converts a signature from bytes. */
+  /** Converts bytes that `toBytes` returned to a signature. */
   fromBytes(bytes: Uint8Array): Uint32Array;
 }
 
@@ -402,7 +408,7 @@ export interface Comparison {
 
 /** Options of {@link compare}. */
 export interface CompareOptions {
-  /** Default: `copies`. */
+  /** Preset whose settings are used. Default: `copies`. */
   preset?: Preset | null | undefined;
   /** Settings that override those of the preset. */
   overrides?: Overrides | null | undefined;
@@ -448,7 +454,7 @@ export interface AddOptions {
 
 /** The outcome of adding a document. */
 export interface Inserted {
-  /** `too_short` if the text has fewer words than the settings require. Such a document is stored, too. */
+  /** `too_short` if the text has fewer words than the settings require. Such a document is also stored. */
   status: 'ok' | 'too_short';
   /** Whether the document replaced one with the same id. */
   replaced: boolean;
@@ -460,25 +466,25 @@ export interface Inserted {
 export interface Added {
   /** Number of documents added. */
   added: number;
-  /** Number of those that replaced a document with the same id. */
+  /** Number of added documents that replaced a document with the same id. */
   replaced: number;
-  /** Number of those that have fewer words than the settings require. */
+  /** Number of added documents that have fewer words than the settings require. */
   tooShort: number;
 }
 
 /** How two documents match. */
 export interface Verdict {
-  /** From 0 to 1: the exact Jaccard similarity if `verified`, otherwise the estimate from the sketches. */
+  /** Similarity from 0 to 1: the exact Jaccard similarity if `verified`, otherwise an estimate from the sketches. */
   similarity: number;
   /** How close the documents are. */
   matchType: Exclude<MatchType, 'different'>;
-  /** Whether the documents' own features were compared. If `false`, the sketches decided. */
+  /** Whether the features of the two documents were compared. If `false`, only their sketches were compared. */
   verified: boolean;
-  /** Hamming distance of the fingerprints in bits. Present if both documents have one. */
+  /** Hamming distance of the fingerprints in bits. Present if both documents have a fingerprint. */
   distance?: number;
-  /** How far the names and numbers of the two texts agree, 0 to 1. Present if the match is verified. */
+  /** Agreement of the names and numbers of the two texts, 0 to 1. Present if the match is verified. */
   facts?: number;
-  /** Whether the two are templates: the same wording with different names or numbers. */
+  /** Whether the two documents are templates: the same wording with different names or numbers. */
   template: boolean;
 }
 
@@ -511,7 +517,7 @@ export interface SearchOptions {
 export interface Search {
   /** Matches by descending similarity; equally similar ones in the order of insertion. */
   matches: Match[];
-  /** Number of distinct candidates. */
+  /** Number of distinct candidates that were found. */
   candidates: number;
   /** Number of limits reached. If it is not 0, matches may be missing. */
   capped: number;
@@ -521,7 +527,7 @@ export interface Search {
 export interface Effort {
   /** Number of documents whose matches were computed. */
   asked: number;
-  /** Number of candidates that were judged. */
+  /** Number of candidates that were compared. */
   candidates: number;
   /** Number of limits reached. If it is not 0, matches may be missing. */
   capped: number;
@@ -549,13 +555,19 @@ export interface PairWalk extends AsyncIterable<MatchedPair> {
 
 /** A cluster of documents. */
 export interface Cluster {
-  /** Id of the center, the representative of the cluster. */
+  /** Id of the center, which represents the cluster. */
   center: DocId;
   /** Ids of all documents of the cluster, the center first. */
   members: DocId[];
-  /** Average Hamming distance between the center and the other members in bits. Present if fingerprints decide (`wire`, `web`). */
+  /**
+   * Mean Hamming distance between the center and the other members in bits. Present if only fingerprints are compared (`wire`,
+   * `web`).
+   */
   averageDistance?: number;
-  /** Mean similarity between the center and the other members, 0 to 1; 1 if there are no others. Present otherwise. */
+  /**
+   * Mean similarity between the center and the other members, 0 to 1; 1 if there are no others. Absent if only fingerprints are
+   * compared.
+   */
   meanSimilarity?: number;
 }
 
@@ -576,7 +588,7 @@ export interface Clusters extends Effort {
 export class Engine {
   /**
    * Creates an empty engine.
-   * @param preset Default: `copies`.
+   * @param preset Preset whose settings are used. Default: `copies`.
    * @param overrides Settings that override those of the preset.
    */
   constructor(preset?: Preset | null, overrides?: Overrides | null);
@@ -590,7 +602,10 @@ export class Engine {
   static fromBytesAsync(bytes: Uint8Array): Promise<Engine>;
   /** All settings. */
   readonly config: Config;
-  /** Probability that the index finds a pair at the threshold, 0 to 1; `null` if the index is exact within its radius. */
+  /**
+   * Probability that the index finds a pair exactly at the threshold, 0 to 1; `null` if only fingerprints are compared, where it
+   * finds all.
+   */
   readonly expectedRecall: number | null;
   /** Number of documents. */
   readonly size: number;
@@ -637,7 +652,7 @@ export class Engine {
   clusters(): Clusters;
   /** Clusters all documents with the linkage of the settings, without blocking the event loop. */
   clustersAsync(): Promise<Clusters>;
-  /** Computes the sketches of a text, which is not added. */
+  /** Computes the sketches of a text without adding it to the engine. */
   sketch(text: Text): Sketch;
   /** Computes the sketches of many texts on all cores. */
   sketchMany(texts: Iterable<Text>): Sketch[];
@@ -647,8 +662,8 @@ export class Engine {
   save(path: string | FileUrl): void;
   /** Saves the engine to a file, atomically, without blocking the event loop. */
   saveAsync(path: string | FileUrl): Promise<void>;
-  /** Returns the engine as the content of a file. */
+  /** Returns the bytes that `save` writes. */
   toBytes(): Uint8Array;
-  /** Returns the engine as the content of a file, without blocking the event loop. */
+  /** Resolves to the bytes that `save` writes, without blocking the event loop. */
   toBytesAsync(): Promise<Uint8Array>;
 }

@@ -26,8 +26,8 @@ pub(crate) struct EngineArgs {
     /// TOML file that overrides settings of the preset; its key `preset` may select the preset
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Shingles to compare: `words:3` for three words in a row, `chars:5` for five characters, `windows:3` for rolling
-    /// windows of three words, `letters` for words and their letters
+    /// Shingles to compare: `words:3` for three consecutive words, `chars:5` for five consecutive characters, `windows:3` for
+    /// rolling windows of three words, `letters` for words and their letters
     #[arg(long, value_name = "SHINGLE")]
     shingle: Option<Shingle>,
 }
@@ -97,8 +97,8 @@ pub(crate) struct MatchArgs {
 
 /// Treatment of duplicate ids.
 pub(crate) const ON_DUP_ID: [Choice<OnDupId>; 2] = [
-    choice("reject", "The first one; reject the others", OnDupId::Reject),
-    choice("last", "The last one", OnDupId::Last),
+    choice("reject", "The first record; the others are rejected", OnDupId::Reject),
+    choice("last", "The last record", OnDupId::Last),
 ];
 
 /// Selects whether templates are merged.
@@ -111,8 +111,8 @@ pub(crate) struct TemplateArgs {
 }
 
 const TEMPLATES: [Choice<Templates>; 2] = [
-    choice("keep", "Do not treat them as duplicates", Templates::Keep),
-    choice("merge", "Treat them as duplicates", Templates::Merge),
+    choice("keep", "Templates are not duplicates", Templates::Keep),
+    choice("merge", "Templates are duplicates", Templates::Merge),
 ];
 
 impl TemplateArgs {
@@ -243,7 +243,7 @@ pub(crate) struct InputArgs {
     inputs: Vec<OsString>,
     #[command(flatten)]
     documents: DocumentArgs,
-    /// Maximum length of a line or record
+    /// Maximum length of a line or record in bytes, or with a suffix K, M or G
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     max_line: Size,
 }
@@ -283,7 +283,7 @@ pub(crate) struct TextArgs {
     /// Replace bytes that are not UTF-8 instead of rejecting the text
     #[arg(long)]
     lossy: bool,
-    /// Maximum length of the text of a document
+    /// Maximum length of the text of a document in bytes, or with a suffix K, M or G
     #[arg(long, value_name = "SIZE", default_value = "16M")]
     max_document: Size,
     /// Maximum decompressed size of an input [default: 64M or 200 times its compressed size, whichever is larger]

@@ -40,7 +40,8 @@ Examples:
 
 See `sameish COMMAND --help` for options and examples.
 Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
-4 unreadable input, 5 limit reached, 6 output failed, 130 interrupted.";
+4 unreadable input, 5 limit reached, 6 output failed; 129, 130, 143 ended by
+a signal.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

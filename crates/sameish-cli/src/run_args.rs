@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct RunArgs {
-    /// Write to OUT (atomically) instead of standard output
+    /// Write to OUT, atomically, instead of standard output
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Replace the output if it exists
@@ -39,8 +39,8 @@ pub(crate) struct RunArgs {
 }
 
 const ON_BAD: [Choice<OnBad>; 3] = [
-    choice("skip", "Skip it; exit code 0", OnBad::Skip),
-    choice("reject", "Skip and report it; exit code 3", OnBad::Reject),
+    choice("skip", "Skip them; exit code 0", OnBad::Skip),
+    choice("reject", "Skip and report them; exit code 3", OnBad::Reject),
     choice("fail", "Stop at the first one; exit code 3", OnBad::Fail),
 ];
 

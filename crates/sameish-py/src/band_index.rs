@@ -151,7 +151,7 @@ impl BandIndex {
     ///
     /// Raises:
     ///     SchemeMismatch: The signature has another scheme or number of rows than the index.
-    ///     NumberError: The number is too large for the number of documents.
+    ///     NumberError: The number is far larger than the number of documents in the index.
     fn insert(&self, doc: &Bound<'_, PyAny>, signature: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = doc.py();
         let doc = document(doc)?;

@@ -21,17 +21,17 @@ static PASSAGE: ResultClass = ResultClass::new("Passage");
 ///     b: Second text, of the same types as `a`.
 ///     preset: Name of the preset; default `"copies"`. See `Engine`.
 ///     min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
-///     config: Config file in TOML, or a mapping with its contents; default None.
+///     config: Configuration file in TOML, or a mapping with its contents; default None.
 ///     threshold: Minimum similarity of a match, greater than 0 and at most 1. Default: that of the preset.
 ///     tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`. Default: that of the preset.
 ///     stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`, or None.
 ///     min_words: Minimum number of words, without stop words; a text with fewer words is too short.
 ///     lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
-///     text: Other settings of the section `text` of a config file, as a mapping.
+///     text: Other settings of the section `text` of a configuration file, as a mapping.
 ///     simhash: Settings of SimHash fingerprints, as a mapping, or None.
 ///     minhash: Settings of MinHash signatures, as a mapping, or None.
 ///     sdr: Settings of sparse codes, as a mapping, or None.
-///     matching: Other settings of the section `matching` of a config file, as a mapping.
+///     matching: Other settings of the section `matching` of a configuration file, as a mapping.
 ///
 /// Returns:
 ///     A `Comparison`.

@@ -18,7 +18,7 @@ const MAX_UNINTERRUPTED: usize = 1 << 16;
 /// A set of 64-bit fingerprints that can be searched by Hamming distance.
 ///
 /// The parameters are those of the block-permuted index of Manku, Jain and Das Sarma (2007). The
-/// search is exact: it returns every fingerprint within `diff_bits` bits of a query, once.
+/// search is exact: it returns each fingerprint within `diff_bits` bits of a query exactly once.
 /// `num_blocks` does not affect the results; the tables are chosen by the number of fingerprints.
 ///
 /// Fingerprints are integers from 0 to 2**64 - 1 or strings of 16 hex digits. The `_bulk` methods
@@ -73,7 +73,7 @@ impl Corpus {
     ///     hash: The fingerprint.
     ///
     /// Returns:
-    ///     True if the fingerprint is new.
+    ///     True if the set did not contain the fingerprint.
     fn insert(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
         let fingerprint = numbers::fingerprint(hash)?;
         self.inner.write(py, |corpus| corpus.insert(fingerprint))

@@ -38,7 +38,7 @@ static SKETCHES: ResultClass = ResultClass::new("Sketches");
 ///         `wire`: news agency articles by 64-bit FNV-1a SimHash, at most 3 differing bits.
 ///         `web`: web pages by SimHash of rolling windows, at most 3 differing bits.
 ///         `sdr`: sparse codes, overlap >= 0.5.
-///     config: Config file in TOML, or a mapping with its contents; default None. Its key
+///     config: Configuration file in TOML, or a mapping with its contents; default None. Its key
 ///         `preset` replaces the argument `preset`.
 ///     threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1.
 ///     recall: Minimum probability that the index finds a pair at the threshold; greater than 0
@@ -54,12 +54,12 @@ static SKETCHES: ResultClass = ResultClass::new("Sketches");
 ///     min_words: Minimum number of words, without stop words. A document with fewer words has
 ///         the status `too_short`.
 ///     lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
-///     text: Other settings of the section `text` of a config file, as a mapping.
+///     text: Other settings of the section `text` of a configuration file, as a mapping.
 ///     simhash: Settings of SimHash fingerprints, as a mapping; None computes no fingerprints.
 ///     minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None
 ///         computes no signatures.
 ///     sdr: Settings of sparse codes, as a mapping; None computes no codes.
-///     matching: Other settings of the section `matching` of a config file, as a mapping.
+///     matching: Other settings of the section `matching` of a configuration file, as a mapping.
 ///
 /// Raises:
 ///     SettingError: A setting is out of range or inconsistent with others.
@@ -110,7 +110,7 @@ impl Engine {
         Ok(sameish::Engine::new(config).map_err(engine_error)?.into())
     }
 
-    /// All settings, as a config file in TOML.
+    /// All settings, as a configuration file in TOML.
     #[getter]
     fn config(&self) -> String {
         self.analyzer.config().to_toml()
@@ -166,7 +166,7 @@ impl Engine {
     ///         default None. An exception that it raises ends the call.
     ///
     /// Returns:
-    ///     Number of documents that are too short for the settings.
+    ///     Number of added documents that are too short for the settings.
     #[pyo3(signature = (ids, texts, *, published_at=None, threads=None, progress=None))]
     fn add_many(
         &self,

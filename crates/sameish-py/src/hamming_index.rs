@@ -23,7 +23,7 @@ fn hit<'py>(py: Python<'py>, hit: sameish::index::Hit) -> PyResult<Bound<'py, Py
 
 /// An index of numbered documents by 64-bit fingerprint, searched by Hamming distance.
 ///
-/// The search is exact: it returns every document within `radius` bits of a query, once.
+/// The search is exact: it returns each document within `radius` bits of a query exactly once.
 /// Fingerprints are integers from 0 to 2**64 - 1 or strings of 16 hex digits; documents are
 /// integers from 0 to 2**32 - 1. A fingerprint can have many documents.
 ///
@@ -97,7 +97,7 @@ impl HammingIndex {
     ///     doc: Number of the document.
     ///
     /// Returns:
-    ///     True if the document is new under this fingerprint.
+    ///     True if the index did not contain the document under this fingerprint.
     fn insert(&self, py: Python<'_>, hash: &Bound<'_, PyAny>, doc: &Bound<'_, PyAny>) -> PyResult<bool> {
         let fingerprint = numbers::fingerprint(hash)?;
         let doc = document(doc)?;
@@ -148,7 +148,7 @@ impl HammingIndex {
     ///     query: The fingerprint to compare with.
     ///
     /// Returns:
-    ///     A `Hit`, or None if there is none.
+    ///     A `Hit`, or None if there is no match.
     fn find_first<'py>(&self, query: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = query.py();
         let query = numbers::fingerprint(query)?;

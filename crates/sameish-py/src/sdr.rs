@@ -24,7 +24,7 @@ use std::sync::Arc;
 ///     active_bits: Number of set bits, at least 1 and less than `size`; default None.
 ///     sparsity: Fraction of the bits that are set, 0 to 1; default None.
 ///     case_sensitivity: Whether upper and lower case ASCII letters differ; default False.
-///     token_similarity: Whether the bytes of each token are encoded, too, so that tokens with common
+///     token_similarity: Whether the bytes of each token are also encoded, so that tokens with common
 ///         letters have overlapping codes; default False.
 ///     vocabulary: Tokens and their weights, 0 to 2**32 - 1. Other tokens are ignored unless
 ///         `encode_orphans` is set. Default None: every token has weight 1.

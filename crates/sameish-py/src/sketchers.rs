@@ -321,7 +321,7 @@ impl MinHasher {
 
     /// Computes the signature of features that the caller has hashed.
     ///
-    /// Its scheme differs from that of `sketch`, because it does not know how the features were hashed.
+    /// The scheme differs from that of `sketch`, because the way the features were hashed is unknown.
     ///
     /// Args:
     ///     features: 64-bit hashes with well-mixed bits: a list of integers, or an array of uint64.

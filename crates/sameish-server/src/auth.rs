@@ -187,7 +187,7 @@ impl Keys {
 fn forbidden(scope: Scope, required: Scope) -> Problem {
     let permitted = match scope {
         Scope::Read => "reading only",
-        Scope::Write | Scope::Admin => "no changes of collections and no snapshots",
+        Scope::Write | Scope::Admin => "reading and writing documents only",
     };
     let required = required.name();
     Problem::new(Kind::Forbidden, format!("this key permits {permitted}; use a key with scope `{required}`"))

@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-/// A fault of one field.
+/// An error in one field of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct FieldError {
     /// Location: a JSON pointer into the body such as `/text`, or `?limit` for a query parameter.
@@ -95,7 +95,7 @@ pub(crate) struct FieldError {
     /// Stable code: `missing`, `unknown_field`, `wrong_type`, `invalid`, `out_of_range`, `too_long`, `too_large` or `reserved`.
     #[schema(example = "wrong_type")]
     pub(crate) code: Cow<'static, str>,
-    /// Explanation for people.
+    /// Explanation of the error, for people.
     pub(crate) detail: String,
 }
 

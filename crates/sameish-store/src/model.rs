@@ -216,7 +216,7 @@ pub struct ClusterSummary {
     pub size: u64,
     /// Whether documents of the cluster are being assigned again after a deletion, so that it may still change.
     pub pending: bool,
-    /// The representative. With linkage `cohesive`, all other documents match it; otherwise it is the oldest document.
+    /// The center. With linkage `cohesive`, all other documents match it; otherwise it is the oldest document.
     pub center: ClusterMember,
 }
 

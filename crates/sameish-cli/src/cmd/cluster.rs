@@ -16,8 +16,8 @@ use std::io::Write as _;
 
 /// Group near-duplicates into clusters
 ///
-/// Writes one line of JSON for each cluster: its id, center and members (center first), and the mean similarity of the other
-/// members to the center: `mean_similarity`, or `average_distance` in bits for presets that compare fingerprints only.
+/// Writes one line of JSON for each cluster: its id, its center, its members (center first), and the mean similarity of the
+/// other members to the center (`mean_similarity`; `average_distance` in bits for presets that compare only fingerprints).
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -45,7 +45,7 @@ const LINKAGES: [Choice<Linkage>; 4] = [
     choice("greedy", "Like `cohesive`, with the newest document first", Linkage::Greedy),
     choice(
         "components",
-        "Documents that are connected by matches, however long the chain",
+        "Documents that are connected by a chain of matches of any length",
         Linkage::Components,
     ),
     choice(
@@ -66,12 +66,12 @@ Examples:
 Every document is in exactly one cluster, alone if nothing matches it; only
 `online` omits texts that are too short. `greedy` processes the newest document
 first, documents with equal dates in input order and documents without a date
-last; a date that cannot be parsed rejects its record. The output does not
+last; a record whose date cannot be parsed is rejected. The output does not
 depend on the number of threads. `cohesive` gives the clusters of `dedup`.
 
-Memory grows by about 300 bytes per document, whatever its length: texts are
-read a second time from their files. Inputs that cannot be read twice are copied
-to `--temp-dir`.
+Memory grows by about 300 bytes per document, regardless of its length: texts
+are read a second time from their files. Inputs that cannot be read twice are
+copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached, 6 output failed, 1 internal error.";

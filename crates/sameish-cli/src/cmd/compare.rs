@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Second file
     #[arg(required_unless_present = "texts")]
     b: Option<OsString>,
-    /// Text to compare instead of a file; pass it twice
+    /// Text to compare instead of a file; pass this option twice
     #[arg(long = "text", value_name = "TEXT", conflicts_with_all = ["a", "b"])]
     texts: Vec<String>,
     /// Minimum length of a shared passage in words

@@ -15,7 +15,7 @@ pub(crate) struct Args {
 enum Command {
     /// Print the settings that `serve` would use as a settings file, each with its origin, without keys
     ///
-    /// Accepts the flags of `serve` and reports invalid settings like `serve`.
+    /// Accepts the flags of `serve`, and reports invalid settings as `serve` does.
     Show(serve::Args),
 }
 

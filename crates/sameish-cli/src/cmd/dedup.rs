@@ -31,8 +31,8 @@ use tempfile::TempPath;
 /// Keep one document of each cluster of near-duplicates
 ///
 /// Reads JSONL, Parquet, CSV, TSV and plain text, each plain, .gz or .zst, and copies the kept records byte for byte in input
-/// order. A document is removed only if its text was compared with that of the kept document and reaches `--threshold`; under
-/// presets that compare fingerprints only, if the fingerprints are within `--radius` bits.
+/// order. A document is removed only if its text was compared with the text of a kept document and their similarity is at
+/// least `--threshold`. Presets that compare only fingerprints remove it if the fingerprints are within `--radius` bits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -62,13 +62,13 @@ struct SelectionArgs {
     /// Keep one document per source in each cluster
     #[arg(long)]
     per_source: bool,
-    /// Also remove near-duplicates of the documents in these files or index directories, which are read first and not written
+    /// Also remove near-duplicates of the documents in these files or data directories, which are only read
     #[arg(long, value_name = "FILE", num_args = 1..)]
     against: Vec<OsString>,
-    /// Write nothing if a larger fraction of the documents would be removed, unless `--force` is given
+    /// Write no records if a larger fraction of the documents would be removed, unless `--force` is given
     #[arg(long, value_name = "FRACTION", default_value = "90%")]
     max_removed: Fraction,
-    /// Report what would be removed, and write nothing
+    /// Report what would be removed, and write no records
     #[arg(long)]
     dry_run: bool,
     /// Write clusters of more than one document to FILE as JSONL
@@ -148,9 +148,9 @@ Examples:
 The presets `wire` and `web` compare fingerprints only and report that nothing
 was verified.
 
-Memory grows by about 300 bytes per document, whatever its length: texts are
-read a second time from their files. Inputs that cannot be read twice are copied
-to `--temp-dir`.
+Memory grows by about 300 bytes per document, regardless of its length: texts
+are read a second time from their files. Inputs that cannot be read twice are
+copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached (also `--max-removed`), 6 output failed, 1 internal
@@ -203,7 +203,7 @@ struct Run {
     resume: bool,
     /// `true` if an input was a pipe.
     piped: bool,
-    /// Copies of pipes and index directories, which are removed at the end.
+    /// Copies of pipes and data directories, which are removed at the end.
     _temporary: Vec<TempPath>,
 }
 

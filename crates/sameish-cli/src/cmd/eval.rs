@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Gold standard: a JSONL file of clusters, labeled records or pairs
     #[arg(required_unless_present = "exact", conflicts_with = "exact")]
     gold: Option<OsString>,
-    /// Compare with brute force over these documents instead of with GOLD
+    /// Compare with brute force over these documents instead of GOLD
     #[arg(long, value_name = "IN", num_args = 1..)]
     exact: Vec<OsString>,
     /// Number of documents to compare with all others (with `--exact`)
@@ -91,7 +91,7 @@ Ids keep their type: 7 and \"7\" are different documents. A document that is
 missing in one file is a cluster of its own there. Pairs are not transitive: a-b
 and b-c do not imply a-c, so files of pairs get pairwise measures only.
 
-Exit codes: 0 success (whatever the result), 1 internal error, 2 usage error,
+Exit codes: 0 success (for every result), 1 internal error, 2 usage error,
 3 some documents rejected, 4 unreadable file, invalid line or duplicate id,
 5 limit reached.";
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Store documents in a durable index and query it
 ///
-/// An index directory contains documents, sketches and live clusters, in the format of the service.
+/// A data directory contains documents, sketches and live clusters, in the format of the service.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -72,7 +72,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
 /// Selects a directory and a collection.
 #[derive(Debug, clap::Args)]
 struct DirectoryArgs {
-    /// Index directory
+    /// Data directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Name of the collection [default: the only collection]
@@ -139,7 +139,7 @@ impl<'a> From<&'a Match> for MatchLine<'a> {
     }
 }
 
-/// Access to an index directory.
+/// Access to a data directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Create,

@@ -25,10 +25,10 @@ enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 struct NewArgs {
-    /// What the key permits
+    /// Scope of the key: what it permits
     #[arg(long, value_parser = one_of(&SCOPES), default_value = "write")]
     scope: Scope,
-    /// Name of the key, for messages of the service
+    /// Name of the key in messages of the service
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Print nothing but the key

@@ -15,8 +15,8 @@ use std::ops::ControlFlow;
 
 /// List every matching pair
 ///
-/// Writes one line of JSON for each matching pair of documents: their ids, similarity, match type (`exact`, `near` or
-/// `similar`), and whether the match was verified on the texts.
+/// Writes one line of JSON for each pair of documents that match: their ids, their similarity, the match type (`exact`, `near`
+/// or `similar`), and whether the match was verified on the texts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -44,9 +44,9 @@ fingerprints only and report \"verified\": false; the others compare the shingle
 of the texts, so that no listed pair is below the threshold. `--recall` sets the
 fraction of the pairs at the threshold that must be found.
 
-Memory grows by about 300 bytes per document, whatever its length: texts are
-read a second time from their files. Inputs that cannot be read twice are copied
-to `--temp-dir`.
+Memory grows by about 300 bytes per document, regardless of its length: texts
+are read a second time from their files. Inputs that cannot be read twice are
+copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached, 6 output failed, 1 internal error.";

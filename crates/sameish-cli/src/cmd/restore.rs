@@ -1,21 +1,21 @@
-//! `sameish restore`: restores a snapshot into an index directory.
+//! `sameish restore`: restores a snapshot into a data directory.
 
 use super::index::failure;
 use crate::exit::Exit;
 use sameish_store::Catalog;
 use std::path::PathBuf;
 
-/// Restore a snapshot into an index directory
+/// Restore a snapshot into a data directory
 ///
 /// Checks the snapshot before it replaces anything. Fails if the directory already contains documents, unless `--replace` is
-/// given; then the old database is kept in the same directory under a name that starts with
+/// given. `--replace` keeps the old database in the same directory, under a name that starts with
 /// `sameish.db.before-restore`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Snapshot directory
     #[arg(value_name = "SNAPSHOT")]
     from: PathBuf,
-    /// Index directory to restore into
+    /// Data directory to restore into
     #[arg(value_name = "DIR")]
     to: PathBuf,
     /// Replace existing documents

@@ -11,8 +11,8 @@ use tracing_subscriber::fmt::MakeWriter;
 
 /// Store, search and cluster documents over HTTP
 ///
-/// Precedence: command-line flags, environment variables, settings file. Without a key, the service listens on loopback
-/// addresses only.
+/// Precedence of settings: command-line flags, environment variables, settings file. Without a key, the service listens only
+/// on loopback addresses.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -25,13 +25,13 @@ pub(crate) struct Args {
     /// Settings file (TOML)
     #[arg(long, value_name = "FILE", env = "SAMEISH_CONFIG")]
     config: Option<PathBuf>,
-    /// Load a few dozen bundled articles and headlines; without `--data` into a temporary directory
+    /// Load a few dozen bundled articles and headlines; without `--data`, into a temporary directory
     #[arg(long)]
     demo: bool,
     /// Serve stored documents and reject writes
     #[arg(long)]
     read_only: bool,
-    /// Upgrade the data directory of an older version without a copy of its database
+    /// Upgrade a data directory of an older version without first copying its database
     #[arg(long)]
     no_upgrade_backup: bool,
     /// Log level: `error`, `warn`, `info` or `debug` [default: info]
@@ -50,8 +50,8 @@ Examples:
 
 Environment variables: SAMEISH_LISTEN, SAMEISH_DATA, SAMEISH_SNAPSHOTS,
 SAMEISH_CONFIG, SAMEISH_LOG, SAMEISH_LOG_FORMAT, SAMEISH_READ_KEYS,
-SAMEISH_WRITE_KEYS and SAMEISH_ADMIN_KEYS (comma-separated keys). docs/http.md describes the settings
-file and all routes.
+SAMEISH_WRITE_KEYS and SAMEISH_ADMIN_KEYS (comma-separated keys). docs/http.md
+describes the settings file and all routes.
 
 The first line of standard output is `listening on http://ADDRESS`. SIGINT
 (Ctrl-C) or SIGTERM starts a graceful shutdown; a second signal ends the process

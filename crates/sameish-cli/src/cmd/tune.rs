@@ -68,7 +68,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Tuning")]
 struct TuningArgs {
-    /// Maximum number of documents to compare; a larger input is sampled deterministically by id hash
+    /// Maximum number of documents to compare; of a larger input, those whose ids have the smallest hashes are used
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     sample: u32,
     /// Evaluate this threshold instead of proposing one
@@ -122,10 +122,10 @@ Examples:
   sameish tune --labels pairs.jsonl --svg plots articles.jsonl
 
 In most corpora, most pairs of documents are unrelated, some are
-near-duplicates, and few are in between. The best threshold is in that valley of
-the histogram, where small changes have little effect. The index finds a pair
-exactly at the threshold with the probability `--recall`, and more similar pairs
-with a higher probability. See docs/tuning.md.
+near-duplicates, and few are in between. The best threshold is in this valley of
+the histogram, where a small change of the threshold has little effect. The
+index finds a pair exactly at the threshold with the probability `--recall`, and
+more similar pairs with a higher probability. See docs/tuning.md.
 
 Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
 4 unreadable input, 5 limit reached, 6 output failed.";

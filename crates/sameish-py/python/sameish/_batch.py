@@ -83,10 +83,10 @@ def dedup(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Dedup:
-    """Finds the documents to keep if one document per cluster of near-duplicates is kept.
+    """Selects one document to keep from each cluster of near-duplicates.
 
-    Every removed document matches the kept document of its cluster. The data is not changed; see `Dedup`,
-    and `output` for files.
+    Every removed document matches the kept document of its cluster. The data is not changed: call
+    `Dedup.take` on the result to get the kept rows, or pass `output` to write the kept records of files.
 
     Args:
         data: The documents:
@@ -107,8 +107,8 @@ def dedup(
             default None.
         keep: Which document of a cluster is kept: the `"first"` (the default), the `"longest"` or the
             `"newest"`, which requires `date`.
-        against: An existing corpus: its near-duplicates are removed from the data too. Paths if `data` is
-            paths, else any other data, with the same column or field of the texts; default None.
+        against: An existing corpus: documents that match one of its documents are also removed. Paths if
+            `data` is paths, else any other data, with the same column or field of the texts; default None.
         output: File or directory for the kept records of files, which are copied byte for byte; a directory
             ends with `/` and gets one file per input. Its suffix may add .gz or .zst. Default None: nothing
             is written.
@@ -117,7 +117,7 @@ def dedup(
             more would be removed, nothing is written and `LimitError` is raised.
         preset: Name of the preset: `"copies"` (the default), `"articles"`, `"headlines"`, `"wire"`, `"web"`
             or `"sdr"`; see `Engine`.
-        config: Config file in TOML, or a mapping with its contents; default None.
+        config: Configuration file in TOML, or a mapping with its contents; default None.
         threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1. Default None:
             that of the preset, 0.8 for `"copies"`.
         recall: Minimum probability that a pair at the threshold is found; greater than 0 and less than 1.
@@ -139,18 +139,20 @@ def dedup(
         minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None computes no
             signatures. Default: those of the preset.
         sdr: Settings of sparse codes, as a mapping; None computes no codes. Default: those of the preset.
-        matching: Other settings of the section `matching` of a config file, as a mapping; default None.
-        format: Format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"` or `"text"`. Default None: the
-            suffix or the first bytes of each file decide.
-        on_bad: What happens to a record of a file that is invalid or has the id of an earlier record:
-            `"fail"` (the default) raises `RecordError`; `"skip"` leaves it out and counts it.
+        matching: Other settings of the section `matching` of a configuration file, as a mapping; default
+            None.
+        format: Format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"` or `"text"`. Default None:
+            detected from the suffix or the first bytes of each file.
+        on_bad: What happens to a record of a file that is invalid, or has the id of an earlier record and
+            a different text: `"fail"` (the default) raises `RecordError`; `"skip"` leaves the record out
+            and counts it.
         max_memory: Memory limit in bytes, at least 64 MiB; default None, no limit. About 300 bytes per
             document are needed, in addition to data in memory. The result does not depend on it.
         temp_dir: Directory for temporary files; default None, that of the system.
         threads: Number of threads, 1 to 1024; default None, one per processor. The result does not depend
             on it.
-        progress: Called as `progress(done, total)` about 20 times per second, in documents, or for files
-            in bytes; default None. An exception that it raises ends the call.
+        progress: Function that is called as `progress(done, total)` about 20 times per second; both count
+            documents, or for files bytes. Default None. An exception that it raises ends the call.
 
     Returns:
         A `Dedup`.
@@ -238,7 +240,7 @@ def pairs(
         limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
         preset: Name of the preset: `"copies"` (the default), `"articles"`, `"headlines"`, `"wire"`, `"web"`
             or `"sdr"`; see `Engine`.
-        config: Config file in TOML, or a mapping with its contents; default None.
+        config: Configuration file in TOML, or a mapping with its contents; default None.
         threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1. Default None:
             that of the preset, 0.8 for `"copies"`.
         recall: Minimum probability that a pair at the threshold is found; greater than 0 and less than 1.
@@ -257,22 +259,25 @@ def pairs(
         minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None computes no
             signatures. Default: those of the preset.
         sdr: Settings of sparse codes, as a mapping; None computes no codes. Default: those of the preset.
-        matching: Other settings of the section `matching` of a config file, as a mapping; default None.
-        format: Format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"` or `"text"`. Default None: the
-            suffix or the first bytes of each file decide.
-        on_bad: What happens to a record of a file that is invalid or has the id of an earlier record:
-            `"fail"` (the default) raises `RecordError`; `"skip"` leaves it out and counts it.
+        matching: Other settings of the section `matching` of a configuration file, as a mapping; default
+            None.
+        format: Format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"` or `"text"`. Default None:
+            detected from the suffix or the first bytes of each file.
+        on_bad: What happens to a record of a file that is invalid, or has the id of an earlier record and
+            a different text: `"fail"` (the default) raises `RecordError`; `"skip"` leaves the record out
+            and counts it.
         max_memory: Memory limit in bytes, at least 64 MiB; default None, no limit. About 300 bytes per
             document are needed, in addition to data in memory. The result does not depend on it.
         temp_dir: Directory for temporary files; default None, that of the system.
         threads: Number of threads, 1 to 1024; default None, one per processor. The result does not depend
             on it.
-        progress: Called as `progress(done, total)` about 20 times per second, in documents, or for files
-            in bytes; default None. An exception that it raises ends the call.
+        progress: Function that is called as `progress(done, total)` about 20 times per second; both count
+            documents, or for files bytes. Default None. An exception that it raises ends the call.
 
     Returns:
         A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one. Documents with
-        equal texts take the place of the first of them. `to_frame` converts it to a data frame.
+        equal texts are ordered as if all were at the position of the first of them. `to_frame` converts
+        the list to a data frame.
 
     Raises:
         SettingError: A setting is out of range, or a column does not exist.
@@ -350,7 +355,7 @@ def cluster(
         min_size: Minimum number of documents of a cluster, at least 0; default 1.
         preset: Name of the preset: `"copies"` (the default), `"articles"`, `"headlines"`, `"wire"`, `"web"`
             or `"sdr"`; see `Engine`.
-        config: Config file in TOML, or a mapping with its contents; default None.
+        config: Configuration file in TOML, or a mapping with its contents; default None.
         threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1. Default None:
             that of the preset, 0.8 for `"copies"`.
         recall: Minimum probability that a pair at the threshold is found; greater than 0 and less than 1.
@@ -374,18 +379,20 @@ def cluster(
         minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None computes no
             signatures. Default: those of the preset.
         sdr: Settings of sparse codes, as a mapping; None computes no codes. Default: those of the preset.
-        matching: Other settings of the section `matching` of a config file, as a mapping; default None.
-        format: Format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"` or `"text"`. Default None: the
-            suffix or the first bytes of each file decide.
-        on_bad: What happens to a record of a file that is invalid or has the id of an earlier record:
-            `"fail"` (the default) raises `RecordError`; `"skip"` leaves it out and counts it.
+        matching: Other settings of the section `matching` of a configuration file, as a mapping; default
+            None.
+        format: Format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"` or `"text"`. Default None:
+            detected from the suffix or the first bytes of each file.
+        on_bad: What happens to a record of a file that is invalid, or has the id of an earlier record and
+            a different text: `"fail"` (the default) raises `RecordError`; `"skip"` leaves the record out
+            and counts it.
         max_memory: Memory limit in bytes, at least 64 MiB; default None, no limit. About 300 bytes per
             document are needed, in addition to data in memory. The result does not depend on it.
         temp_dir: Directory for temporary files; default None, that of the system.
         threads: Number of threads, 1 to 1024; default None, one per processor. The result does not depend
             on it.
-        progress: Called as `progress(done, total)` about 20 times per second, in documents, or for files
-            in bytes; default None. An exception that it raises ends the call.
+        progress: Function that is called as `progress(done, total)` about 20 times per second; both count
+            documents, or for files bytes. Default None. An exception that it raises ends the call.
 
     Returns:
         A list (`Found`) of `Cluster`. `to_frame` converts it to a data frame.

@@ -24,8 +24,8 @@ class Dedup:
     """The result of `dedup`: which rows are kept, and which kept row each removed row matches.
 
     A row is the position of a document in the data: of a text in a list or table, or of a record in
-    all files, counted from 0. The result takes 8 bytes per document, and 8 more per document of a
-    cluster, besides ids.
+    all files, counted from 0. The result takes 8 bytes per document, 8 more for each document of a
+    cluster, and the size of the ids.
 
     Attributes:
         centers: The kept row of each row's cluster, as an array of int64: for a kept row, the row
@@ -79,8 +79,8 @@ class Dedup:
     def unused(self) -> NDArray[np.int64]:
         """Rows that are neither kept nor removed, in ascending order, as an array of int64.
 
-        Their records were rejected, or repeat an earlier record with the same id and text. There are
-        none unless the data is in files.
+        Their records were rejected, or repeat an earlier record with the same id and text. Only data in
+        files can have such rows.
         """
         return np.flatnonzero(self.centers < _KNOWN).astype(np.int64)
 
@@ -117,7 +117,7 @@ class Dedup:
         `largest_cluster`: number of documents of the largest cluster. `too_short`: number of documents
         that are too short for the settings. `rejected`: number of records that could not be used.
         `repeated`: number of records that repeat an earlier record with the same id and text.
-        `candidates`: number of candidates judged. `verified`: number of verified matches. `templates`:
+        `candidates`: number of candidates compared. `verified`: number of verified matches. `templates`:
         number of verified matches that were kept apart as templates. `expected_recall`: probability
         that a pair exactly at the threshold is found, or None. `caps_hit`: number of limits reached;
         if it is not 0, matches may be missing.

@@ -15,7 +15,7 @@ _LONGEST_PATH = 4096
 
 
 def source(data: Any, name: str) -> dict[str, Any]:
-    """Returns the data, and the paths that it stands for, if any. `name` is the name of the parameter."""
+    """Returns the data and, if it consists of paths, the paths. `name` is the name of the parameter."""
     refuse_unordered(data, name)
     found = paths(data, name)
     if found is None and isinstance(data, str):

@@ -71,7 +71,7 @@ class Engine:
             `wire`: news agency articles by 64-bit FNV-1a SimHash, at most 3 differing bits.
             `web`: web pages by SimHash of rolling windows, at most 3 differing bits.
             `sdr`: sparse codes, overlap >= 0.5.
-        config: Config file in TOML, or a mapping with its contents; default None. Its key
+        config: Configuration file in TOML, or a mapping with its contents; default None. Its key
             `preset` replaces the argument `preset`.
         threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1.
         recall: Minimum probability that the index finds a pair at the threshold; greater than 0
@@ -87,12 +87,12 @@ class Engine:
         min_words: Minimum number of words, without stop words. A document with fewer words has
             the status `too_short`.
         lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
-        text: Other settings of the section `text` of a config file, as a mapping.
+        text: Other settings of the section `text` of a configuration file, as a mapping.
         simhash: Settings of SimHash fingerprints, as a mapping; None computes no fingerprints.
         minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None
             computes no signatures.
         sdr: Settings of sparse codes, as a mapping; None computes no codes.
-        matching: Other settings of the section `matching` of a config file, as a mapping.
+        matching: Other settings of the section `matching` of a configuration file, as a mapping.
 
     Raises:
         SettingError: A setting is out of range or inconsistent with others.
@@ -132,7 +132,7 @@ class Engine:
     ) -> Engine: ...
     @property
     def config(self) -> str:
-        """All settings, as a config file in TOML."""
+        """All settings, as a configuration file in TOML."""
     @property
     def expected_recall(self) -> Optional[float]:
         """Probability that a pair exactly at the threshold is found, 0 to 1.
@@ -175,7 +175,7 @@ class Engine:
                 default None. An exception that it raises ends the call.
 
         Returns:
-            Number of documents that are too short for the settings.
+            Number of added documents that are too short for the settings.
         """
     def remove(self, id: Id) -> bool:
         """Removes a document.
@@ -456,7 +456,7 @@ class MinHasher:
     def sketch_features(self, features: _Fingerprints) -> Optional[Signature]:
         """Computes the signature of features that the caller has hashed.
 
-        Its scheme differs from that of `sketch`, because it does not know how the features were hashed.
+        The scheme differs from that of `sketch`, because the way the features were hashed is unknown.
 
         Args:
             features: 64-bit hashes with well-mixed bits: a list of integers, or an array of uint64.
@@ -505,7 +505,7 @@ class SdrEncoder:
         active_bits: Number of set bits, at least 1 and less than `size`; default None.
         sparsity: Fraction of the bits that are set, 0 to 1; default None.
         case_sensitivity: Whether upper and lower case ASCII letters differ; default False.
-        token_similarity: Whether the bytes of each token are encoded, too, so that tokens with common
+        token_similarity: Whether the bytes of each token are also encoded, so that tokens with common
             letters have overlapping codes; default False.
         vocabulary: Tokens and their weights, 0 to 2**32 - 1. Other tokens are ignored unless
             `encode_orphans` is set. Default None: every token has weight 1.
@@ -591,7 +591,7 @@ class Corpus:
     """A set of 64-bit fingerprints that can be searched by Hamming distance.
 
     The parameters are those of the block-permuted index of Manku, Jain and Das Sarma (2007). The
-    search is exact: it returns every fingerprint within `diff_bits` bits of a query, once.
+    search is exact: it returns each fingerprint within `diff_bits` bits of a query exactly once.
     `num_blocks` does not affect the results; the tables are chosen by the number of fingerprints.
 
     Fingerprints are integers from 0 to 2**64 - 1 or strings of 16 hex digits. The `_bulk` methods
@@ -628,7 +628,7 @@ class Corpus:
             hash: The fingerprint.
 
         Returns:
-            True if the fingerprint is new.
+            True if the set did not contain the fingerprint.
         """
     def remove(self, hash: _Fingerprint) -> bool:
         """Removes a fingerprint.
@@ -745,7 +745,7 @@ class Matches:
 class HammingIndex:
     """An index of numbered documents by 64-bit fingerprint, searched by Hamming distance.
 
-    The search is exact: it returns every document within `radius` bits of a query, once.
+    The search is exact: it returns each document within `radius` bits of a query exactly once.
     Fingerprints are integers from 0 to 2**64 - 1 or strings of 16 hex digits; documents are
     integers from 0 to 2**32 - 1. A fingerprint can have many documents.
 
@@ -775,7 +775,7 @@ class HammingIndex:
             doc: Number of the document.
 
         Returns:
-            True if the document is new under this fingerprint.
+            True if the index did not contain the document under this fingerprint.
         """
     def remove(self, hash: _Fingerprint, doc: SupportsIndex) -> bool:
         """Removes a document.
@@ -814,7 +814,7 @@ class HammingIndex:
             query: The fingerprint to compare with.
 
         Returns:
-            A `Hit`, or None if there is none.
+            A `Hit`, or None if there is no match.
         """
     def find_all(self, query: _Fingerprint, radius: Optional[int] = None) -> list[Hit]:
         """Finds all documents within a radius.
@@ -914,7 +914,7 @@ class BandIndex:
 
         Raises:
             SchemeMismatch: The signature has another scheme or number of rows than the index.
-            NumberError: The number is too large for the number of documents.
+            NumberError: The number is far larger than the number of documents in the index.
         """
     def insert_bulk(self, signatures: NDArray[np.uint32], first: int = 0) -> int:
         """Adds one document per row of an array. Rows that are not signatures are skipped.
@@ -1007,17 +1007,17 @@ def compare(
         b: Second text, of the same types as `a`.
         preset: Name of the preset; default `"copies"`. See `Engine`.
         min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
-        config: Config file in TOML, or a mapping with its contents; default None.
+        config: Configuration file in TOML, or a mapping with its contents; default None.
         threshold: Minimum similarity of a match, greater than 0 and at most 1. Default: that of the preset.
         tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`. Default: that of the preset.
         stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`, or None.
         min_words: Minimum number of words, without stop words; a text with fewer words is too short.
         lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
-        text: Other settings of the section `text` of a config file, as a mapping.
+        text: Other settings of the section `text` of a configuration file, as a mapping.
         simhash: Settings of SimHash fingerprints, as a mapping, or None.
         minhash: Settings of MinHash signatures, as a mapping, or None.
         sdr: Settings of sparse codes, as a mapping, or None.
-        matching: Other settings of the section `matching` of a config file, as a mapping.
+        matching: Other settings of the section `matching` of a configuration file, as a mapping.
 
     Returns:
         A `Comparison`.

@@ -19,7 +19,7 @@ class Found(List[_Item]):
     """A list of results that also reports how complete it is.
 
     Attributes:
-        candidates: Number of candidates that were judged.
+        candidates: Number of candidates that were compared.
         capped: Number of limits reached. If it is not 0, results may be missing.
     """
 
@@ -88,13 +88,13 @@ class Match(NamedTuple):
 
     Attributes:
         id: Id of the document.
-        similarity: 0 to 1: the exact Jaccard similarity of the shingles if `verified`, otherwise an
-            estimate from the sketches.
+        similarity: Similarity from 0 to 1: the exact Jaccard similarity of the shingles if `verified`,
+            otherwise an estimate from the sketches.
         match_type: `"exact"` (equal normalized text), `"near"` (Jaccard similarity >= 0.8, or at
             most 3 differing bits) or `"similar"`.
         verified: Whether the features of the two documents were compared.
         distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
-        facts: How far the names and numbers of the two texts agree, 0 to 1; None if not computed.
+        facts: Agreement of the names and numbers of the two texts, 0 to 1; None unless `verified`.
         template: Whether the two texts have the same wording but different names or numbers.
     """
 
@@ -113,13 +113,13 @@ class Pair(NamedTuple):
     Attributes:
         a: Id of the earlier document.
         b: Id of the later document.
-        similarity: 0 to 1: the exact Jaccard similarity of the shingles if `verified`, otherwise an
-            estimate from the sketches.
+        similarity: Similarity from 0 to 1: the exact Jaccard similarity of the shingles if `verified`,
+            otherwise an estimate from the sketches.
         match_type: `"exact"` (equal normalized text), `"near"` (Jaccard similarity >= 0.8, or at
             most 3 differing bits) or `"similar"`.
         verified: Whether the features of the two documents were compared.
         distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
-        facts: How far the names and numbers of the two texts agree, 0 to 1; None if not computed.
+        facts: Agreement of the names and numbers of the two texts, 0 to 1; None unless `verified`.
         template: Whether the two texts have the same wording but different names or numbers.
     """
 
@@ -137,7 +137,7 @@ class Cluster(NamedTuple):
     """A cluster of documents.
 
     Attributes:
-        center: Id of the representative.
+        center: Id of the center, which represents the cluster.
         members: Ids of all documents, the center first.
         mean_similarity: Mean similarity of the other members to the center, 0 to 1; 1 for a single
             document; None if only fingerprints are compared.
@@ -181,10 +181,10 @@ class Comparison(NamedTuple):
         containment_a: Fraction of the shingles of the first text that the second contains, 0 to 1.
         containment_b: Fraction of the shingles of the second text that the first contains, 0 to 1.
         simhash_distance: Hamming distance of the SimHash fingerprints in bits, 0 to 64.
-        minhash_similarity: Similarity estimated from the signatures, 0 to 1; None if a text has no
+        minhash_similarity: Similarity estimated from the signatures, 0 to 1; None if either text has no
             signature.
         match_type: `"exact"`, `"near"`, `"similar"` or `"different"`.
-        too_short: Whether a text has too few words for the settings.
+        too_short: Whether either text has too few words for the settings.
         words_a: Number of words of the first text.
         words_b: Number of words of the second text.
         passages: Shared passages, in the order of the first text.
@@ -212,7 +212,7 @@ class Sketches(NamedTuple):
 
     Attributes:
         status: `"ok"`, or `"too_short"` if the text has too few words for the settings.
-        words: Number of words, without stop words.
+        words: Number of words, without stop words if the settings remove them.
         simhash: 64-bit SimHash fingerprint, 0 for a text without features; None if the settings
             compute none.
         minhash: MinHash signature; None if the settings compute none or the text is too short.

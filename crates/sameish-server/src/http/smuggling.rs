@@ -172,7 +172,7 @@ pub(super) fn check_head(bytes: &[u8], limits: HeadLimits) -> Result<Option<Head
         Ok(_) if request.version.is_none() => return Err(uri_too_long(limits.bytes)),
         Ok(_) | Err(httparse::Error::TooManyHeaders) => {
             let HeadLimits { bytes, headers } = limits;
-            let detail = format!("the head is larger than {bytes} bytes or has more than {headers} headers");
+            let detail = format!("the request line and headers exceed {bytes} bytes or {headers} headers");
             return Err(Problem::new(Kind::HeadersTooLarge, detail));
         }
         Err(_) => return Err(malformed("the request is not HTTP/1.1")),
@@ -188,7 +188,7 @@ pub(super) fn check_head(bytes: &[u8], limits: HeadLimits) -> Result<Option<Head
         return Err(malformed("the request is not HTTP/1.1"));
     }
     if has_bare_line_feed(&bytes[..length]) {
-        return Err(malformed("the lines of the head must end in CR LF"));
+        return Err(malformed("the request line and each header must end in CR LF"));
     }
     let body = check_body_length(request.version, request.headers)?;
     Ok(Some(Head { length, body }))

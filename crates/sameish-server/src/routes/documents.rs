@@ -20,8 +20,8 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Store a document
 ///
 /// The response is sent when the document is on disk and in the index. Storing the same text under the same id again returns
-/// `unchanged`; another text under an existing id is a conflict. A document without an id gets a generated one; with the header
-/// `Idempotency-Key` the same key generates the same id, so that the request can be repeated.
+/// `unchanged`; a different text under an existing id is a conflict. A document without an id gets a generated one. With the
+/// header `Idempotency-Key`, the same key generates the same id, so that the request can be repeated safely.
 #[utoipa::path(
     post, path = "/api/v1/{collection}", tag = "documents",
     params(

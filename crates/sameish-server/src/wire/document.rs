@@ -19,7 +19,7 @@ const MAX_CLOCK_SKEW: i64 = 86_400_000;
 request! {
     /// A document to store. Either `text` or `title` is required.
     pub(crate) struct NewDocument {
-        /// Default: a generated id.
+        /// Id of the document. Default: a generated id.
         pub(crate) id: Option<NewId>,
         /// Headline. Compared if `text` is absent.
         pub(crate) title: Option<ShortText<MAX_TITLE>>,
@@ -29,7 +29,7 @@ request! {
         pub(crate) url: Option<ShortText<MAX_URL>>,
         /// Host or publisher of the document.
         pub(crate) host: Option<ShortText<MAX_HOST>>,
-        /// Alias of `host`, which it overrides.
+        /// Alias of `host`. If both are set, `source` is used.
         pub(crate) source: Option<ShortText<MAX_HOST>>,
         /// Date of publication: RFC 3339, ISO 8601, RFC 2822, or Unix time in seconds or milliseconds.
         pub(crate) published_at: Option<PublishedAt>,

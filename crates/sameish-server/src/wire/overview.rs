@@ -139,7 +139,7 @@ pub(crate) struct CollectionResponse {
     pub(crate) too_short: u64,
     /// Number of clusters of two or more documents.
     pub(crate) clusters: u64,
-    /// Number of documents in these clusters.
+    /// Number of documents in clusters of two or more documents.
     pub(crate) clustered: u64,
     /// Number of documents of the largest cluster.
     pub(crate) largest_cluster: u64,
@@ -151,7 +151,7 @@ pub(crate) struct CollectionResponse {
     /// Time of the last insertion.
     #[schema(format = DateTime)]
     pub(crate) last_arrival: Option<String>,
-    /// Predicted recall of pairs exactly at the threshold.
+    /// Probability that a pair exactly at the threshold is found.
     pub(crate) expected_recall: Option<f64>,
 }
 

@@ -38,7 +38,7 @@ request! {
         /// Maximum number of matches: at most 1,000, and at most 100 with `evidence`. Default: the collection's
         /// `matching.limit`, which is 10 unless overridden.
         limit: Option<ResultLimit>,
-        /// Minimum similarity. Default: the collection's threshold. Recall decreases far below the threshold.
+        /// Minimum similarity of a match. Default: the collection's threshold. Far below the threshold, few matches are found.
         min_similarity: Option<Fraction>,
         /// Whether matches include their shared passages. Default: false.
         evidence: Option<bool>,
@@ -168,7 +168,7 @@ request! {
         /// Settings that differ from the preset: the tables and keys of a configuration file, such as
         /// `{"matching": {"threshold": 0.7}}`.
         overrides: Option<Overrides>,
-        /// Age in days after which documents are deleted, by `published_at` or else by arrival.
+        /// Age in days after which documents are deleted, counted from `published_at`, or from arrival if there is none.
         retention_days: Option<Days>,
         /// Maximum difference in days between the dates of two documents that match.
         window_days: Option<Days>,

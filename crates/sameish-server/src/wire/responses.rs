@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 /// Result of storing a document.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct InsertResponse {
-    /// Given or generated id.
+    /// Id of the document, given by the client or generated.
     pub(crate) id: Id,
     /// `created`, `too_short` (created, but too short for the collection's preset), `unchanged` or `replaced`.
     #[schema(example = "created")]
@@ -88,9 +88,9 @@ pub(crate) struct Duplicate {
     pub(crate) match_type: &'static str,
     /// Whether the match was verified on the documents' features instead of their sketches.
     pub(crate) verified: bool,
-    /// Hamming distance of the fingerprints, if both documents have one.
+    /// Hamming distance of the fingerprints in bits, if both documents have a fingerprint.
     pub(crate) simhash_distance: Option<u32>,
-    /// Agreement of numbers and rare words from 0 to 1, for verified matches.
+    /// Agreement of the names and numbers of the two texts from 0 to 1, for verified matches.
     pub(crate) facts: Option<f64>,
     /// Whether the documents are a template: the same wording with different names or numbers.
     pub(crate) template: bool,
@@ -121,7 +121,7 @@ pub(crate) struct BulkLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) id: Option<Id>,
-    /// `status` of a single insertion, or `rejected`.
+    /// Status, as in the response to a request with this document alone, or `rejected`.
     pub(crate) status: &'static str,
     /// HTTP status code that a request with this document alone would get.
     pub(crate) http_status: u16,
@@ -252,7 +252,8 @@ pub(crate) struct SimilarDocument {
     pub(crate) id: Id,
     pub(crate) title: Option<String>,
     pub(crate) host: Option<String>,
-    /// Similarity from 0 to 1: the exact Jaccard similarity of the preset's shingles if `verified`; 1 - d/64 for short articles, where d is the Hamming distance.
+    /// Similarity from 0 to 1: the exact Jaccard similarity of the preset's shingles if `verified`; otherwise an estimate, such as
+    /// 1 - d/64 for a Hamming distance of d bits.
     pub(crate) similarity_score: f64,
     /// `exact`, `near` or `similar`.
     pub(crate) match_type: &'static str,
@@ -260,9 +261,9 @@ pub(crate) struct SimilarDocument {
     pub(crate) published_at: Option<String>,
     /// Whether the match was verified on the documents' features instead of their sketches.
     pub(crate) verified: bool,
-    /// Hamming distance of the fingerprints, if both documents have one.
+    /// Hamming distance of the fingerprints in bits, if both documents have a fingerprint.
     pub(crate) simhash_distance: Option<u32>,
-    /// Agreement of numbers and rare words from 0 to 1, for verified matches.
+    /// Agreement of the names and numbers of the two texts from 0 to 1, for verified matches.
     pub(crate) facts: Option<f64>,
     /// Whether the documents are a template: the same wording with different names or numbers.
     pub(crate) template: bool,
@@ -373,7 +374,7 @@ pub struct CompareResponse {
     containment_a: f64,
     /// Fraction of the shingles of `b` that `a` contains.
     containment_b: f64,
-    /// Hamming distance of the 64-bit SimHash fingerprints.
+    /// Hamming distance of the SimHash fingerprints in bits, 0 to 64.
     simhash_distance: u32,
     /// Similarity estimated from MinHash signatures, if the preset computes them for both texts.
     minhash_similarity: Option<f64>,

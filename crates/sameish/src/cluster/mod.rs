@@ -33,10 +33,10 @@ pub use star::{Stars, stars};
 
 use crate::index::DocNumber;
 
-/// Documents of one cluster, with a representative.
+/// Documents of one cluster, with its center.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
-    /// The representative of the cluster.
+    /// The center, which represents the cluster.
     pub center: DocNumber,
     /// All documents of the cluster, the center first.
     pub members: Vec<DocNumber>,

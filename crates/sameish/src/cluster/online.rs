@@ -95,7 +95,7 @@ impl OnlineClusters {
         self.of.get(&doc).map(|arrival| arrival.cluster)
     }
 
-    /// Returns the representative of a cluster: its earliest remaining member.
+    /// Returns the center of a cluster: its earliest remaining member.
     pub fn center(&self, cluster: ClusterId) -> Option<DocNumber> {
         self.members(cluster).next()
     }

@@ -60,7 +60,7 @@ pub struct Groups {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Group {
-    /// The representative of the cluster.
+    /// The center, which represents the cluster.
     pub center: DocId,
     /// All documents, the center first.
     pub members: Vec<DocId>,

@@ -22,10 +22,10 @@ pub(crate) struct Args {
     /// Number of fingerprints and of queries
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     random: u32,
-    /// Number of blocks of the 64 bits; the index has one table per choice of equal blocks [default: chosen by `--random`]
+    /// Number of blocks of the 64 bits; the index has one table per choice of equal blocks [default: derived from `--random`]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Radius of a match in bits
+    /// Maximum number of differing bits of a match
     #[arg(long, value_name = "N", default_value_t = 3)]
     bits: u32,
     /// Seed of the random numbers

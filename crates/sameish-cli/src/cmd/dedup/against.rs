@@ -1,4 +1,4 @@
-//! An existing corpus in an index directory.
+//! An existing corpus in a data directory.
 
 use super::WorkArgs;
 use crate::cmd::index::failure;
@@ -22,19 +22,19 @@ const PAGE: usize = 512;
 
 /// Arguments of `--against`.
 pub(super) struct Against {
-    /// Arguments that are not index directories.
+    /// Arguments that are not data directories.
     pub(super) files: Vec<OsString>,
-    /// Documents of index directories.
+    /// Documents of data directories.
     pub(super) indexes: Vec<CopiedIndex>,
 }
 
-/// Documents of an index directory, copied to a JSONL file.
+/// Documents of a data directory, copied to a JSONL file.
 pub(super) struct CopiedIndex {
     pub(super) input: Input,
     pub(super) file: TempPath,
 }
 
-/// Copies the documents of arguments that are index directories. A service may use the directory at the same time.
+/// Copies the documents of arguments that are data directories. A service may use the directory at the same time.
 pub(super) fn copy_indexes(
     arguments: &[OsString],
     work: &WorkArgs,
@@ -45,12 +45,12 @@ pub(super) fn copy_indexes(
     let other_format = read.whole_files || read.format.is_some_and(|format| format != FileFormat::Jsonl);
     if !directories.is_empty() && other_format {
         let why =
-            "`--format` and `--whole-files` apply to files, but `--against` is an index directory; omit them";
+            "`--format` and `--whole-files` apply to files, but `--against` is a data directory; omit them";
         return Err(Failure::usage(why));
     }
     if !directories.is_empty() && work.resume {
         return Err(Failure::usage(
-            "`--resume` does not support an index directory in `--against`; omit `--resume`",
+            "`--resume` does not support a data directory in `--against`; omit `--resume`",
         ));
     }
     let indexes = directories.into_iter().map(|directory| copy(Path::new(directory), work, read));

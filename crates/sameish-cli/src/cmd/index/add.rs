@@ -24,7 +24,7 @@ use std::ops::ControlFlow;
 pub(super) struct BuildArgs {
     #[command(flatten)]
     engine: EngineArgs,
-    /// Remove documents older than DAYS while a service runs
+    /// Retention period: a service, or `index expire`, deletes documents older than DAYS
     #[arg(long, value_name = "DAYS")]
     retention_days: Option<u32>,
     /// Match only documents whose dates are at most DAYS apart

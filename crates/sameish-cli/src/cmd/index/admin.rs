@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub(super) struct RemoveArgs {
     #[command(flatten)]
     directory: DirectoryArgs,
-    /// Ids: 7 is a number, '"7"' and seven are strings; `-` reads one per line from standard input
+    /// Ids of the documents: 7 is a number, '"7"' and seven are strings; `-` reads one id per line from standard input
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }
@@ -64,7 +64,7 @@ fn id(given: &str) -> DocId {
 pub(super) struct StatsArgs {
     #[command(flatten)]
     directory: DirectoryArgs,
-    /// Print JSON
+    /// Print one line of JSON per collection
     #[arg(long)]
     json: bool,
 }
@@ -136,13 +136,13 @@ impl Figures {
     }
 }
 
-/// Check everything that is stored
+/// Check all stored data
 ///
 /// Checks documents and sketches against their checksums, sketches against the texts, clusters against their documents, and the
 /// index against the stored documents. Prints each problem with its remedy.
 #[derive(Debug, clap::Args)]
 pub(super) struct VerifyArgs {
-    /// Index directory
+    /// Data directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Print one line of JSON per problem
@@ -177,10 +177,10 @@ pub(super) fn verify(args: VerifyArgs) -> anyhow::Result<Exit> {
     Ok(if findings.is_empty() { Exit::Clean } else { Exit::Unreadable })
 }
 
-/// Recompute all sketches from the texts
+/// Recompute all sketches and clusters from the texts
 #[derive(Debug, clap::Args)]
 pub(super) struct RebuildArgs {
-    /// Index directory
+    /// Data directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Upgrade the directory of an older version without a copy of its database
@@ -197,14 +197,14 @@ pub(super) fn rebuild(args: RebuildArgs) -> anyhow::Result<Exit> {
     };
     let catalog = open_with(&args.directory, options)?;
     let documents: usize = catalog.collections().iter().map(|collection| collection.len()).sum();
-    say(format_args!("recomputed the sketches of {}", counted(documents as u64, "document")));
+    say(format_args!("recomputed the sketches and clusters of {}", counted(documents as u64, "document")));
     Ok(Exit::Clean)
 }
 
 /// Write a consistent copy of a directory, even while a service uses it
 #[derive(Debug, clap::Args)]
 pub(super) struct SnapshotArgs {
-    /// Index directory
+    /// Data directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// New directory for the copy

@@ -8,13 +8,13 @@ use sameish::Timestamp;
 use sameish_store::{Catalog, Collection, Confirmation, Error};
 use std::path::PathBuf;
 
-/// Remove free space and all remains of deleted documents
+/// Remove free space and all traces of deleted documents
 ///
 /// Rewrites the database, so the disk needs free space for a copy. A service erases deleted texts from its files within a
-/// minute; this command also removes what an interrupted process left.
+/// minute; this command also erases those that an interrupted process left.
 #[derive(Debug, clap::Args)]
 pub(super) struct CompactArgs {
-    /// Index directory
+    /// Data directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Also delete the old databases that `restore --replace` and upgrades keep
@@ -44,7 +44,7 @@ pub(super) fn compact(args: CompactArgs) -> anyhow::Result<Exit> {
 /// Delete a collection with all its documents
 #[derive(Debug, clap::Args)]
 pub(super) struct DropArgs {
-    /// Index directory
+    /// Data directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Name of the collection
@@ -62,18 +62,18 @@ pub(super) fn drop_collection(args: DropArgs) -> anyhow::Result<Exit> {
 
 /// Delete documents that are older than the retention period of their collection
 ///
-/// Deletes nothing if the clock is more than a day ahead of the latest insertion plus the longest pause between two insertions,
-/// or if more than half of a collection would be deleted. Pass `--confirm` if the clock is right and the documents may be deleted.
-/// While a service uses the directory, `--confirm` makes the service continue.
+/// Deletes nothing if the system clock is not plausible (more than a day ahead of the latest insertion plus the longest pause
+/// between two insertions), or if more than half of a collection would be deleted. Pass `--confirm` if the clock is right and
+/// the documents may be deleted. If a service uses the directory, `--confirm` makes the service delete them.
 #[derive(Debug, clap::Args)]
 pub(super) struct ExpireArgs {
-    /// Index directory
+    /// Data directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Name of the collection [default: all collections]
     #[arg(long, value_name = "NAME", conflicts_with = "confirm")]
     collection: Option<String>,
-    /// Confirm that the clock is right and that all old documents may be deleted
+    /// Confirm that the clock is right and that all documents older than the retention period may be deleted
     #[arg(long)]
     confirm: bool,
 }

@@ -50,7 +50,7 @@ pub(super) struct Expected {
     pub(super) recall_above: Option<f64>,
     /// Mean number of candidates per document of the sample.
     pub(super) candidates: f64,
-    /// Memory per document in bytes.
+    /// Memory per document of an engine that keeps features in memory, in bytes.
     pub(super) bytes: f64,
 }
 

@@ -244,7 +244,7 @@ fn detection(config: &Config, threshold: f64, expected: &Expected) -> Section {
             format!("recall at the threshold            {:>9}", percent(recall_at)),
             format!("recall of all pairs at or above it {above:>9}"),
             format!("candidates per document            {:>9}", few(candidates)),
-            format!("memory per document                {:>9}", format!("{:.1} kB", bytes / 1000.0)),
+            format!("memory per document in an engine   {:>9}", format!("{:.1} kB", bytes / 1000.0)),
         ]),
     ];
     let preset = config.minhash.as_ref().and_then(|minhash| minhash.bands).filter(|preset| *preset != bands);

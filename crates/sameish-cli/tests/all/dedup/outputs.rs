@@ -141,7 +141,7 @@ fn accepts_an_index_directory_as_existing_corpus() {
     );
     for flag in ["--resume", "--whole-files"] {
         let run = dir.run(["dedup", "a.jsonl", "-o", "x/", "--against", "index", flag]);
-        run.ends_with(2).says(&["index directory"]);
+        run.ends_with(2).says(&["data directory"]);
     }
     dir.write("index/sameish.db", b"not a database");
     let run = dir.run(["dedup", "a.jsonl", "--against", "index"]).ends_with(4);

@@ -41,8 +41,8 @@ const MAX_DISCARDED: usize = 64 << 20;
 ///
 /// The body contains one document per line; blank lines are skipped. Each document gets one response line with its own status, in
 /// order, as soon as it is durable. A rejected document does not affect the others. By default a request has at most 10,000
-/// lines, 256 MiB and 15 minutes; beyond that, the last response line rejects the rest of the request. At most 8 MiB of response
-/// lines wait for a client that does not read them; then the rest of the request is not read. The body may be compressed with gzip.
+/// lines, 256 MiB and 15 minutes; beyond that, the last response line rejects the rest of the request. If 8 MiB of response lines
+/// wait for a client that does not read them, the service stops reading the request. The body may be compressed with gzip.
 #[utoipa::path(
     post, path = "/api/v1/{collection}/bulk", tag = "documents",
     params(
