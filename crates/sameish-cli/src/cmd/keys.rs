@@ -39,7 +39,8 @@ struct NewArgs {
 const AFTER_HELP: &str = "\
 Examples:
   sameish keys new --scope read --name dashboard
-  SAMEISH_WRITE_KEYS=$(sameish keys new --quiet) sameish serve --listen 0.0.0.0:7070
+  key=$(sameish keys new --quiet); echo $key
+  SAMEISH_WRITE_KEYS=$key sameish serve --listen 0.0.0.0:7070
 
 Clients send the key in the header `Authorization: Bearer KEY`.";
 

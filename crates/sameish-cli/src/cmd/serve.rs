@@ -46,7 +46,8 @@ const AFTER_HELP: &str = "\
 Examples:
   sameish serve --demo
   sameish serve --listen 127.0.0.1:8080 --data /var/lib/sameish
-  SAMEISH_WRITE_KEYS=$(sameish keys new -q) sameish serve --listen 0.0.0.0:7070
+  key=$(sameish keys new --quiet); echo $key
+  SAMEISH_WRITE_KEYS=$key sameish serve --listen 0.0.0.0:7070
 
 Environment variables: SAMEISH_LISTEN, SAMEISH_DATA, SAMEISH_SNAPSHOTS,
 SAMEISH_CONFIG, SAMEISH_LOG, SAMEISH_LOG_FORMAT, SAMEISH_READ_KEYS,
