@@ -61,6 +61,23 @@ impl Value<'_> {
     }
 }
 
+impl serde::Serialize for Value<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(flag) => serializer.serialize_bool(*flag),
+            Value::Integer(number) => match u64::try_from(*number) {
+                Ok(number) => serializer.serialize_u64(number),
+                Err(_) => serializer.serialize_i64(*number as i64),
+            },
+            Value::Float(number) => serializer.serialize_f64(*number),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::Array(values) => serializer.collect_seq(values),
+            Value::Object(members) => serializer.collect_map(members.iter().map(|(key, value)| (key, value))),
+        }
+    }
+}
+
 /// Limits on the structure of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

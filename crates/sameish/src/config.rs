@@ -1,4 +1,4 @@
-//! Settings: the reference of everything that a user can configure.
+//! Settings: the reference of all settings that a user can change.
 //!
 //! A [`Config`] is a plain value with public fields. It is validated once, when an [`Engine`](crate::Engine) is created
 //! from it. Most configurations are a [`Preset`] with a few changes. A config file in TOML names the preset and the
@@ -183,7 +183,7 @@ pub struct SdrConfig {
     /// Whether upper and lower case ASCII letters are different. Default: `false`.
     #[serde(default)]
     pub case_sensitivity: bool,
-    /// Whether the bytes of each token are encoded, too, so that tokens with common letters have overlapping codes.
+    /// Whether the bytes of each token are also encoded, so that tokens with common letters have overlapping codes.
     /// Default: `false`.
     #[serde(default)]
     pub token_similarity: bool,

@@ -42,7 +42,7 @@ pub enum Error {
         /// The given language code.
         code: String,
     },
-    /// A sketch has another scheme than expected, so the two are not comparable.
+    /// A sketch has a different scheme than expected, so it cannot be compared.
     #[error("sketch has scheme {found}, expected {expected}: create both sketches with the same settings")]
     SchemeMismatch {
         /// The expected scheme.
@@ -70,7 +70,7 @@ pub enum Error {
         /// The number of characters in the string.
         found: usize,
     },
-    /// A hex string contains another character than a hex digit.
+    /// A hex string contains a character that is not a hex digit.
     #[error("{what} has `{}` at position {position}: must be a hex digit (0-9, a-f)", found.escape_default())]
     HexDigit {
         /// Kind of value that was parsed.

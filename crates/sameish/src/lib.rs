@@ -2,8 +2,8 @@
 //!
 //! # Insert and search
 //!
-//! An [`Engine`] holds documents and finds those that match a text. Candidates come from an index of sketches, and every
-//! match is verified on the shingles of both texts.
+//! An [`Engine`] holds documents and finds those that match a text. Candidates come from an index of sketches, and with this
+//! preset every match is verified on the shingles of both texts.
 //!
 //! ```
 //! use sameish::{Document, Engine, Preset, SearchOptions};
@@ -25,7 +25,7 @@
 //!
 //! # Compare two texts
 //!
-//! An [`Analyzer`] is a validated [`Config`] without documents. Threads share it.
+//! An [`Analyzer`] is a validated [`Config`] without documents. Threads can share it.
 //!
 //! ```
 //! use sameish::{Analyzer, Preset};
@@ -82,9 +82,9 @@
 //! | [`features`] | shingles and their hashes, exact similarity, facts |
 //! | [`sketch`] | SimHash [`Fingerprint`], MinHash [`Signature`], sparse code [`Sdr`], their stored form |
 //! | [`index`] | near-neighbor search: Hamming distance, bands, overlap |
-//! | [`matching`] | verdicts, facts agreement, shared passages |
+//! | [`matching`] | verdicts, agreement of facts, shared passages |
 //! | [`cluster`] | greedy, cohesive, connected and online clusters; agreement of clusterings |
-//! | [`analyzer`], [`engine`] | the stages put together |
+//! | [`analyzer`], [`engine`] | all stages combined |
 //! | [`config`] | every setting |
 //!
 //! Callers can enter at any stage: with text, with tokens ([`Content::Tokens`]), with features

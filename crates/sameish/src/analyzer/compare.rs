@@ -4,7 +4,7 @@ use super::{Analyzer, Scratch, Sketches, Status};
 use crate::config::{TokenHash, Tokenizer};
 use crate::document::ContentRef;
 use crate::features::{FeatureSet, TextKey, hash_token};
-use crate::matching::{Evidence, Located, MatchType, Measures, Passage};
+use crate::matching::{Evidence, Located, MatchType, Measures, OffsetUnit, Passage};
 use crate::sketch::{Fingerprint, SimHasher};
 use crate::text::{Span, TextScratch, for_each_batch};
 
@@ -41,23 +41,20 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns the passages with offsets in units other than bytes.
-    ///
-    /// Languages whose strings are not UTF-8 count offsets in code points or UTF-16 units. `units` returns the number of
-    /// units in a slice of the text, for example `|slice| slice.chars().count()`. The conversion takes one pass over each
-    /// text. For documents given as tokens, offsets count tokens.
+    /// Returns the passages with offsets in a unit other than bytes. For documents given as tokens, offsets count tokens.
     ///
     /// ```
+    /// use sameish::matching::OffsetUnit;
     /// use sameish::{Analyzer, Content, Preset};
     ///
     /// let analyzer = Analyzer::new(Preset::Copies.config())?;
     /// let (a, b) = ("Größe über alles hier im Land", "über alles hier im Land");
-    /// let passages = analyzer.compare(a, b, 5).passages_in(a, b, |slice| slice.chars().count());
+    /// let passages = analyzer.compare(a, b, 5).passages_in(a, b, OffsetUnit::Chars);
     /// assert_eq!((passages[0].a_start, passages[0].a_end), (6, 29));
     ///
     /// let tokens = |text: &str| Content::Tokens(text.split(' ').map(str::to_owned).collect());
     /// let (a, b) = (tokens("Größe über alles hier im Land"), tokens("über alles hier im Land"));
-    /// let passages = analyzer.compare(&a, &b, 5).passages_in(&a, &b, |slice| slice.chars().count());
+    /// let passages = analyzer.compare(&a, &b, 5).passages_in(&a, &b, OffsetUnit::Chars);
     /// assert_eq!((passages[0].a_start, passages[0].a_end), (1, 6));
     /// # Ok::<(), sameish::Error>(())
     /// ```
@@ -65,62 +62,9 @@ impl Comparison {
         &self,
         a: impl Into<ContentRef<'a>>,
         b: impl Into<ContentRef<'a>>,
-        units: impl Fn(&str) -> usize,
+        unit: OffsetUnit,
     ) -> Vec<Passage> {
-        let in_a = Offsets::new(a.into(), self.passages.iter().flat_map(|p| [p.a_start, p.a_end]), &units);
-        let in_b = Offsets::new(b.into(), self.passages.iter().flat_map(|p| [p.b_start, p.b_end]), &units);
-        let counted = self.passages.iter().map(|p| Passage {
-            a_start: in_a.of_byte(p.a_start),
-            a_end: in_a.of_byte(p.a_end),
-            b_start: in_b.of_byte(p.b_start),
-            b_end: in_b.of_byte(p.b_end),
-            tokens: p.tokens,
-        });
-        counted.collect()
-    }
-}
-
-/// Pairs of a byte offset and the corresponding offset in another unit, ascending.
-struct Offsets(Vec<(usize, usize)>);
-
-impl Offsets {
-    fn new(
-        content: ContentRef<'_>,
-        bytes: impl Iterator<Item = usize>,
-        units: impl Fn(&str) -> usize,
-    ) -> Offsets {
-        let mut bytes: Vec<usize> = bytes.collect();
-        bytes.sort_unstable();
-        bytes.dedup();
-        let text = match content {
-            ContentRef::Text(text) => text,
-            ContentRef::Tokens(tokens) => return Offsets::of_tokens(tokens, bytes),
-        };
-        let (mut from, mut count) = (0, 0);
-        let counted = bytes.into_iter().map(|byte| {
-            // Passages begin and end at word boundaries, so the range is on character boundaries.
-            count += text.get(from..byte).map_or(byte - from, &units);
-            from = byte;
-            (byte, count)
-        });
-        Offsets(counted.collect())
-    }
-
-    /// Converts offsets into the tokens joined by one space. A passage ends before the space that follows its last token.
-    fn of_tokens(tokens: &[String], bytes: Vec<usize>) -> Offsets {
-        let (mut begins, mut next) = (0, 0);
-        let counted = bytes.into_iter().map(|byte| {
-            while let Some(token) = tokens.get(next).filter(|_| begins < byte) {
-                begins += token.len() + 1;
-                next += 1;
-            }
-            (byte, next)
-        });
-        Offsets(counted.collect())
-    }
-
-    fn of_byte(&self, byte: usize) -> usize {
-        self.0.binary_search_by_key(&byte, |&(byte, _)| byte).map_or(byte, |at| self.0[at].1)
+        unit.convert(&self.passages, a, b)
     }
 }
 
@@ -129,7 +73,7 @@ struct Side {
     sketches: Sketches,
     shingles: FeatureSet,
     words: Located,
-    /// `None` for a text without words: its fingerprint of zero is close to nothing.
+    /// `None` for a text without words, because a zero fingerprint never matches.
     fingerprint: Option<Fingerprint>,
 }
 
@@ -201,7 +145,7 @@ impl Analyzer {
     }
 }
 
-/// Returns `true` if two documents have the same normalized text. Blank texts are equal to nothing.
+/// Returns `true` if two documents have the same normalized text. A blank text is equal to no text.
 fn equal_text(a: ContentRef<'_>, b: ContentRef<'_>) -> bool {
     TextKey::of(a).is_some_and(|key| TextKey::of(b) == Some(key))
 }

@@ -1,7 +1,7 @@
 //! The analysis of single documents: sketches, features, comparison and verdicts.
 //!
 //! An [`Analyzer`] is a validated [`Config`]. It is immutable and holds no documents, so any number of threads and engines
-//! share one. It is the only module that uses every stage from text to matching.
+//! can share one. It is the only module that uses every stage from text to matching.
 //!
 //! ```text
 //! lanes.rs     runs the tokens of a document through every sketcher in one pass
@@ -56,14 +56,15 @@ struct Parts {
 }
 
 /// Whether a text has enough words for the configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Status {
     /// The text has enough words.
+    #[default]
     Ok,
     /// The text has too few words. It is kept, and matches by its exact text and by the sketches that the configuration
-    /// makes of short texts.
+    /// computes for short texts.
     TooShort,
 }
 

@@ -106,7 +106,7 @@ impl DocId {
         (id.to_string() == digits).then_some(id)
     }
 
-    /// Returns the id as JSON, which keeps `7` and `"7"` apart.
+    /// Returns the id as JSON, which distinguishes `7` from `"7"`.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|error| unreachable!("every id has a JSON form: {error}"))
     }

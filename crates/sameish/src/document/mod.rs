@@ -67,12 +67,22 @@ pub struct Document {
     pub published_at: Option<String>,
     /// Web address of the document. It is never fetched.
     pub url: Option<String>,
+    /// Further fields of the caller, as the text of a JSON object. They are stored and never compared.
+    pub metadata: Option<String>,
 }
 
 impl Document {
-    /// Creates a document from an id and a text, without metadata.
+    /// Creates a document from an id and a text, without any other field.
     pub fn new(id: impl Into<DocId>, text: impl Into<String>) -> Document {
         let content = Content::Text(text.into());
-        Document { id: id.into(), content, title: None, source: None, published_at: None, url: None }
+        Document {
+            id: id.into(),
+            content,
+            title: None,
+            source: None,
+            published_at: None,
+            url: None,
+            metadata: None,
+        }
     }
 }

@@ -29,7 +29,7 @@ pub struct MatchedPair<'a> {
     pub verdict: Verdict,
 }
 
-/// The average number of candidates judged per document when all pairs or clusters are computed.
+/// The maximum average number of candidates judged per document when all pairs or clusters are computed.
 const CANDIDATES_ON_AVERAGE: u64 = 64;
 
 /// The work done to compute all pairs or clusters.
@@ -253,8 +253,8 @@ impl Engine {
 impl Effort {
     /// Returns the maximum number of candidates to judge for the next document.
     ///
-    /// The maximum is high, unless the documents so far used more than their share. So a flood of templates costs a bounded
-    /// number of comparisons per document.
+    /// The maximum is high unless the documents so far used more than their share. A corpus of many templates therefore costs
+    /// a bounded number of comparisons per document.
     #[doc(hidden)]
     pub fn most(&self) -> usize {
         let fair = self.asked * CANDIDATES_ON_AVERAGE + CANDIDATES_JUDGED as u64;

@@ -39,7 +39,7 @@ pub struct Search {
     /// The insertion number of the most similar document that the query may share a cluster with: one that is long enough
     /// and, unless templates are merged, not a template of the query.
     pub best: Option<u64>,
-    /// The number of distinct candidates.
+    /// The number of distinct candidates that were examined.
     pub candidates: usize,
     /// The number of limits reached. If it is not 0, matches may be missing.
     pub capped: usize,
@@ -75,15 +75,18 @@ pub enum Among {
     /// All documents.
     #[default]
     All,
+    /// The first document of each text that the scope selects, however many copies it has. If that is the document whose
+    /// matches are searched, no other copy of its text is found.
+    FirstCopies,
     /// Documents that are marked as centers. They are found in constant time per text, however many copies it has.
     Centers,
 }
 
-/// Where and how far a search looks.
+/// Which documents a search may find, and its limits.
 pub struct Scope<'a, S: Storage> {
     /// The options of the search.
     pub options: SearchOptions,
-    /// What features of stored texts are read through.
+    /// The source of the features of stored texts.
     pub texts: S::Reader<'a>,
     /// Whether only centers may be found.
     pub among: Among,
@@ -308,7 +311,8 @@ impl<S: Storage> Collection<S> {
         scope: &'a Scope<'_, S>,
     ) -> impl Iterator<Item = u32> + 'a {
         let passes = |doc: &u32| scope.filter.is_none_or(|filter| filter(self.stored(*doc)));
-        self.docs_in(text, scope).filter(passes)
+        let most = if scope.among == Among::FirstCopies { 1 } else { usize::MAX };
+        self.docs_in(text, scope).filter(passes).take(most)
     }
 
     /// Iterates over the documents of a text that have the dates and marks of a scope, by insertion number.
@@ -317,7 +321,7 @@ impl<S: Storage> Collection<S> {
             Docs::One { doc, .. } => {
                 let stored = self.stored(*doc);
                 let date = stored.published.map(Timestamp::as_milliseconds);
-                let is_center = scope.among == Among::All || stored.is_center;
+                let is_center = scope.among != Among::Centers || stored.is_center;
                 let is_dated =
                     scope.dates.as_ref().is_none_or(|dates| date.is_some_and(|date| dates.contains(&date)));
                 return DocsIn::One(Some(*doc).filter(|_| is_center && is_dated));
@@ -325,8 +329,10 @@ impl<S: Storage> Collection<S> {
             Docs::Several(several) => several,
         };
         match (scope.among, &scope.dates) {
-            (Among::All, None) => DocsIn::ByNumber(several.by_number.values()),
-            (Among::All, Some(dates)) => DocsIn::ByDate(several.by_date.within(dates.clone())),
+            (Among::All | Among::FirstCopies, None) => DocsIn::ByNumber(several.by_number.values()),
+            (Among::All | Among::FirstCopies, Some(dates)) => {
+                DocsIn::ByDate(several.by_date.within(dates.clone()))
+            }
             (Among::Centers, None) => DocsIn::ByDate(several.centers.within(i64::MIN..=i64::MAX)),
             // Centers without a date have the least one, which is in no range of dates.
             (Among::Centers, Some(dates)) => DocsIn::ByDate(several.centers.within(dates.clone())),
@@ -334,7 +340,7 @@ impl<S: Storage> Collection<S> {
     }
 
     fn any_admitted(&self, text: u32, scope: &Scope<'_, S>) -> bool {
-        let selects_all = scope.filter.is_none() && scope.dates.is_none() && scope.among == Among::All;
+        let selects_all = scope.filter.is_none() && scope.dates.is_none() && scope.among != Among::Centers;
         selects_all || self.admitted(text, scope).next().is_some()
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub trait Storage: Clone + Debug {
     /// What the engine itself keeps per distinct text.
     type Kept: Clone + Debug;
-    /// What a search reads the features of stored texts through.
+    /// The source from which a search reads the features of stored texts.
     type Reader<'r>: Copy;
 
     /// Keeps the features of a new text.

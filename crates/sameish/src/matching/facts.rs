@@ -4,8 +4,8 @@
 //! another company's results, another day's exchange rates. No Jaccard threshold separates the two; their numbers and names
 //! do.
 //!
-//! The measure looks at the text with fewer facts and computes which fraction of its numbers, and which fraction of its
-//! words, weighted by length, the other text lacks. A copy needs both fractions to be small: another quarter of the same
+//! For the text with fewer facts, the measure computes the fraction of its numbers, and the fraction of its words, weighted
+//! by length, that the other text lacks. A copy needs both fractions to be small: another quarter of the same
 //! company shares the names, and two dividends of two companies often share the numbers. The two fractions are therefore
 //! combined as a root mean square, which the larger one dominates, each weighted by the amount of evidence of its kind.
 //!

@@ -38,10 +38,7 @@ pub struct Verdict {
     /// Whether the documents' own features were compared.
     pub verified: bool,
     /// The Hamming distance of the fingerprints, if both documents have one.
-    #[cfg_attr(
-        feature = "serde",
-        serde(rename = "simhash_distance", default, skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "serde", serde(rename = "simhash_distance", default))]
     pub distance: Option<u32>,
     /// How far the names and numbers agree, from 0 to 1, if the match is verified and facts were requested.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -53,9 +50,9 @@ pub struct Verdict {
 /// Decides which candidates are matches, according to a configuration.
 ///
 /// If the configuration verifies, two documents match if the exact Jaccard similarity of their shingles reaches the
-/// threshold, or if their normalized texts are equal. Texts that are too short to be compared so match by their
-/// fingerprints, if the configuration makes any. If the configuration does not verify, all texts match by their sketches.
-/// The verdict records which of these was the case.
+/// threshold, or if their normalized texts are equal. Texts that are too short for that match by their
+/// fingerprints, if the configuration computes any. If the configuration does not verify, all texts match by their sketches.
+/// [`Verdict::verified`] records whether the match was verified.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judge {
     verify: bool,

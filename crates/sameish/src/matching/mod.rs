@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! judge.rs      decides whether a candidate is a match, and returns its verdict
-//! facts.rs      tells copies from templates by their names and numbers
+//! facts.rs      distinguishes copies from templates by their names and numbers
 //! passages.rs   finds the passages that two texts share
-//! suffix.rs     builds the suffix array for that
+//! suffix.rs     builds the suffix array for the passages
+//! offsets.rs    converts the offsets of passages to other units
 //! interval.rs   confidence intervals of proportions
 //! ```
 
 mod facts;
 mod interval;
 mod judge;
+mod offsets;
 mod passages;
 mod suffix;
 
@@ -18,6 +20,7 @@ pub use facts::{facts_agreement, is_template};
 #[doc(hidden)]
 pub use interval::Interval;
 pub use judge::{Judge, Side, Verdict};
+pub use offsets::{OffsetUnit, UnknownOffsetUnit};
 pub use passages::{SharedRun, SharedRuns, shared_runs};
 
 use crate::text::Span;
@@ -67,8 +70,8 @@ impl MatchType {
     /// Classifies a pair by all available measures.
     ///
     /// The Hamming distance alone decides only for configurations that do not verify. For the others, a small distance
-    /// counts only if the larger text contains half of the smaller text's features, because long texts that share nothing
-    /// but function words have similar fingerprints too.
+    /// counts only if the larger text contains half of the smaller text's features, because long texts that share only
+    /// function words also have similar fingerprints.
     pub(crate) fn judge(measures: Measures) -> MatchType {
         let within = |limit| measures.distance.is_some_and(|distance| distance <= limit);
         let contained = measures.containment >= SIMILAR_JACCARD && within(SIMILAR_DISTANCE);

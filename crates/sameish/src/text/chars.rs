@@ -12,7 +12,7 @@
 /// The word-break class of a character: Unicode's `Word_Break` property, plus a class for characters that are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Ends a word and belongs to none.
+    /// Ends a word and is not part of a word.
     Separator,
     /// Is removed before segmentation.
     Drop,

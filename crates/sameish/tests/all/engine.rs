@@ -368,7 +368,7 @@ fn finds_sparse_codes_by_overlap() {
     assert!(!found.matches[0].verdict.verified && found.matches[0].verdict.similarity >= 0.3);
 }
 
-/// Texts in a map, in the place of a database.
+/// Texts in a map instead of a database.
 struct StoredTexts {
     analyzer: Analyzer,
     texts: BTreeMap<u64, Content>,

@@ -12,7 +12,8 @@ fn a_match_is_flat_and_reads_back() {
     let search = engine.search(TEXT, SearchOptions::default()).unwrap();
     let json = serde_json::to_value(&search).unwrap();
     let expected = json!({
-        "id": "a", "number": 0, "similarity": 1.0, "match_type": "exact", "verified": true, "facts": 1.0, "template": false,
+        "id": "a", "number": 0, "similarity": 1.0, "match_type": "exact", "verified": true,
+        "simhash_distance": null, "facts": 1.0, "template": false,
     });
     assert_eq!(json["matches"], Value::Array(vec![expected]));
     assert_eq!(serde_json::from_value::<sameish::Search>(json).unwrap(), search);
