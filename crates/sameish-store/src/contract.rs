@@ -15,6 +15,7 @@ pub fn check_store(open: &mut dyn FnMut() -> Box<dyn Store>) {
     reads_rows_as_written(open);
     isolates_and_undoes_uncommitted_changes(open);
     rejects_a_second_document_with_an_id(open);
+    replaces_collections_by_number_only(open);
     reads_clusters_in_order(open);
     reads_tasks_in_order_of_their_positions(open);
     snapshots_see_one_state(open);
@@ -38,6 +39,7 @@ fn document(number: u64, collection: u32, id: DocId) -> DocumentRow {
     let document = Document {
         title: Some("A \u{1F980} title".into()),
         published_at: Some("2024-01-31".into()),
+        metadata: number.is_multiple_of(2).then(|| r#"{"topic":"\u0000","n":[1,2.5,null]}"#.into()),
         id,
         ..Document::new(0, format!("text {number} \0 with \u{202E} special characters"))
     };
@@ -52,6 +54,11 @@ fn sketch(row: &DocumentRow) -> SketchRow {
 
 fn must<T>(result: crate::Result<T>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns rows that must all be undamaged, without their numbers.
+fn intact<K, T>(rows: crate::Result<Vec<(K, crate::Result<T>)>>) -> Vec<T> {
+    must(rows).into_iter().map(|(_, row)| must(row)).collect()
 }
 
 fn ids(read: &dyn Read, collection: u32) -> Vec<(u64, DocId)> {
@@ -85,7 +92,8 @@ fn reads_rows_as_written(open: &mut dyn FnMut() -> Box<dyn Store>) {
     rows[1].document.content = Content::Tokens(vec!["a".into(), String::new(), "b \"c\"".into()]);
     rows[2].document = Document::new("7", "");
     let counters = Counters { collections: 2, documents: 5, clusters: 9 };
-    let clock = ClockRow { latest: 1_700_000_000_000, longest_pause: 86_400_000 };
+    let clock =
+        ClockRow { latest: 1_700_000_000_000, last_arrival: 1_600_000_000_000, longest_pause: 86_400_000 };
     {
         let mut store = open();
         let mut change = must(store.begin());
@@ -121,6 +129,10 @@ fn lists_rows_of_one_collection(read: &dyn Read, rows: &[DocumentRow]) {
     assert_eq!(document_numbers(read, 2), [5]);
     let page: Vec<u64> = must(read.documents(1, 1, 2)).into_iter().map(|(number, _)| number).collect();
     assert_eq!(page, [2, 3]);
+    // As JSON text, a string begins with a quote, which comes before digits.
+    assert_eq!(must(read.numbers_by_id(1, None, 9)), [3, 2, 1, 4]);
+    assert_eq!(must(read.numbers_by_id(1, Some(&rows[2].document.id), 2)), [2, 1]);
+    assert!(must(read.numbers_by_id(1, Some(&rows[3].document.id), 2)).is_empty());
     let mut sketches = Vec::new();
     must(read.each_sketch(1, &mut |number, row| {
         sketches.push(must(row));
@@ -168,6 +180,20 @@ fn rejects_a_second_document_with_an_id(open: &mut dyn FnMut() -> Box<dyn Store>
     assert_eq!(document_numbers(&*read, 2), [5, 7]);
 }
 
+fn replaces_collections_by_number_only(open: &mut dyn FnMut() -> Box<dyn Store>) {
+    let mut store = open();
+    let mut change = must(store.begin());
+    let changed = CollectionRow { retention_days: None, ..collection(2) };
+    must(change.put_collection(&changed));
+    assert_eq!(must(change.read().collections()), [collection(1), changed]);
+    must(change.put_collection(&collection(2)));
+    must(change.commit());
+    let mut change = must(store.begin());
+    let same_name = CollectionRow { number: 3, ..collection(2) };
+    assert!(change.put_collection(&same_name).is_err());
+    assert_eq!(must(change.read().collections()), [collection(1), collection(2)]);
+}
+
 fn reads_clusters_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
     let mut store = open();
     let member = |document, cluster, joined| MemberRow {
@@ -191,17 +217,17 @@ fn reads_clusters_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
     must(change.put_cluster(1, &cluster(5, 1)));
     must(change.commit());
     let read = must(store.reader());
-    assert_eq!(must(read.members(ClusterId(3), 0, 2)), rows[..2]);
-    assert_eq!(must(read.members(ClusterId(3), 2, 9)), rows[1..3]);
-    assert_eq!(must(read.joined(1, 0, 9)), rows[1..3]);
-    assert_eq!(must(read.joined(1, 0, 1)), rows[1..2]);
-    assert_eq!(must(read.joined(1, 3, 9)), rows[2..3]);
+    assert_eq!(intact(read.members(ClusterId(3), 0, 2)), rows[..2]);
+    assert_eq!(intact(read.members(ClusterId(3), 2, 9)), rows[1..3]);
+    assert_eq!(intact(read.joined(1, 0, 9)), rows[1..3]);
+    assert_eq!(intact(read.joined(1, 0, 1)), rows[1..2]);
+    assert_eq!(intact(read.joined(1, 3, 9)), rows[2..3]);
     assert_eq!(must(read.count_joined(1, ClusterId(3))), 2);
     assert_eq!(must(read.count_joined(1, ClusterId(5))), 0);
     assert_eq!(must(read.member(4)), Some(rows[3]));
     assert_eq!(must(read.member(5)), None);
-    assert_eq!(must(read.clusters(1, None, 10)), [cluster(4, 8), cluster(3, 3)]);
-    assert_eq!(must(read.clusters(1, Some(ClusterId(4)), 10)), [cluster(3, 3)]);
+    assert_eq!(intact(read.clusters(1, None, 10)), [cluster(4, 8), cluster(3, 3)]);
+    assert_eq!(intact(read.clusters(1, Some(ClusterId(4)), 10)), [cluster(3, 3)]);
     assert_eq!(must(read.cluster(ClusterId(3))), Some(cluster(3, 3)));
     assert_eq!(must(read.cluster(ClusterId(5))), None, "clusters of one document are not stored");
     let totals = ClusterTotals { clusters: 2, documents: 11, largest: 8, chained: 9 };
@@ -212,8 +238,8 @@ fn reads_clusters_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
     must(change.put_member(&member(3, 5, None)));
     must(change.put_cluster(1, &cluster(3, 1)));
     must(change.commit());
-    assert_eq!(must(read.members(ClusterId(3), 0, 9)), rows[..1]);
-    assert_eq!(must(read.members(ClusterId(5), 0, 9)), [member(3, 5, None), rows[3]]);
+    assert_eq!(intact(read.members(ClusterId(3), 0, 9)), rows[..1]);
+    assert_eq!(intact(read.members(ClusterId(5), 0, 9)), [member(3, 5, None), rows[3]]);
     assert_eq!(must(read.cluster(ClusterId(3))), None);
     assert_eq!(must(read.sketch(2)), None);
     assert_eq!(must(read.member(2)), None);
@@ -223,13 +249,14 @@ fn reads_clusters_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
 fn reads_clusters_without_center(store: &mut dyn Store) {
     let row = ClusterRow { cluster: ClusterId(7), size: 1, center: None, chained: 0 };
     let mut change = must(store.begin());
-    let listed = must(change.read().clusters(1, None, 10));
+    let listed = intact(change.read().clusters(1, None, 10));
     must(change.put_cluster(1, &row));
     assert_eq!(must(change.read().cluster(row.cluster)), Some(row));
-    assert_eq!(must(change.read().clusters(1, None, 10)), listed);
+    assert_eq!(intact(change.read().clusters(1, None, 10)), listed);
     let mut all = Vec::new();
-    must(change.read().each_cluster(1, &mut |row| {
-        all.push(row);
+    must(change.read().each_cluster(1, &mut |cluster, row| {
+        all.push(must(row));
+        assert_eq!(all.last().map(|row| row.cluster), Some(cluster));
         Ok(())
     }));
     assert_eq!(all.len(), listed.len() + 1);
@@ -257,6 +284,17 @@ fn reads_tasks_in_order_of_their_positions(open: &mut dyn FnMut() -> Box<dyn Sto
     assert_eq!(must(read.first_task(1)), Some(first));
     assert_eq!(must(read.tasks_of(ClusterId(2))), [second]);
     assert_eq!(must(read.count_pending(1)), 2);
+    let merge = task(2, 0, 6, TaskKind::Merge);
+    assert_eq!(must(read.merges_into(2, merge.target)), [merge]);
+    assert_eq!(must(read.merges_into(2, merge.cluster)), []);
+    assert_eq!(must(read.merges_into(1, merge.target)), []);
+    assert_eq!(must(read.count_pending(2)), 2, "a merge changes two clusters");
+    let mut positions = Vec::new();
+    must(read.each_task(1, &mut |task| {
+        positions.push(must(task).position);
+        Ok(())
+    }));
+    assert_eq!(positions, [3, 9, 9]);
     let mut change = must(store.begin());
     must(change.remove_task(&first));
     must(change.commit());
@@ -272,10 +310,10 @@ fn snapshots_see_one_state(open: &mut dyn FnMut() -> Box<dyn Store>) {
     must(change.clear_clusters(1));
     must(change.commit());
     assert_eq!(must(read.first_task(1)), task);
-    assert!(!must(read.members(ClusterId(5), 0, 1)).is_empty());
+    assert!(!intact(read.members(ClusterId(5), 0, 1)).is_empty());
     must(read.end_snapshot());
     assert_eq!(must(read.first_task(1)), None);
-    assert_eq!(must(read.members(ClusterId(5), 0, 1)), []);
+    assert_eq!(intact(read.members(ClusterId(5), 0, 1)), []);
 }
 
 fn drops_a_collection_with_all_its_rows(open: &mut dyn FnMut() -> Box<dyn Store>) {
@@ -285,9 +323,24 @@ fn drops_a_collection_with_all_its_rows(open: &mut dyn FnMut() -> Box<dyn Store>
     must(change.commit());
     let read = must(store.reader());
     assert_eq!(must(read.collections()), [collection(2)]);
+    let documents = ids(&*read, 1).len();
+    assert!(documents > 2, "the rows remain until they are removed");
+    drop(store);
+    let mut store = open();
+    let read = must(store.reader());
+    assert_eq!(must(read.dropped_collections()), [1]);
+    let mut change = must(store.begin());
+    assert!(must(change.remove_rows(1, 2)));
+    must(change.commit());
+    assert_eq!(ids(&*read, 1).len(), documents - 2);
+    let mut change = must(store.begin());
+    while must(change.remove_rows(1, 2)) {}
+    must(change.commit());
+    assert!(must(read.dropped_collections()).is_empty());
+    assert_eq!(must(read.first_task(1)), None);
     assert_eq!(ids(&*read, 1), []);
     assert_eq!(must(read.sketch(1)), None);
     assert_eq!(must(read.member(1)), None);
-    assert_eq!(must(read.clusters(1, None, 10)), []);
+    assert_eq!(intact(read.clusters(1, None, 10)), []);
     assert_eq!(document_numbers(&*read, 2), [5, 7]);
 }

@@ -54,8 +54,9 @@ pub use error::{Error, Result};
 pub use mapped::MappedIndex;
 pub use model::{
     ClusterDetail, ClusterMember, ClusterPage, ClusterSummary, Clusters, ClustersPage, CollectionConfig,
-    Confirmation, Expired, ExpiryPause, Finding, Health, Inserted, MEMBERS_SHOWN, MembersPage, OpenOptions,
-    Outcome, Reclustered, SearchTotals, Similar, SimilarDocuments, SimilarOptions, Stats, Stored,
+    Confirmation, DocumentsPage, Expired, ExpiryPause, Finding, Health, Inserted, MEMBERS_SHOWN, MembersPage,
+    OpenOptions, Outcome, Reclustered, SearchTotals, Similar, SimilarDocuments, SimilarEvidence,
+    SimilarOptions, Stats, Stored,
 };
 pub use rows::{
     ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,

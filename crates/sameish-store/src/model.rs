@@ -5,6 +5,7 @@ use sameish::cluster::ClusterId;
 use sameish::config::Linkage;
 use sameish::matching::Evidence;
 use sameish::{Config, DocId, Document, Match, Preset, Status, Timestamp};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The settings of a collection.
@@ -60,7 +61,7 @@ pub struct OpenOptions {
     pub queue: usize,
     /// Size of the cache for features of recent documents, in bytes.
     pub cache_bytes: usize,
-    /// Time after which deleted texts are erased from the write-ahead log.
+    /// Time from a deletion until the deleted texts are erased from the write-ahead log. Default: 10 s.
     pub erase_after: Duration,
 }
 
@@ -112,7 +113,7 @@ pub struct Inserted {
     pub status: Status,
     /// Stored documents that match, most similar first, at most as many as the setting `limit`.
     pub duplicates: Vec<Match>,
-    /// The cluster of the document. `None` if the text is too short.
+    /// The cluster of the document. `None` if the text is too short and the linkage is `online`.
     pub cluster: Option<ClusterId>,
     /// Number of limits that were reached. If it is not 0, duplicates may be missing.
     pub capped: usize,
@@ -131,7 +132,7 @@ pub struct Stored {
     pub words: u64,
     /// The fingerprint, if the preset computes one.
     pub simhash: Option<sameish::Fingerprint>,
-    /// The cluster of the document. `None` if the text is too short.
+    /// The cluster of the document. `None` if the text is too short and the linkage is `online`.
     pub cluster: Option<ClusterId>,
 }
 
@@ -159,8 +160,19 @@ pub struct Similar {
     pub url: Option<String>,
     /// Publication date as given by the caller.
     pub published_at: Option<String>,
-    /// Shared passages, if requested. `a` is the query and `b` is this document.
-    pub evidence: Option<Evidence>,
+    /// Shared passages, if requested.
+    pub evidence: Option<SimilarEvidence>,
+}
+
+/// The passages that a query and a stored document share, with the texts that they are parts of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimilarEvidence {
+    /// Shared passages. `a` is the query and `b` is the document.
+    pub evidence: Evidence,
+    /// Text of the query.
+    pub query: Arc<str>,
+    /// Text of the document.
+    pub text: String,
 }
 
 /// The result of a search.
@@ -172,6 +184,8 @@ pub struct SimilarDocuments {
     pub candidates: usize,
     /// Number of limits that were reached. If it is not 0, matches may be missing.
     pub capped: usize,
+    /// Whether the query is long enough for the preset of the collection.
+    pub status: Status,
 }
 
 /// What a search that passes its matches on one by one returns at the end.
@@ -181,6 +195,23 @@ pub struct SearchTotals {
     pub candidates: usize,
     /// Number of limits that were reached. If it is not 0, matches may be missing.
     pub capped: usize,
+    /// Whether the query is long enough for the preset of the collection.
+    pub status: Status,
+}
+
+/// Selects a page of documents, in the order of their ids as JSON text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentsPage {
+    /// Selects documents after this id, which is the result of the previous page.
+    pub after: Option<DocId>,
+    /// Maximum number of documents.
+    pub limit: usize,
+}
+
+impl Default for DocumentsPage {
+    fn default() -> DocumentsPage {
+        DocumentsPage { after: None, limit: 50 }
+    }
 }
 
 /// Selects a page of clusters, newest first.
@@ -300,11 +331,16 @@ pub struct Stats {
     pub clustered: u64,
     /// Number of documents in the largest cluster.
     pub largest_cluster: u64,
-    /// Number of documents that joined their cluster through another document than its center. With linkage `cohesive` it is
+    /// Number of documents that joined their cluster through a document other than its center. With linkage `cohesive` it is
     /// 0; with `online` and `components`, clusters can be chains of documents that do not match each other.
     pub chained: u64,
     /// Number of clusters whose documents are being assigned again after a deletion.
     pub pending_clusters: u64,
+    /// How often, since the directory was opened, a cluster was chosen by a search that had reached a limit, so that a
+    /// complete search might have chosen another one.
+    pub capped_assignments: u64,
+    /// Why the latest attempt to assign documents again failed. `None` if it succeeded.
+    pub clustering_error: Option<String>,
     /// Time of the latest insertion.
     pub last_arrival: Option<Timestamp>,
     /// Probability that a pair with a similarity of exactly the threshold is found.
@@ -318,7 +354,7 @@ pub struct Reclustered {
     pub collection: String,
     /// Number of documents that belong to clusters.
     pub documents: u64,
-    /// Number of documents that are in another cluster than before.
+    /// Number of documents that are in a different cluster than before.
     pub moved: u64,
     /// Number of clusters with at least two documents before.
     pub clusters_before: u64,

@@ -96,6 +96,11 @@ impl ClusterRow {
     pub(crate) fn is_stored(&self) -> bool {
         self.size > 1 || (self.size == 1 && self.center.is_none())
     }
+
+    /// Returns `true` if a document with this link joined through a document other than the center.
+    pub(crate) fn is_chained(&self, joined: Option<u64>) -> bool {
+        self.center.is_some() && joined.is_some() && joined != self.center
+    }
 }
 
 /// Queued work on the clusters of a collection.
@@ -110,9 +115,17 @@ pub struct TaskRow {
     /// What to do.
     pub kind: TaskKind,
     /// For [`TaskKind::Merge`], the cluster that receives the documents; for [`TaskKind::Subtree`], the number from which on
-    /// documents are left to move; 0 for other kinds.
+    /// documents are left to move; for [`TaskKind::Center`], the number from which on documents are left to search; 0 for
+    /// other kinds.
     pub target: ClusterId,
 }
+
+/// The position of all tasks of the kind [`TaskKind::Merge`]. Merges come first, so that the documents of a cluster are
+/// together before they are assigned again.
+pub(crate) const MERGE_POSITION: u64 = 0;
+
+/// The least number of a document, and thus the first position after all merges.
+pub(crate) const FIRST_DOCUMENT: u64 = 1;
 
 /// Kinds of queued work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,18 +140,21 @@ pub enum TaskKind {
     Subtree,
     /// Move all documents of the cluster into another one.
     Merge,
-    /// Cluster all documents of the collection again.
+    /// Cluster all documents of the collection again. This is done when the directory is opened.
     Collection,
+    /// Find the documents after the new center `position` that it takes from later centers.
+    Center,
 }
 
 impl TaskKind {
-    const ALL: [TaskKind; 6] = [
+    const ALL: [TaskKind; 7] = [
         TaskKind::Document,
         TaskKind::Members,
         TaskKind::Links,
         TaskKind::Subtree,
         TaskKind::Merge,
         TaskKind::Collection,
+        TaskKind::Center,
     ];
 
     /// Returns the stored value.
@@ -169,6 +185,8 @@ pub struct ClusterTotals {
 pub struct ClockRow {
     /// The latest plausible time.
     pub latest: i64,
+    /// The time of the last insertion at a plausible time.
+    pub last_arrival: i64,
     /// The longest pause between two insertions.
     pub longest_pause: i64,
 }
@@ -244,7 +262,7 @@ impl CollectionRow {
 
 impl DocumentRow {
     pub(crate) fn checksum(&self, id: &str, text: &str) -> i64 {
-        let Document { content, title, source, published_at, url, .. } = &self.document;
+        let Document { content, title, source, published_at, url, metadata, .. } = &self.document;
         let mut sum = Checksum::default()
             .number(self.number as i64)
             .number(self.collection.into())
@@ -254,6 +272,10 @@ impl DocumentRow {
             .bytes(text.as_bytes());
         for optional in [title, source, published_at, url] {
             sum = sum.optional(optional.as_deref().map(str::as_bytes));
+        }
+        // Rows of formats 1 and 2 have no metadata, and their checksums must stay valid.
+        if let Some(metadata) = metadata {
+            sum = sum.bytes(metadata.as_bytes());
         }
         sum.finish()
     }

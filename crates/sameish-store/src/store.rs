@@ -50,6 +50,9 @@ pub trait Read {
     /// Returns all collections, oldest first.
     fn collections(&self) -> Result<Vec<CollectionRow>>;
 
+    /// Returns the numbers of deleted collections that still have rows.
+    fn dropped_collections(&self) -> Result<Vec<u32>>;
+
     /// Returns the greatest numbers that were assigned.
     fn counters(&self) -> Result<Counters>;
 
@@ -73,6 +76,10 @@ pub trait Read {
     fn documents(&self, collection: u32, after: u64, limit: usize)
     -> Result<Vec<(u64, Result<DocumentRow>)>>;
 
+    /// Returns the numbers of up to `limit` documents of a collection, in the order of their ids as JSON text, after the id
+    /// `after`.
+    fn numbers_by_id(&self, collection: u32, after: Option<&DocId>, limit: usize) -> Result<Vec<u64>>;
+
     /// Passes the sketches of every document of a collection to `sink`, in order of the document numbers.
     fn each_sketch(
         &self,
@@ -83,9 +90,9 @@ pub trait Read {
     /// Returns the cluster membership of a document.
     fn member(&self, document: u64) -> Result<Option<MemberRow>>;
 
-    /// Returns up to `limit` members of a cluster with numbers of at least `from`, in order of their numbers. Damaged rows
-    /// are left out.
-    fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<MemberRow>>;
+    /// Returns up to `limit` members of a cluster with numbers of at least `from`, in order of their numbers. A damaged
+    /// membership is an error next to the number of its document.
+    fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
 
     /// Passes every cluster membership of a collection to `sink`, in order of the document numbers.
     fn each_member(
@@ -98,8 +105,8 @@ pub trait Read {
     fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
 
     /// Returns up to `limit` members with numbers of at least `from` that joined their cluster because of a match with this
-    /// document, in order of their numbers. Damaged rows are left out.
-    fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<MemberRow>>;
+    /// document, in order of their numbers. A damaged membership is an error next to the number of its document.
+    fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
 
     /// Returns how many members of a cluster joined because of a match with this document.
     fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;
@@ -107,20 +114,36 @@ pub trait Read {
     /// Returns the first task of a collection in order of their positions.
     fn first_task(&self, collection: u32) -> Result<Option<TaskRow>>;
 
-    /// Returns the tasks that change a cluster.
+    /// Returns the tasks that change a cluster, except for merges into it.
     fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>>;
 
-    /// Returns the number of clusters of a collection that have tasks.
+    /// Returns the tasks that move documents into a cluster of a collection.
+    fn merges_into(&self, collection: u32, cluster: ClusterId) -> Result<Vec<TaskRow>>;
+
+    /// Passes every task of a collection to `sink`, in order of their positions.
+    fn each_task(&self, collection: u32, sink: &mut dyn FnMut(Result<TaskRow>) -> Result<()>) -> Result<()>;
+
+    /// Returns the number of clusters of a collection that have tasks, or that tasks move documents into.
     fn count_pending(&self, collection: u32) -> Result<u64>;
 
     /// Returns totals over the clusters of a collection that have at least two documents.
     fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals>;
 
-    /// Returns up to `limit` clusters of at least two documents, newest first, that are older than `before`.
-    fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<ClusterRow>>;
+    /// Returns up to `limit` clusters of at least two documents, newest first, that are older than `before`. A damaged
+    /// cluster is an error next to its number.
+    fn clusters(
+        &self,
+        collection: u32,
+        before: Option<ClusterId>,
+        limit: usize,
+    ) -> Result<Vec<(ClusterId, Result<ClusterRow>)>>;
 
-    /// Passes every stored row of a cluster of a collection to `sink`.
-    fn each_cluster(&self, collection: u32, sink: &mut dyn FnMut(ClusterRow) -> Result<()>) -> Result<()>;
+    /// Passes the number and the stored row of every cluster of a collection to `sink`.
+    fn each_cluster(
+        &self,
+        collection: u32,
+        sink: &mut dyn FnMut(ClusterId, Result<ClusterRow>) -> Result<()>,
+    ) -> Result<()>;
 
     /// Checks the files of the store and returns what is wrong with them.
     fn check(&self) -> Result<Vec<Finding>>;
@@ -143,11 +166,16 @@ pub trait Transaction {
     /// Returns a reader that sees the changes of this transaction.
     fn read(&self) -> &dyn Read;
 
-    /// Inserts or replaces a collection.
+    /// Inserts a collection, or replaces the one with the same number. The name must not belong to another collection.
     fn put_collection(&mut self, row: &CollectionRow) -> Result<()>;
 
-    /// Deletes a collection with its documents, sketches and clusters.
+    /// Deletes a collection. Its documents, sketches and clusters remain until [`remove_rows`](Self::remove_rows) has deleted
+    /// them, because a large collection has too many for one transaction.
     fn drop_collection(&mut self, collection: u32) -> Result<()>;
+
+    /// Deletes up to `limit` documents, with their sketches and cluster memberships, or clusters or tasks of a deleted
+    /// collection. Returns `false` if there are none left.
+    fn remove_rows(&mut self, collection: u32, limit: usize) -> Result<bool>;
 
     /// Inserts a document. Its number and, within its collection, its id must be new; an existing id is
     /// [`Error::Conflict`](crate::Error::Conflict).

@@ -296,9 +296,106 @@ fn values_of_version_0_1_0_can_be_recomputed_or_undone() {
     run_with(&database, items(), Target::Column, Preset::Headlines, Foreign::Replace).unwrap();
     assert_eq!(
         undo(&database, items(), Target::Column).unwrap(),
-        Undone { removed: 2, kept: 0, dropped: false }
+        Undone { removed: 2, kept: 0, dropped: true }
     );
-    assert!(undo(&legacy(), items(), Target::Column).unwrap().dropped);
+    assert_eq!(
+        undo(&legacy(), items(), Target::Column).unwrap(),
+        Undone { removed: 1, kept: 0, dropped: true }
+    );
+    let interrupted = legacy();
+    let analyzer = Analyzer::new(Preset::Headlines.config()).unwrap();
+    let mut backfill = Backfill::open(&interrupted.path, items(), Target::Column).unwrap();
+    backfill.run(&analyzer, Foreign::Replace, &mut |_| false).unwrap();
+    assert_eq!(backfill.undo().unwrap(), Undone { removed: 2, kept: 0, dropped: true });
+}
+
+#[test]
+fn undo_of_a_target_of_version_0_1_0_does_not_depend_on_other_targets() {
+    let database = database(&format!(
+        "{ITEMS} ALTER TABLE items ADD COLUMN minhash_signature BLOB; UPDATE items SET minhash_signature = x'00' WHERE id = 1;
+         CREATE TABLE sameish_backfill (target TEXT PRIMARY KEY, scheme TEXT NOT NULL, added INTEGER NOT NULL);
+         INSERT INTO sameish_backfill VALUES ('items.minhash_signature', 'x', 1);
+         CREATE TABLE others AS SELECT id, title FROM items;"
+    ));
+    let others = || source(Some("others"), "title", None);
+    run(&database, others(), Target::Column, Preset::Headlines).unwrap();
+    let undone = undo(&database, source(Some("items"), "title", None), Target::Column).unwrap();
+    assert_eq!(undone, Undone { removed: 1, kept: 0, dropped: true });
+    assert_eq!(
+        undo(&database, others(), Target::Column).unwrap(),
+        Undone { removed: 2, kept: 0, dropped: true }
+    );
+    assert!(!database.schema().contains("sameish"));
+}
+
+/// A column that this version added and that has no recorded values is not one of version 0.1.0.
+#[test]
+fn undo_keeps_values_of_another_program_in_a_column_without_recorded_values() {
+    let database =
+        database("CREATE TABLE items (id INTEGER PRIMARY KEY, title TEXT); INSERT INTO items VALUES (1, '')");
+    let items = || source(Some("items"), "title", None);
+    run(&database, items(), Target::Column, Preset::Headlines).unwrap();
+    let foreign = "UPDATE items SET minhash_signature = x'07'";
+    Connection::open(&database.path).unwrap().execute_batch(foreign).unwrap();
+    assert_eq!(undo(&database, items(), Target::Column).unwrap(), Undone::default());
+    assert_eq!(database.value::<Vec<u8>>("SELECT minhash_signature FROM items"), [7]);
+}
+
+#[test]
+fn never_mixes_schemes_if_the_source_changes() {
+    let database = database(ITEMS);
+    let all = || source(Some("items"), "title", None);
+    let first = "SELECT id, title FROM items WHERE id < 5";
+    run(&database, all(), Target::Column, Preset::Headlines).unwrap();
+    let some = || source(Some("items"), "title", Some(first));
+    let refused = run_with(&database, some(), Target::Column, Preset::Copies, Foreign::Replace).unwrap_err();
+    assert!(refused.to_string().contains("this source does not return: 1"), "{refused}");
+    assert_eq!(database.value::<i64>("SELECT max(length(minhash_signature)) FROM items"), 400);
+
+    let done = run_with(&database, all(), Target::Column, Preset::Copies, Foreign::Replace).unwrap();
+    assert_eq!(done.computed, 2);
+    assert_eq!(database.value::<i64>("SELECT min(length(minhash_signature)) FROM items"), 512);
+
+    // As after an interrupted run: the target has the new scheme, one of its values the old one.
+    let outdated = "UPDATE sameish_backfill_values SET scheme = 'old' WHERE id = 5";
+    Connection::open(&database.path).unwrap().execute_batch(outdated).unwrap();
+    let refused = run(&database, some(), Target::Column, Preset::Copies).unwrap_err();
+    assert!(refused.to_string().contains("this source does not return: 1"), "{refused}");
+    assert_eq!(run(&database, all(), Target::Column, Preset::Copies).unwrap().computed, 1);
+}
+
+#[test]
+fn uses_the_smallest_text_of_repeated_ids_and_counts_the_others() {
+    let long =
+        |word: &str| format!("{word} words of an article that is long enough for all sketches. ").repeat(8);
+    let (small, large) = (long("a"), long("b"));
+    let database = database(&format!(
+        "CREATE TABLE bodies (item, body TEXT);
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
+         INSERT INTO bodies SELECT 1, '{large}' FROM n;
+         INSERT INTO bodies VALUES (1, '{small}'), (1, NULL), (1.0, ' '), (2, '{large}'), (2, '{large}'), (NULL, 'x')"
+    ));
+    let bodies = || source(None, "body", Some("SELECT item, body FROM bodies"));
+    let done = run(&database, bodies(), Target::Table, Preset::Articles).unwrap();
+    assert_eq!((done.computed, done.skipped, done.repeated), (2, 1, 603));
+    let analyzer = Analyzer::new(Preset::Articles.config()).unwrap();
+    let expected = analyzer.sketch(&Content::Text(small), &mut Scratch::default()).simhash.unwrap();
+    let stored: Vec<u8> = database.value("SELECT simhash FROM article_fingerprints WHERE content_id = 1");
+    assert_eq!(Fingerprint::from_bytes(&stored).unwrap(), expected);
+    let again = run(&database, bodies(), Target::Table, Preset::Articles).unwrap();
+    assert_eq!((again.computed, again.before), (0, 2));
+}
+
+/// SQL's `trim` removes spaces only.
+#[test]
+fn white_space_is_not_a_text_for_any_rule() {
+    let database = database(
+        "CREATE TABLE items (id INTEGER PRIMARY KEY, title TEXT, minhash_signature BLOB);
+         INSERT INTO items VALUES (1, char(9) || char(160) || char(10), x'07');",
+    );
+    let items = || source(Some("items"), "title", None);
+    let lost = run_with(&database, items(), Target::Column, Preset::Headlines, Foreign::Replace).unwrap_err();
+    assert!(lost.to_string().contains("no text: 1"), "{lost}");
 }
 
 #[test]

@@ -2,12 +2,14 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use sameish::{DocId, Document, MatchKind, Preset, Status, Timestamp};
+use sameish::cluster::ClusterId;
+use sameish::{DocId, Document, Engine, MatchKind, Preset, Status, Timestamp};
 use sameish_store::{
-    Catalog, ClustersPage, Collection, CollectionConfig, Confirmation, Error, Expired, Health, OpenOptions,
-    Outcome, SimilarOptions,
+    Catalog, ClustersPage, Collection, CollectionConfig, Confirmation, DocumentRow, DocumentsPage, Error,
+    Expired, Health, OpenOptions, Outcome, SimilarOptions, SketchRow, SqliteStore, Store,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn open(dir: &tempfile::TempDir) -> Catalog {
@@ -62,7 +64,7 @@ fn finds_inserted_documents_also_after_a_restart() {
     assert_eq!(ids(&found.similar), [2.into()]);
     let similar = &found.similar[0];
     assert_eq!(similar.title.as_deref(), Some("Title 2"));
-    assert!(!similar.evidence.as_ref().unwrap().passages.is_empty());
+    assert!(!similar.evidence.as_ref().unwrap().evidence.passages.is_empty());
     let query = articles.query(&Document::new(0, article(9, 3)), SimilarOptions::default()).unwrap();
     assert_eq!(ids(&query.similar), [3.into()]);
     let stored = articles.get(&2.into()).unwrap().unwrap();
@@ -277,16 +279,85 @@ fn stores_and_matches_short_texts() {
     let (_dir, _catalog, articles) = create(Preset::Articles);
     let short = "Police close the bridge after a lorry fire near the station";
     let first = articles.insert(document(1, short.into())).unwrap();
-    assert_eq!((first.status, first.cluster), (Status::TooShort, None));
+    assert_eq!(first.status, Status::TooShort);
     let again = articles.insert(document(2, short.to_uppercase())).unwrap();
     assert_eq!(
         (again.duplicates[0].verdict.kind, again.duplicates[0].id.clone()),
         (MatchKind::Exact, 1.into())
     );
+    assert!(first.cluster.is_some() && again.cluster == first.cluster);
     assert!(articles.get(&1.into()).unwrap().unwrap().simhash.is_some());
     assert_eq!(articles.stats().unwrap().too_short, 2);
     let empty = articles.insert(document(3, String::new())).unwrap();
     assert_eq!((empty.status, empty.duplicates.len()), (Status::TooShort, 0));
+}
+
+/// Returns the clusters of a collection.
+fn partition(collection: &Collection, ids: std::ops::Range<u64>) -> BTreeSet<Vec<DocId>> {
+    let mut clusters: BTreeMap<ClusterId, Vec<DocId>> = BTreeMap::new();
+    for id in ids.map(DocId::Number) {
+        if let Some(cluster) = collection.get(&id).unwrap().unwrap().cluster {
+            clusters.entry(cluster).or_default().push(id);
+        }
+    }
+    clusters.into_values().collect()
+}
+
+/// Short texts match equal ones, except in the presets `wire`, `web` and `headlines`, where they match nothing.
+#[test]
+fn short_texts_have_the_clusters_of_the_engine() {
+    let long = article(1, 0);
+    let near = article(1, 3);
+    let texts = ["Fire", "fire!", "Storm", "", "Fire", "!!", &long, "storm", &near, "...", "FIRE"];
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    for preset in Preset::ALL {
+        for linkage in ["cohesive", "components", "online"] {
+            let name = format!("{}-{linkage}", preset.name());
+            let overrides = format!("[matching]\nlinkage = \"{linkage}\"\n");
+            let config = CollectionConfig { overrides, ..CollectionConfig::new(preset) };
+            let mut engine = Engine::new(config.resolve().unwrap()).unwrap();
+            let collection = catalog.create(&name, config).unwrap();
+            for (id, text) in (0..).zip(texts) {
+                engine.insert(&Document::new(id, text)).unwrap();
+                collection.insert(Document::new(id, text)).unwrap();
+            }
+            let expected: BTreeSet<Vec<DocId>> =
+                engine.groups().groups.into_iter().map(|group| group.members).collect();
+            catalog.settle().unwrap();
+            assert_eq!(partition(&collection, 0..texts.len() as u64), expected, "{name}");
+        }
+    }
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+/// Document 2 has no date, so the window is around the time of its first insertion.
+#[test]
+fn repeated_insertion_searches_around_the_stored_date() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = CollectionConfig { window_days: Some(2), ..CollectionConfig::new(Preset::Articles) };
+    let dated = Document { published_at: Some("2020-01-01".into()), ..Document::new(1, article(1, 0)) };
+    open(&dir)
+        .create("articles", config)
+        .unwrap()
+        .insert_many(vec![dated, document(2, article(1, 0))])
+        .unwrap();
+    {
+        let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
+        let arrived_at = Timestamp::parse("2020-01-02").unwrap().as_milliseconds();
+        let read = store.reader().unwrap();
+        let row = DocumentRow { arrived_at, ..read.document(2).unwrap().unwrap() };
+        let sketch = SketchRow { moment: arrived_at, ..read.sketch(2).unwrap().unwrap() };
+        let mut change = store.begin().unwrap();
+        change.update_document(&row).unwrap();
+        change.put_sketch(&sketch).unwrap();
+        change.commit().unwrap();
+    }
+    let catalog = open(&dir);
+    let articles = catalog.collection("articles").unwrap();
+    let again = articles.insert(document(2, article(1, 0))).unwrap();
+    assert_eq!(again.outcome, Outcome::Unchanged);
+    assert_eq!(again.duplicates.iter().map(|found| found.id.clone()).collect::<Vec<_>>(), [1.into()]);
 }
 
 #[test]
@@ -496,7 +567,7 @@ fn stats_report_the_last_arrival_also_after_a_restart() {
         collection.get(&id.into()).unwrap().unwrap().arrived_at.as_milliseconds()
     };
     let last_arrival = articles.stats().unwrap().last_arrival.unwrap().as_milliseconds();
-    assert!((last_arrival - arrived_at(&articles, 1)).abs() < 10_000);
+    assert_eq!(last_arrival, arrived_at(&articles, 1));
     articles.insert(document(2, article(2, 0))).unwrap();
     drop(articles);
     catalog.close();
@@ -550,4 +621,120 @@ fn verify_during_writes_sees_one_consistent_state() {
         is_done.store(true, Ordering::Relaxed);
     });
     assert_eq!(sizes.len(), STATES);
+}
+
+#[test]
+fn matches_that_were_read_to_judge_them_are_passed_on_without_reading_them_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = OpenOptions { cache_bytes: 0, ..OpenOptions::default() };
+    let catalog = Catalog::open(dir.path(), options).unwrap();
+    let copies = catalog.create("copies", CollectionConfig::new(Preset::Copies)).unwrap();
+    let text = |version: usize| format!("{} version {version}", article(1, 0).repeat(20));
+    for id in 0..10 {
+        let document = Document { title: Some(format!("title {id}")), ..document(id, text(id as usize)) };
+        copies.insert(document).unwrap();
+    }
+    let max = 5 * text(0).len();
+    let found = |evidence| {
+        let options = SimilarOptions { limit: Some(100), evidence, ..SimilarOptions::default() };
+        let mut titles = Vec::new();
+        let query = document(99, text(99));
+        let totals = copies.query_each(&query, options, max, &mut |similar| {
+            assert_eq!(similar.evidence.is_some(), evidence.is_some());
+            titles.push(similar.title.unwrap());
+            std::ops::ControlFlow::Continue(())
+        });
+        assert!(totals.unwrap().capped > 0);
+        titles
+    };
+    let titles = found(None);
+    assert_eq!(titles.len(), 5, "{titles:?}");
+    assert!(titles.iter().all(|title| title.starts_with("title ")));
+    assert_eq!(found(Some(5)).len(), 1, "evidence needs the texts again");
+}
+
+#[test]
+fn metadata_is_stored_replaced_and_part_of_snapshots() {
+    let (dir, catalog, articles) = create(Preset::Articles);
+    let with =
+        |metadata: &str| Document { metadata: Some(metadata.to_owned()), ..document(1, article(1, 0)) };
+    let stored = |collection: &Collection| collection.get(&1.into()).unwrap().unwrap().document.metadata;
+    articles.insert(with(r#"{"topic":"bridges"}"#)).unwrap();
+    let repeated = articles.insert(with("{}")).unwrap();
+    assert_eq!(repeated.outcome, Outcome::Unchanged);
+    assert_eq!(
+        stored(&articles).as_deref(),
+        Some(r#"{"topic":"bridges"}"#),
+        "a repeated insert changes nothing"
+    );
+    let replaced = articles.replace(with(r#"{"topic":"harbors"}"#)).unwrap();
+    assert_eq!(replaced.outcome, Outcome::Replaced);
+    assert_eq!(articles.replace(with(r#"{"topic":"harbors"}"#)).unwrap().outcome, Outcome::Unchanged);
+    let snapshot = dir.path().join("snapshot");
+    catalog.snapshot(&snapshot).unwrap();
+    assert_eq!(catalog.verify().unwrap(), []);
+    drop((articles, catalog));
+    let copy = Catalog::open(&snapshot, OpenOptions::default()).unwrap();
+    assert_eq!(stored(&copy.collection("articles").unwrap()).as_deref(), Some(r#"{"topic":"harbors"}"#));
+    let reopened = open(&dir);
+    assert_eq!(stored(&reopened.collection("articles").unwrap()).as_deref(), Some(r#"{"topic":"harbors"}"#));
+}
+
+#[test]
+fn changed_metadata_is_reported_as_damage() {
+    let (dir, catalog, articles) = create(Preset::Articles);
+    let metadata = Some(r#"{"topic":"bridges"}"#.to_owned());
+    articles.insert(Document { metadata, ..document(1, article(1, 0)) }).unwrap();
+    drop((articles, catalog));
+    let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    for damage in ["'{}'", "NULL"] {
+        database.execute(&format!("UPDATE documents SET metadata = {damage}"), []).unwrap();
+        let catalog = open(&dir);
+        assert!(catalog.collection("articles").unwrap().get(&1.into()).is_err(), "{damage}");
+        assert!(!catalog.verify().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn pages_of_documents_list_each_document_once() {
+    let (_dir, catalog, articles) = create(Preset::Articles);
+    let other = catalog.create("other", CollectionConfig::new(Preset::Copies)).unwrap();
+    for id in 0..25 {
+        articles.insert(document(id, article(id, 0))).unwrap();
+        other.insert(document(id, article(id, 0))).unwrap();
+    }
+    let mut page = DocumentsPage { limit: 10, ..DocumentsPage::default() };
+    let mut listed = Vec::new();
+    let mut pages = 0;
+    loop {
+        let next = articles.documents_each(&page, usize::MAX, &mut |stored| {
+            assert!(stored.cluster.is_some());
+            listed.push(stored.document.id);
+            ControlFlow::Continue(())
+        });
+        pages += 1;
+        page.after = next.unwrap();
+        if page.after.is_none() {
+            break;
+        }
+        // Deleting the document at the cursor does not break the list.
+        articles.delete(listed.last().unwrap()).unwrap();
+    }
+    assert_eq!(pages, 3);
+    listed.sort();
+    assert_eq!(listed, (0..25u64).map(DocId::from).collect::<Vec<_>>());
+}
+
+#[test]
+fn page_of_documents_ends_at_the_limit_of_text() {
+    let (_dir, _catalog, articles) = create(Preset::Articles);
+    for id in 0..5 {
+        articles.insert(document(id, article(id, 0))).unwrap();
+    }
+    let mut listed = 0;
+    let next = articles.documents_each(&DocumentsPage::default(), 1, &mut |_| {
+        listed += 1;
+        ControlFlow::Continue(())
+    });
+    assert_eq!((listed, next.unwrap()), (1, Some(0.into())));
 }

@@ -7,7 +7,8 @@ use sameish::cluster::ClusterId;
 use sameish::sketch::SchemeId;
 use sameish::{Content, DocId, Document, Fingerprint, Preset};
 use sameish_store::{
-    Catalog, ClusterRow, CollectionConfig, Error, MemberRow, OpenOptions, SimilarOptions, SqliteStore, Store,
+    Catalog, ClusterRow, ClustersPage, CollectionConfig, Error, MemberRow, OpenOptions, SimilarOptions,
+    SqliteStore, Store,
 };
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,8 @@ fn filled() -> tempfile::TempDir {
 }
 
 const ONLINE: &str = "[matching]\nlinkage = \"online\"\n";
+
+const COMPONENTS: &str = "[matching]\nlinkage = \"components\"\n";
 
 fn filled_with(overrides: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -329,6 +332,7 @@ fn reports_every_kind_of_damage() {
         ("UPDATE members SET cluster = 99 WHERE document = 7", "membership of document 7"),
         ("UPDATE members SET document = 77 WHERE document = 40", "membership of document 77"),
         ("DELETE FROM members WHERE cluster = 3", "cluster 3"),
+        ("DELETE FROM members WHERE document = 7", "membership of document 7 of articles: it is missing"),
         ("UPDATE clusters SET size = 9 WHERE number = 3", "cluster 3"),
         ("DELETE FROM clusters WHERE number = 3", "cluster 3"),
         ("INSERT INTO clusters VALUES (99, 1, 2, 1, 0)", "cluster 99"),
@@ -346,12 +350,16 @@ fn reports_every_kind_of_damage() {
 /// The rows agree with their checksums, but are inconsistent.
 #[test]
 fn reports_invalid_links() {
-    let member =
-        |document, joined| MemberRow { document, collection: 1, cluster: ClusterId(3), joined: Some(joined) };
+    let linked = |document, joined| MemberRow { document, collection: 1, cluster: ClusterId(3), joined };
+    let member = |document, joined| linked(document, Some(joined));
     for (overrides, row, problem) in [
         (ONLINE, member(3, 13), "it is linked to a later document"),
         (ONLINE, member(13, 99), "it is linked to a document that does not exist"),
         (ONLINE, member(13, 4), "it is linked to a document of another cluster"),
+        (ONLINE, linked(13, None), "it has no link, but is not the center"),
+        (ONLINE, member(14, 3), "it does not match the document that it is linked to"),
+        (COMPONENTS, linked(13, None), "it has no link, but is not the center"),
+        (COMPONENTS, member(14, 3), "it does not match the document that it is linked to"),
         ("", member(13, 3), "it has a link, but documents of cohesive clusters belong to the center"),
     ] {
         let dir = filled_with(overrides);
@@ -500,4 +508,120 @@ fn completely_damaged_document_can_be_deleted_and_replaced() {
     assert!(articles.delete(&8.into()).unwrap());
     articles.insert(Document::new(8, text(8))).unwrap();
     assert_eq!(catalog.verify().unwrap(), []);
+}
+
+/// The tables `clusters`, `members` and `tasks` are derived from the documents.
+#[test]
+fn damaged_clusters_and_tasks_are_reported_and_repaired_by_a_rebuild() {
+    for overrides in ["", ONLINE, COMPONENTS] {
+        for (statement, object) in [
+            ("UPDATE clusters SET size = 'x' WHERE number = 3", "cluster 3"),
+            ("UPDATE clusters SET center = x'00' WHERE number = 3", "cluster 3"),
+            ("UPDATE clusters SET chained = -1 WHERE number = 3", "cluster 3"),
+            ("UPDATE clusters SET number = -3 WHERE number = 3", "cluster"),
+            ("UPDATE members SET document = -7 WHERE document = 7", "membership of document"),
+            ("INSERT INTO tasks VALUES (1, 5, 3, 99, 0)", "task of articles"),
+            ("INSERT INTO tasks VALUES (1, 'x', 3, 1, 0)", "task of articles"),
+            ("INSERT INTO tasks VALUES (1, -5, 3, 1, 0)", "task of articles"),
+        ] {
+            let context = format!("{statement} with {overrides:?}");
+            let dir = filled_with(overrides);
+            sql(&dir, statement);
+            let reported = open_read_only(dir.path()).unwrap().verify().unwrap();
+            assert!(
+                reported.iter().any(|finding| finding.object.starts_with(object)),
+                "{context}: {reported:?}"
+            );
+            assert!(reported.iter().all(|finding| finding.remedy.contains("rebuild")), "{reported:?}");
+            serves_and_stores(&dir, &context);
+            let options = OpenOptions { rebuild: true, ..OpenOptions::default() };
+            let catalog = Catalog::open(dir.path(), options).unwrap();
+            assert_eq!(catalog.verify().unwrap(), [], "{context}");
+            catalog.settle().unwrap();
+        }
+    }
+}
+
+/// Checks that documents can be read, listed, inserted and deleted.
+fn serves_and_stores(dir: &tempfile::TempDir, context: &str) {
+    let catalog = open(dir.path()).unwrap();
+    let articles = catalog.collection("articles").unwrap();
+    articles.stats().unwrap_or_else(|error| panic!("{context}: {error}"));
+    let clusters = articles.clusters(ClustersPage::default()).unwrap().clusters;
+    assert!(clusters.len() >= 9, "{context}: {clusters:?}");
+    articles.insert(Document::new(103, text(3))).unwrap();
+    assert!(articles.get(&13.into()).unwrap().is_some());
+    assert!(articles.delete(&3.into()).unwrap(), "{context}");
+}
+
+/// Document 13 is the oldest after the deletion of the center, and its membership is damaged.
+#[test]
+fn damaged_membership_does_not_hide_the_other_documents_of_a_cluster() {
+    for overrides in ["", COMPONENTS] {
+        let dir = filled_with(overrides);
+        sql(&dir, "UPDATE members SET checksum = checksum + 1 WHERE document = 13");
+        let catalog = open(dir.path()).unwrap();
+        let articles = catalog.collection("articles").unwrap();
+        assert!(articles.delete(&3.into()).unwrap());
+        catalog.settle().unwrap();
+        let cluster = articles.get(&33.into()).unwrap().unwrap().cluster.unwrap();
+        let detail = articles.cluster(cluster).unwrap().unwrap();
+        assert_eq!((detail.center, detail.pending), (Some(23.into()), false), "{overrides}");
+    }
+}
+
+/// The documents that joined document 3 are assigned again after its deletion, although the membership of the first of them is
+/// damaged.
+#[test]
+fn damaged_membership_does_not_hide_other_links() {
+    let dir = filled_with(ONLINE);
+    {
+        let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
+        let mut change = store.begin().unwrap();
+        for document in [13, 23, 33] {
+            let joined = Some(3);
+            let row = MemberRow { document, collection: 1, cluster: ClusterId(3), joined };
+            change.put_member(&row).unwrap();
+        }
+        change
+            .put_cluster(1, &ClusterRow { cluster: ClusterId(3), size: 4, center: Some(3), chained: 0 })
+            .unwrap();
+        change.commit().unwrap();
+    }
+    sql(&dir, "UPDATE members SET checksum = checksum + 1 WHERE document = 13");
+    let catalog = open(dir.path()).unwrap();
+    let articles = catalog.collection("articles").unwrap();
+    assert!(articles.delete(&3.into()).unwrap());
+    catalog.settle().unwrap();
+    let store = SqliteStore::open(dir.path(), false, true).unwrap();
+    let read = store.reader().unwrap();
+    for document in [23, 33] {
+        assert_ne!(read.member(document).unwrap().unwrap().joined, Some(3), "document {document}");
+    }
+}
+
+/// The index marks document 13 as a center, which it was when the directory was opened.
+#[test]
+fn reports_a_center_that_only_the_index_has() {
+    let dir = filled();
+    let put = |cluster: u64, size: u64| {
+        let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
+        let mut change = store.begin().unwrap();
+        let cluster = ClusterId(cluster);
+        change.put_member(&MemberRow { document: 13, collection: 1, cluster, joined: None }).unwrap();
+        let row = ClusterRow { cluster: ClusterId(3), size, center: Some(3), chained: 0 };
+        change.put_cluster(1, &row).unwrap();
+        change.commit().unwrap();
+    };
+    put(99, 3);
+    let catalog = open(dir.path()).unwrap();
+    assert_eq!(catalog.verify().unwrap(), []);
+    put(3, 4);
+    let findings: Vec<String> = catalog.verify().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        findings,
+        [
+            "document 13 (id 13) of articles: it is marked as a center in the index, but it is not one; run `sameish index rebuild`"
+        ]
+    );
 }

@@ -90,6 +90,19 @@ fn more_than_half_of_a_collection_expires_only_after_a_confirmation() {
 }
 
 #[test]
+fn small_collection_becomes_empty_without_a_confirmation() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_catalog, month) = open(dir.path());
+    insert(&month, 0..101, Some("2001-01-01"));
+    let paused = month.expire(days_ahead(0), Confirmation::Required).unwrap().paused;
+    assert_eq!(paused, Some(ExpiryPause::Share { expired: 101, documents: 101 }));
+    assert!(month.delete(&0.into()).unwrap());
+    let expired = month.expire(days_ahead(0), Confirmation::Required).unwrap();
+    assert_eq!((expired.removed, expired.paused), (100, None));
+    assert!(month.is_empty());
+}
+
+#[test]
 fn confirmation_for_a_running_process_is_used_once() {
     let dir = tempfile::tempdir().unwrap();
     let (catalog, _month) = open(dir.path());

@@ -2,12 +2,14 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use sameish::{Document, Preset, Timestamp};
+use sameish::cluster::ClusterId;
+use sameish::{DocId, Document, Preset, Timestamp};
 use sameish_store::{
-    Catalog, ClockRow, ClusterRow, CollectionConfig, CollectionRow, Confirmation, Counters, DocumentRow,
-    Error, Health, MemberRow, OpenOptions, Outcome, Read, Result, SimilarOptions, SketchRow, SqliteStore,
-    Store, TaskRow, Transaction,
+    Catalog, ClockRow, ClusterRow, ClusterTotals, CollectionConfig, CollectionRow, Confirmation, Counters,
+    DocumentRow, Error, Finding, Health, MemberRow, OpenOptions, Outcome, Read, Result, SimilarOptions,
+    SketchRow, SqliteStore, Store, TaskRow, Transaction,
 };
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
@@ -27,6 +29,8 @@ enum Fault {
     Wait,
     /// A commit waits.
     Waiting,
+    /// Texts cannot be read in transactions.
+    UnreadableTexts,
 }
 
 /// Controls a [`FaultyStore`] from a test.
@@ -111,9 +115,62 @@ impl Store for FaultyStore {
     }
 }
 
+/// Implements methods of [`Read`] by those of the inner transaction.
+macro_rules! delegate {
+    ($(fn $name:ident(&self $(, $argument:ident: $kind:ty)*) -> $result:ty;)*) => {
+        $(fn $name(&self $(, $argument: $kind)*) -> $result {
+            self.inner.read().$name($($argument),*)
+        })*
+    };
+}
+
+impl Read for FaultyTransaction<'_> {
+    fn document(&self, number: u64) -> Result<Option<DocumentRow>> {
+        match self.control.get() {
+            Fault::UnreadableTexts => {
+                Err(Error::Database { path: "sameish.db".into(), reason: "disk I/O error".into() })
+            }
+            _ => self.inner.read().document(number),
+        }
+    }
+
+    delegate! {
+        fn try_clone(&self) -> Result<Box<dyn Read + Send>>;
+        fn collections(&self) -> Result<Vec<CollectionRow>>;
+        fn counters(&self) -> Result<Counters>;
+        fn dropped_collections(&self) -> Result<Vec<u32>>;
+        fn numbers_by_id(&self, collection: u32, after: Option<&DocId>, limit: usize) -> Result<Vec<u64>>;
+        fn clock(&self) -> Result<Option<ClockRow>>;
+        fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>>;
+        fn sketch(&self, number: u64) -> Result<Option<SketchRow>>;
+        fn each_id(&self, collection: u32, sink: &mut dyn FnMut(u64, DocId) -> Result<()>) -> Result<()>;
+        fn documents(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<(u64, Result<DocumentRow>)>>;
+        fn each_sketch(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<SketchRow>) -> Result<()>) -> Result<()>;
+        fn member(&self, document: u64) -> Result<Option<MemberRow>>;
+        fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
+        fn each_member(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<MemberRow>) -> Result<()>) -> Result<()>;
+        fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
+        fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
+        fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;
+        fn first_task(&self, collection: u32) -> Result<Option<TaskRow>>;
+        fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>>;
+        fn merges_into(&self, collection: u32, cluster: ClusterId) -> Result<Vec<TaskRow>>;
+        fn each_task(&self, collection: u32, sink: &mut dyn FnMut(Result<TaskRow>) -> Result<()>) -> Result<()>;
+        fn count_pending(&self, collection: u32) -> Result<u64>;
+        fn each_cluster(&self, collection: u32, sink: &mut dyn FnMut(ClusterId, Result<ClusterRow>) -> Result<()>) -> Result<()>;
+        fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals>;
+        fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<(ClusterId, Result<ClusterRow>)>>;
+        fn check(&self) -> Result<Vec<Finding>>;
+        fn bytes(&self) -> u64;
+        fn begin_snapshot(&self) -> Result<()>;
+        fn end_snapshot(&self) -> Result<()>;
+        fn copy_to(&self, file: &Path) -> Result<()>;
+    }
+}
+
 impl Transaction for FaultyTransaction<'_> {
     fn read(&self) -> &dyn Read {
-        self.inner.read()
+        self
     }
 
     fn put_collection(&mut self, row: &CollectionRow) -> Result<()> {
@@ -122,6 +179,10 @@ impl Transaction for FaultyTransaction<'_> {
 
     fn drop_collection(&mut self, collection: u32) -> Result<()> {
         self.inner.drop_collection(collection)
+    }
+
+    fn remove_rows(&mut self, collection: u32, limit: usize) -> Result<bool> {
+        self.inner.remove_rows(collection, limit)
     }
 
     fn put_document(&mut self, row: &DocumentRow) -> Result<()> {
@@ -196,6 +257,10 @@ struct Fixture {
 
 /// Returns a catalog, just opened, with 20 documents in 10 clusters.
 fn fixture() -> Fixture {
+    fixture_with(OpenOptions::default())
+}
+
+fn fixture_with(options: OpenOptions) -> Fixture {
     let dir = tempfile::tempdir().unwrap();
     let catalog = Catalog::open(dir.path(), OpenOptions::default()).unwrap();
     let articles = catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
@@ -205,7 +270,7 @@ fn fixture() -> Fixture {
     let control = Arc::<Control>::default();
     let inner = SqliteStore::open(dir.path(), false, false).unwrap();
     let store = Box::new(FaultyStore { inner, control: Arc::clone(&control) });
-    let catalog = Catalog::over(store, dir.path(), OpenOptions::default()).unwrap();
+    let catalog = Catalog::over(store, dir.path(), options).unwrap();
     Fixture { dir, control, catalog }
 }
 
@@ -373,4 +438,20 @@ fn expiry_keeps_a_document_that_is_replaced_meanwhile() {
         assert_eq!(expiry.unwrap().join().unwrap().removed, 0);
     });
     assert_eq!(articles.get(&1.into()).unwrap().unwrap().document, dated("2024-05-31"));
+}
+
+/// A candidate that cannot be read is not a candidate that does not match.
+#[test]
+fn insertion_fails_if_the_text_of_a_candidate_cannot_be_read() {
+    let options = OpenOptions { cache_bytes: 0, ..OpenOptions::default() };
+    let Fixture { dir: _dir, control, catalog } = fixture_with(options);
+    let articles = catalog.collection("articles").unwrap();
+    let similar = Document::new(100, format!("{} more", text(1)));
+    control.set(Fault::UnreadableTexts);
+    let inserted = articles.insert(similar.clone());
+    assert!(matches!(inserted, Err(Error::Database { .. })), "{inserted:?}");
+    control.set(Fault::None);
+    let inserted = articles.insert(similar).unwrap();
+    assert_eq!(inserted.cluster, articles.get(&1.into()).unwrap().unwrap().cluster);
+    assert_eq!(catalog.verify().unwrap(), []);
 }

@@ -75,23 +75,25 @@ impl Model {
         within.then(|| self.similarity(&a.text, &b.text)).flatten()
     }
 
-    fn is_long_enough(&self, doc: &Doc) -> bool {
+    /// Returns `true` if a document belongs to a cluster: online clustering leaves out texts that are too short.
+    fn is_clustered(&self, doc: &Doc) -> bool {
         let content = Content::Text(doc.text.clone());
-        self.analyzer.sketch(&content, &mut Scratch::default()).status == Status::Ok
+        let status = self.analyzer.sketch(&content, &mut Scratch::default()).status;
+        status == Status::Ok || self.linkage != Linkage::Online
     }
 
     /// Clusters all documents from scratch, in order of insertion.
     fn clusters(&self) -> Clusters {
-        let long: Vec<(u64, &Doc)> = self
+        let clustered: Vec<(u64, &Doc)> = self
             .docs
             .iter()
             .map(|(number, doc)| (*number, doc))
-            .filter(|(_, doc)| self.is_long_enough(doc))
+            .filter(|(_, doc)| self.is_clustered(doc))
             .collect();
         let mut clusters = Clusters::new();
         let mut center_of: BTreeMap<u64, u64> = BTreeMap::new();
-        for (at, (number, doc)) in long.iter().enumerate() {
-            let earlier = long[..at].iter();
+        for (at, (number, doc)) in clustered.iter().enumerate() {
+            let earlier = clustered[..at].iter();
             let matches: Vec<(u64, f64)> =
                 earlier.filter_map(|(other, with)| Some((*other, self.match_of(doc, with)?))).collect();
             let mut joined: BTreeSet<u64> = match self.linkage {
@@ -279,7 +281,7 @@ impl Test {
         for (number, doc) in &self.model.docs {
             let stored = self.collection.get(&doc.id).unwrap().unwrap();
             assert_eq!(stored.document, doc.document());
-            assert_eq!(stored.cluster.is_some(), stored.status == Status::Ok);
+            assert_eq!(stored.cluster.is_some(), self.model.is_clustered(doc));
             if let Some(cluster) = stored.cluster {
                 found.entry(cluster).or_default().push(*number);
             }

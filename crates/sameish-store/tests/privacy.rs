@@ -129,6 +129,10 @@ fn compaction_removes_deleted_texts_and_free_space() {
     catalog.compact().unwrap();
     assert_eq!(occurrences(dir.path()), 0);
     assert!(catalog.bytes().unwrap() < before / 2);
+    let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    let free_pages: i64 = database.query_row("PRAGMA freelist_count", [], |row| row.get(0)).unwrap();
+    assert_eq!(free_pages, 0, "the file has no free space");
+    drop(database);
     insert(&copies, 1);
     assert_eq!(catalog.verify().unwrap(), []);
 }
@@ -187,4 +191,36 @@ fn collection_with_settings_that_are_too_expensive_can_be_dropped() {
     assert!(refused.contains("`huge`") && refused.contains("sameish index drop"), "{refused}");
     assert!(Catalog::drop_stored(dir.path(), "huge").unwrap());
     drop(open(dir.path(), Duration::ZERO));
+}
+
+/// The process may be killed at any step of the deletion of a large collection.
+#[test]
+fn rows_of_a_dropped_collection_are_removed_by_the_next_process() {
+    use sameish_store::{SqliteStore, Store};
+    let dir = tempfile::tempdir().unwrap();
+    let (catalog, copies) = open(dir.path(), Duration::ZERO);
+    for id in 1..=40 {
+        insert(&copies, id);
+    }
+    let other = catalog.create("other", CollectionConfig::new(Preset::Copies)).unwrap();
+    other.insert(Document::new(1, "a text of another collection")).unwrap();
+    drop((copies, other));
+    catalog.close();
+    let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
+    let mut change = store.begin().unwrap();
+    change.drop_collection(1).unwrap();
+    assert!(change.remove_rows(1, 3).unwrap());
+    change.commit().unwrap();
+    drop(store);
+    assert!(occurrences(dir.path()) > 0);
+
+    let catalog = Catalog::open(dir.path(), OpenOptions::default()).unwrap();
+    assert!(matches!(catalog.collection("copies"), Err(Error::NoCollection { .. })));
+    assert_eq!(catalog.collection("other").unwrap().len(), 1);
+    catalog.compact().unwrap();
+    assert_eq!(occurrences(dir.path()), 0, "compaction completes the deletion");
+    assert_eq!(catalog.verify().unwrap(), []);
+    catalog.close();
+    let store = SqliteStore::open(dir.path(), false, false).unwrap();
+    assert!(store.reader().unwrap().dropped_collections().unwrap().is_empty());
 }

@@ -98,25 +98,29 @@ impl Read for GatedRead {
 
     delegate! {
         fn collections(&self) -> Result<Vec<CollectionRow>>;
+        fn dropped_collections(&self) -> Result<Vec<u32>>;
         fn counters(&self) -> Result<Counters>;
         fn clock(&self) -> Result<Option<ClockRow>>;
         fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>>;
         fn sketch(&self, number: u64) -> Result<Option<SketchRow>>;
         fn each_id(&self, collection: u32, sink: &mut dyn FnMut(u64, DocId) -> Result<()>) -> Result<()>;
         fn documents(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<(u64, Result<DocumentRow>)>>;
+        fn numbers_by_id(&self, collection: u32, after: Option<&DocId>, limit: usize) -> Result<Vec<u64>>;
         fn each_sketch(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<SketchRow>) -> Result<()>) -> Result<()>;
         fn member(&self, document: u64) -> Result<Option<MemberRow>>;
-        fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<MemberRow>>;
+        fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
         fn each_member(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<MemberRow>) -> Result<()>) -> Result<()>;
         fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
-        fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<MemberRow>>;
+        fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
         fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;
         fn first_task(&self, collection: u32) -> Result<Option<TaskRow>>;
         fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>>;
+        fn merges_into(&self, collection: u32, cluster: ClusterId) -> Result<Vec<TaskRow>>;
+        fn each_task(&self, collection: u32, sink: &mut dyn FnMut(Result<TaskRow>) -> Result<()>) -> Result<()>;
         fn count_pending(&self, collection: u32) -> Result<u64>;
-        fn each_cluster(&self, collection: u32, sink: &mut dyn FnMut(ClusterRow) -> Result<()>) -> Result<()>;
+        fn each_cluster(&self, collection: u32, sink: &mut dyn FnMut(ClusterId, Result<ClusterRow>) -> Result<()>) -> Result<()>;
         fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals>;
-        fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<ClusterRow>>;
+        fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<(ClusterId, Result<ClusterRow>)>>;
         fn check(&self) -> Result<Vec<Finding>>;
         fn bytes(&self) -> u64;
         fn begin_snapshot(&self) -> Result<()>;

@@ -11,10 +11,12 @@
 //!
 //! ```text
 //! source.rs   the rows to process
+//! existing.rs the values that the target has before a run
 //! target.rs   the column or table
 //! records.rs  the tables of records
 //! ```
 
+mod existing;
 mod records;
 mod source;
 mod target;
@@ -22,7 +24,7 @@ mod target;
 use crate::error::{Error, Result};
 use crate::sqlite::database_error;
 use rayon::prelude::*;
-use records::Record;
+use records::{Record, TargetRecord, ValueRecords};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use sameish::sketch::SchemeId;
@@ -75,6 +77,8 @@ pub struct Backfilled {
     pub too_short: u64,
     /// Number of rows without an id, a text or a signature, and of ids that the source table does not contain.
     pub skipped: u64,
+    /// Number of rows that were ignored because another row of the query has the same id.
+    pub repeated: u64,
     /// Number of rows whose sketches are up to date.
     pub before: u64,
     /// Whether the column or table was added by this run.
@@ -98,6 +102,17 @@ pub struct Backfill {
     path: PathBuf,
     source: TextSource,
     target: Target,
+    /// Whether values without a record are values of version 0.1.0, which did not record them.
+    unrecorded: Unrecorded,
+}
+
+/// Who wrote the values that have no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unrecorded {
+    /// Another program. [`Backfill::undo`] restores such values.
+    OtherProgram,
+    /// Version 0.1.0, into a column or table that it had added.
+    Version0_1,
 }
 
 /// Number of rows per transaction.
@@ -117,7 +132,9 @@ impl Backfill {
         connection.busy_timeout(std::time::Duration::from_secs(10)).map_err(database_error)?;
         // Foreign keys that existing rows violate must not make the backfill fail.
         connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(database_error)?;
-        let backfill = Backfill { connection, path: path.to_owned(), source, target };
+        source::define_has_text(&connection).map_err(database_error)?;
+        let unrecorded = Unrecorded::OtherProgram;
+        let backfill = Backfill { connection, path: path.to_owned(), source, target, unrecorded };
         backfill.check_source()?;
         backfill.check_target()?;
         Ok(backfill)
@@ -134,6 +151,7 @@ impl Backfill {
         self.check_sketches(analyzer)?;
         let scheme = scheme_of(analyzer);
         let added = self.prepare(&scheme, foreign)?;
+        let is_version_0_1 = self.unrecorded == Unrecorded::Version0_1;
         let mut result = Backfilled { added, ..Backfilled::default() };
         let mut last: Option<Value> = None;
         let mut processed = 0;
@@ -147,6 +165,13 @@ impl Backfill {
         }
         let source = self.source_cte();
         result.skipped += self.count(&format!("{source} SELECT count(*) FROM source WHERE id IS NULL"))?;
+        result.repeated =
+            self.count(&format!("{source} SELECT count(id) - count(DISTINCT id) FROM source"))?;
+        if is_version_0_1 {
+            let record = TargetRecord { scheme, added: true, values: ValueRecords::All };
+            let name = self.target_name();
+            self.transaction(|transaction| records::record_target(transaction, &name, &record))?;
+        }
         Ok(result)
     }
 
@@ -155,20 +180,24 @@ impl Backfill {
         let name = self.target_name();
         let Some(record) = self.target_record(&name)? else { return Ok(Undone::default()) };
         let mut undone = Undone::default();
+        let has_value_table = self.has_value_table()?;
         // Version 0.1.0 did not record values; it refused to undo unless it had added the target itself.
-        let has_records = self.has_value_records()?;
-        if !has_records && !record.added {
+        if record.values == ValueRecords::Incomplete && record.added {
+            undone.removed = self.count_values()?;
+            undone.dropped = true;
+        } else if record.values == ValueRecords::Incomplete && !self.has_recorded_values(&name)? {
             let reason = format!(
                 "`{name}` existed before the first run, and version 0.1.0 did not record its values; run again with `--recompute` first"
             );
             return self.reject(reason);
+        } else {
+            while has_value_table && self.undo_batch(&name, &mut undone)? {}
+            undone.dropped = record.added && self.count_values()? == 0;
         }
-        while has_records && self.undo_batch(&name, &mut undone)? {}
-        undone.dropped = record.added && (!has_records || self.is_target_empty()?);
         let drop_target = if undone.dropped { self.drop_sql() } else { String::new() };
         self.transaction(|transaction| {
             transaction.execute_batch(&drop_target)?;
-            records::forget_target(transaction, &name)
+            records::forget_target(transaction, &name, has_value_table)
         })?;
         Ok(undone)
     }
@@ -197,33 +226,49 @@ impl Backfill {
         }
         let is_missing = !self.target_exists()?;
         if !is_missing {
-            self.check_values(&name, foreign)?;
+            self.check_values(&name, scheme, foreign)?;
         }
         let create = if is_missing { self.create_sql()? } else { String::new() };
-        let added = record.is_some_and(|record| record.added) || is_missing;
+        let create_records = self.records_sql()?;
+        let is_version_0_1 = record
+            .as_ref()
+            .is_some_and(|record| record.added && record.values == ValueRecords::Incomplete && !is_missing);
+        let record = TargetRecord {
+            scheme: scheme.to_owned(),
+            added: record.is_some_and(|record| record.added) || is_missing,
+            values: if is_version_0_1 { ValueRecords::Incomplete } else { ValueRecords::All },
+        };
         self.transaction(|transaction| {
             transaction.execute_batch(&create)?;
-            records::record_target(transaction, &name, scheme, added)
+            transaction.execute_batch(&create_records)?;
+            records::record_target(transaction, &name, &record)
         })?;
+        self.unrecorded = if is_version_0_1 { Unrecorded::Version0_1 } else { Unrecorded::OtherProgram };
         Ok(is_missing)
     }
 
-    /// Returns an error if other programs wrote values that this run does not replace.
-    fn check_values(&self, name: &str, foreign: Foreign) -> Result<()> {
-        let found = self.foreign_values(name)?;
-        let Some(first) = found.first else { return Ok(()) };
-        let count = found.count;
-        if foreign == Foreign::Refuse {
+    /// Returns an error if the target would contain values of several schemes after the run.
+    fn check_values(&self, name: &str, scheme: &str, foreign: Foreign) -> Result<()> {
+        let found = self.existing_values(name, scheme)?;
+        let existing::ExistingValues { foreign: count, without_text, unreachable, .. } = found;
+        if foreign == Foreign::Refuse
+            && let Some(first) = found.first_foreign
+        {
             return self.reject(format!(
                 "`{name}` has values that this command did not write, or that were changed since: {count}, the first for id \
                  {first}; pass `--recompute` to replace them"
             ));
         }
-        let lost = self.count_values_without_text(name)?;
-        if lost > 0 {
+        if without_text > 0 {
             return self.reject(format!(
-                "`{name}` has values that this command did not write and that have no text: {lost}; remove them, because \
-                 they cannot be recomputed"
+                "`{name}` has values that this command did not write and that have no text: {without_text}; remove them, \
+                 because they cannot be recomputed"
+            ));
+        }
+        if unreachable > 0 {
+            return self.reject(format!(
+                "`{name}` has values of other settings for ids that this source does not return: {unreachable}; use the \
+                 source of the earlier run, or run `--undo` first"
             ));
         }
         Ok(())

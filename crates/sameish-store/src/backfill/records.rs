@@ -8,6 +8,8 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 /// Table of the columns and tables that were filled.
 const TARGETS: &str = "sameish_backfill";
+/// Column of [`TARGETS`] that says whether all values of the target are recorded.
+const RECORDED: &str = "values_recorded";
 /// Table of the values that were written.
 pub(super) const VALUES: &str = "sameish_backfill_values";
 
@@ -16,6 +18,16 @@ pub(super) struct TargetRecord {
     pub(super) scheme: String,
     /// Whether a run of backfill added the column or table.
     pub(super) added: bool,
+    pub(super) values: ValueRecords,
+}
+
+/// Whether the values of a target are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueRecords {
+    /// Every value that backfill wrote is recorded.
+    All,
+    /// Version 0.1.0, which recorded no values, filled the target, and no later run has processed all of its rows.
+    Incomplete,
 }
 
 /// The record about a value.
@@ -39,34 +51,64 @@ impl Backfill {
         if self.columns(TARGETS)?.is_empty() {
             return Ok(None);
         }
-        let sql = format!("SELECT scheme, added FROM {TARGETS} WHERE target = ?");
-        let record = self
-            .connection
-            .query_row(&sql, [name], |row| Ok(TargetRecord { scheme: row.get(0)?, added: row.get(1)? }));
+        let recorded = if self.has_recorded_column()? { RECORDED } else { "0" };
+        let sql = format!("SELECT scheme, added, {recorded} FROM {TARGETS} WHERE target = ?");
+        let read = |row: &rusqlite::Row<'_>| {
+            let is_recorded: bool = row.get(2)?;
+            let values = if is_recorded { ValueRecords::All } else { ValueRecords::Incomplete };
+            Ok(TargetRecord { scheme: row.get(0)?, added: row.get(1)?, values })
+        };
+        let record = self.connection.query_row(&sql, [name], read);
         record.optional().map_err(|error| self.database_error(error))
     }
 
+    fn has_recorded_column(&self) -> Result<bool> {
+        Ok(self.columns(TARGETS)?.iter().any(|column| column == RECORDED))
+    }
+
     /// Returns `true` unless only version 0.1.0 has filled this database.
-    pub(super) fn has_value_records(&self) -> Result<bool> {
+    pub(super) fn has_value_table(&self) -> Result<bool> {
         Ok(!self.columns(VALUES)?.is_empty())
+    }
+
+    /// Returns `true` if values of a target are recorded.
+    pub(super) fn has_recorded_values(&self, name: &str) -> Result<bool> {
+        if !self.has_value_table()? {
+            return Ok(false);
+        }
+        let sql = format!("SELECT 1 FROM {VALUES} WHERE target = ? LIMIT 1");
+        let row = self.connection.query_row(&sql, [name], |_| Ok(())).optional();
+        Ok(row.map_err(|error| self.database_error(error))?.is_some())
+    }
+
+    /// Returns the statements that create the tables of records, or add what version 0.1.0 did not have.
+    pub(super) fn records_sql(&self) -> Result<String> {
+        let add_column = if self.columns(TARGETS)?.is_empty() || self.has_recorded_column()? {
+            String::new()
+        } else {
+            format!("ALTER TABLE {TARGETS} ADD COLUMN {RECORDED} INTEGER NOT NULL DEFAULT 0;")
+        };
+        Ok(format!(
+            "CREATE TABLE IF NOT EXISTS {TARGETS} (target TEXT PRIMARY KEY, scheme TEXT NOT NULL, added INTEGER NOT NULL,
+               {RECORDED} INTEGER NOT NULL DEFAULT 0);
+             {add_column}
+             CREATE TABLE IF NOT EXISTS {VALUES} (target TEXT NOT NULL, id NOT NULL, scheme TEXT NOT NULL,
+               text_checksum INTEGER NOT NULL, value_checksum INTEGER NOT NULL, replaced INTEGER NOT NULL,
+               old_simhash, old_minhash_signature, old_computed_at, PRIMARY KEY (target, id)) WITHOUT ROWID;"
+        ))
     }
 }
 
-/// Records that a column or table is filled, and creates the tables of records.
+/// Records that a column or table is filled. The tables of records exist.
 pub(super) fn record_target(
     transaction: &Transaction<'_>,
     name: &str,
-    scheme: &str,
-    added: bool,
+    record: &TargetRecord,
 ) -> rusqlite::Result<()> {
-    transaction.execute_batch(&format!(
-        "CREATE TABLE IF NOT EXISTS {TARGETS} (target TEXT PRIMARY KEY, scheme TEXT NOT NULL, added INTEGER NOT NULL);
-         CREATE TABLE IF NOT EXISTS {VALUES} (target TEXT NOT NULL, id NOT NULL, scheme TEXT NOT NULL,
-           text_checksum INTEGER NOT NULL, value_checksum INTEGER NOT NULL, replaced INTEGER NOT NULL,
-           old_simhash, old_minhash_signature, old_computed_at, PRIMARY KEY (target, id)) WITHOUT ROWID;"
-    ))?;
-    let sql = format!("INSERT OR REPLACE INTO {TARGETS} VALUES (?, ?, ?)");
-    transaction.execute(&sql, params![name, scheme, added]).map(|_| ())
+    let TargetRecord { scheme, added, values } = record;
+    let sql =
+        format!("INSERT OR REPLACE INTO {TARGETS} (target, scheme, added, {RECORDED}) VALUES (?, ?, ?, ?)");
+    transaction.execute(&sql, params![name, scheme, added, *values == ValueRecords::All]).map(|_| ())
 }
 
 /// Records a value. If it replaces a value of another program, the record keeps that value for [`Backfill::undo`].
@@ -113,9 +155,16 @@ pub(super) fn next_recorded(transaction: &Transaction<'_>, name: &str) -> rusqli
     statement.query_map([name], read)?.collect()
 }
 
-/// Removes the record about a target, and the tables of records if they are empty.
-pub(super) fn forget_target(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
+/// Removes the records about a target and its values, and the tables of records if they are empty.
+pub(super) fn forget_target(
+    transaction: &Transaction<'_>,
+    name: &str,
+    has_value_table: bool,
+) -> rusqlite::Result<()> {
     transaction.execute(&format!("DELETE FROM {TARGETS} WHERE target = ?"), [name])?;
+    if has_value_table {
+        transaction.execute(&format!("DELETE FROM {VALUES} WHERE target = ?"), [name])?;
+    }
     let sql = format!("SELECT count(*) FROM {TARGETS}");
     let targets: i64 = transaction.query_row(&sql, [], |row| row.get(0))?;
     if targets == 0 {

@@ -4,6 +4,8 @@ use super::records::VALUES;
 use super::target::{COLUMN, TABLE, TargetValue};
 use super::{BATCH, Backfill, Record, Target, quoted};
 use crate::error::Result;
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{Value, ValueRef};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -33,10 +35,9 @@ impl SourceRow {
                 has_replaced: row.get(10)?,
             }),
         };
-        let text = text_of(row.get_ref(1)?).filter(|text| !text.trim().is_empty());
         Ok(SourceRow {
             id: row.get(0)?,
-            text,
+            text: text_of(row.get_ref(1)?),
             is_in_table: row.get(2)?,
             value: has_value.then_some(value),
             record,
@@ -141,7 +142,9 @@ impl Backfill {
         format!("WITH source(id, text) AS ({select})")
     }
 
-    /// Reads the next rows, ordered by id. Returns `None` at the end.
+    /// Reads the next rows, ordered by id, each id once. Returns `None` at the end.
+    ///
+    /// Of several rows with the same id, the one with the smallest text counts, so that every run uses the same one.
     pub(super) fn next_batch(&self, last: Option<&Value>) -> Result<Option<Vec<SourceRow>>> {
         let sql = self.batch_sql(last.is_some());
         let read = || {
@@ -149,7 +152,8 @@ impl Backfill {
             let rows = statement.query_map((self.target_name(), last), SourceRow::read)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        let batch = read().map_err(|error| self.database_error(error))?;
+        let mut batch = read().map_err(|error| self.database_error(error))?;
+        batch.dedup_by(|next, row| is_same_id(&next.id, &row.id));
         Ok(Some(batch).filter(|batch| !batch.is_empty()))
     }
 
@@ -176,7 +180,8 @@ impl Backfill {
         let source = self.source_cte();
         let records = records("source.id");
         let after = after("source.id");
-        let limits = format!("WHERE {after} ORDER BY source.id LIMIT {BATCH}");
+        let order = format!("source.id, NOT {HAS_TEXT}(source.text), source.text");
+        let limits = format!("WHERE {after} ORDER BY {order} LIMIT {BATCH}");
         if self.target == Target::Column {
             return format!(
                 "{source} SELECT source.id, source.text, t.{id} IS NOT NULL, t.{COLUMN} IS NOT NULL, NULL, t.{COLUMN}, NULL, \
@@ -197,12 +202,32 @@ impl Backfill {
     }
 }
 
-/// Converts a value to a text. Invalid UTF-8 sequences are replaced.
+/// Name of the SQL function that returns whether a value is a text.
+pub(super) const HAS_TEXT: &str = "sameish_has_text";
+
+/// Defines [`HAS_TEXT`], so that statements and this program agree on which rows have a text.
+pub(super) fn define_has_text(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function(HAS_TEXT, 1, flags, |context| Ok(text_of(context.get_raw(0)).is_some()))
+}
+
+/// Converts a value to a text. Invalid UTF-8 sequences are replaced. A value of white space only is not a text.
 fn text_of(value: ValueRef<'_>) -> Option<String> {
-    match value {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(sameish::text::decode(bytes).text.into_owned()),
-        ValueRef::Integer(number) => Some(number.to_string()),
-        ValueRef::Real(number) => Some(number.to_string()),
-        ValueRef::Null => None,
+    let text = match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => sameish::text::decode(bytes).text.into_owned(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Null => return None,
+    };
+    Some(text).filter(|text| !text.trim().is_empty())
+}
+
+/// Returns `true` if SQL considers two ids equal.
+fn is_same_id(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Integer(integer), Value::Real(real)) | (Value::Real(real), Value::Integer(integer)) => {
+            *integer as f64 == *real
+        }
+        _ => a == b,
     }
 }

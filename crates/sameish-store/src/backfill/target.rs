@@ -1,8 +1,8 @@
 //! The column or table that receives the sketches.
 
-use super::records::{self, VALUES};
+use super::records;
 use super::source::SourceRow;
-use super::{Backfill, Record, Target, Undone};
+use super::{Backfill, Record, Target, Undone, Unrecorded};
 use crate::error::Result;
 use rusqlite::types::Value;
 use rusqlite::{Transaction, params};
@@ -86,20 +86,13 @@ pub(super) struct Put {
 }
 
 /// Where the values of the target are, for SQL.
-struct Values {
+pub(super) struct Values {
     /// Table, quoted.
-    table: String,
+    pub(super) table: String,
     /// Column of its ids, quoted.
-    id: String,
+    pub(super) id: String,
     /// Condition for rows with a value. The alias of the table is `t`.
-    has_value: String,
-}
-
-/// The values of other programs.
-pub(super) struct ForeignValues {
-    pub(super) count: u64,
-    /// The id of the first one.
-    pub(super) first: Option<String>,
+    pub(super) has_value: String,
 }
 
 impl Backfill {
@@ -179,7 +172,7 @@ impl Backfill {
         Ok(holds(primary)? || holds(unique)?)
     }
 
-    fn values(&self) -> Values {
+    pub(super) fn values(&self) -> Values {
         match self.target {
             Target::Column => {
                 Values { table: self.table(), id: self.id(), has_value: format!("t.{COLUMN} IS NOT NULL") }
@@ -188,58 +181,6 @@ impl Backfill {
                 Values { table: TABLE.to_owned(), id: "content_id".to_owned(), has_value: "true".to_owned() }
             }
         }
-    }
-
-    /// Finds the values that are not recorded, or have changed since.
-    pub(super) fn foreign_values(&self, name: &str) -> Result<ForeignValues> {
-        let Values { table, id, has_value } = self.values();
-        let simhash = if self.target == Target::Table { "t.simhash" } else { "NULL" };
-        let checksum = if self.has_value_records()? {
-            format!("(SELECT v.value_checksum FROM {VALUES} AS v WHERE v.target = ?1 AND v.id = t.{id})")
-        } else {
-            "nullif(?1, ?1)".to_owned()
-        };
-        let sql =
-            format!("SELECT t.{id}, {simhash}, t.{COLUMN}, {checksum} FROM {table} AS t WHERE {has_value}");
-        let read = || {
-            let mut found = ForeignValues { count: 0, first: None };
-            let mut statement = self.connection.prepare(&sql)?;
-            let mut rows = statement.query([name])?;
-            while let Some(row) = rows.next()? {
-                let value =
-                    TargetValue { simhash: row.get(1)?, minhash: row.get(2)?, computed_at: Value::Null };
-                let recorded: Option<i64> = row.get(3)?;
-                if recorded != Some(TargetValue::checksum_of(Some(&value))) {
-                    found.count += 1;
-                    found.first.get_or_insert(shown(&row.get(0)?));
-                }
-            }
-            Ok(found)
-        };
-        read().map_err(|error| self.database_error(error))
-    }
-
-    /// Counts values that are not recorded and cannot be recomputed, because the source has no text for them.
-    pub(super) fn count_values_without_text(&self, name: &str) -> Result<u64> {
-        let Values { table, id, has_value } = self.values();
-        let source = self.source_cte();
-        let is_recorded = if self.has_value_records()? {
-            format!("EXISTS (SELECT 1 FROM {VALUES} AS v WHERE v.target = ?1 AND v.id = t.{id})")
-        } else {
-            "?1 IS NULL".to_owned()
-        };
-        let sql = format!(
-            "{source} SELECT count(*) FROM {table} AS t WHERE {has_value} AND NOT {is_recorded} AND (t.{id} IS NULL OR t.{id} \
-             NOT IN (SELECT id FROM source WHERE id IS NOT NULL AND text IS NOT NULL AND trim(text) <> ''))"
-        );
-        let count: rusqlite::Result<i64> = self.connection.query_row(&sql, [name], |row| row.get(0));
-        count.map(|count| count as u64).map_err(|error| self.database_error(error))
-    }
-
-    /// Returns `true` if the column or table has no values.
-    pub(super) fn is_target_empty(&self) -> Result<bool> {
-        let Values { table, has_value, .. } = self.values();
-        Ok(!self.has_rows(&format!("SELECT 1 FROM {table} AS t WHERE {has_value} LIMIT 1"))?)
     }
 
     /// Returns the change that brings the target up to date with a row.
@@ -254,7 +195,8 @@ impl Backfill {
         if value.is_empty() && row.value.is_none() {
             return Change::None;
         }
-        let replaced = row.value.clone().filter(|_| row.is_foreign());
+        let is_of_other_program = row.is_foreign() && self.unrecorded == Unrecorded::OtherProgram;
+        let replaced = row.value.clone().filter(|_| is_of_other_program);
         let has_replaced =
             replaced.is_some() || row.record.as_ref().is_some_and(|record| record.has_replaced);
         if value.is_empty() && !has_replaced {
@@ -394,16 +336,5 @@ impl Statements {
 
     fn remove(&self, transaction: &Transaction<'_>, id: &Value) -> rusqlite::Result<()> {
         transaction.prepare_cached(&self.remove)?.execute([id]).map(|_| ())
-    }
-}
-
-/// Returns an id for a message.
-fn shown(id: &Value) -> String {
-    match id {
-        Value::Integer(number) => number.to_string(),
-        Value::Real(number) => number.to_string(),
-        Value::Text(text) => format!("`{}`", text.chars().take(80).collect::<String>().escape_debug()),
-        Value::Blob(_) => "of binary data".to_owned(),
-        Value::Null => "NULL".to_owned(),
     }
 }

@@ -4,6 +4,9 @@
 //! the latest plausible time and the longest pause between two insertions. A time is plausible if it is at most a day ahead
 //! of the latest plausible time plus the longest pause. While a process runs, the monotonic clock shows how much time has
 //! passed; that time is plausible, too. Only an operator can confirm a time that is further ahead.
+//!
+//! Checks advance the latest plausible time every minute, so pauses are measured from the last insertion instead: a process
+//! that waits a week for documents learns that a week without them is normal.
 
 use super::live::DAY;
 use crate::rows::ClockRow;
@@ -17,6 +20,8 @@ const STORE_INTERVAL: i64 = 3_600_000;
 pub(super) struct Clock {
     /// `None` until the first document is inserted.
     known: Option<Known>,
+    /// The time of the last insertion at a plausible time.
+    last_arrival: Option<i64>,
     longest_pause: i64,
     stored: Option<ClockRow>,
 }
@@ -35,11 +40,13 @@ impl Clock {
         let latest = stored.map(|row| row.latest);
         let mut clock = Clock {
             known: latest.map(|latest| Known { latest, observed: None }),
+            last_arrival: stored.map(|row| row.last_arrival),
             longest_pause: stored.map_or(0, |row| row.longest_pause),
             stored,
         };
         if let Some(arrival) = newest_arrival.filter(|&time| clock.is_plausible(time, Instant::now())) {
             clock.advance(arrival, None);
+            clock.last_arrival = clock.last_arrival.max(Some(arrival));
         }
         clock
     }
@@ -54,6 +61,7 @@ impl Clock {
         if self.is_plausible(time, at) {
             self.lengthen_pause(time);
             self.advance(time, Some(at));
+            self.last_arrival = self.last_arrival.max(Some(time));
         }
     }
 
@@ -74,7 +82,9 @@ impl Clock {
 
     /// Returns the state if it must be stored: at the end of the process, or because the stored one is old.
     pub(super) fn to_store(&self, at_end: bool) -> Option<ClockRow> {
-        let row = ClockRow { latest: self.known?.latest, longest_pause: self.longest_pause };
+        let latest = self.known?.latest;
+        let last_arrival = self.last_arrival.unwrap_or(latest);
+        let row = ClockRow { latest, last_arrival, longest_pause: self.longest_pause };
         let is_recent = |stored: ClockRow| {
             row.longest_pause == stored.longest_pause && row.latest - stored.latest < STORE_INTERVAL
         };
@@ -95,8 +105,8 @@ impl Clock {
     }
 
     fn lengthen_pause(&mut self, time: i64) {
-        if let Some(latest) = self.latest() {
-            self.longest_pause = self.longest_pause.max(time.saturating_sub(latest));
+        if let Some(last_arrival) = self.last_arrival {
+            self.longest_pause = self.longest_pause.max(time.saturating_sub(last_arrival));
         }
     }
 
@@ -149,6 +159,32 @@ mod tests {
         let later = start + Duration::from_secs(100 * 3_600);
         assert!(clock.check(START + 124 * HOUR, later));
         assert!(!clock.check(START + 149 * HOUR, later));
+    }
+
+    #[test]
+    fn checks_do_not_shorten_the_pause_between_two_insertions() {
+        let start = Instant::now();
+        let mut clock = clock();
+        clock.observe_arrival(START, start);
+        for hour in 1..=100 {
+            let later = start + Duration::from_secs(hour * 3_600);
+            assert!(clock.check(START + hour as i64 * HOUR, later));
+        }
+        clock.observe_arrival(START + 100 * HOUR, start + Duration::from_secs(100 * 3_600));
+        let mut next = Clock::new(clock.to_store(true), None);
+        assert!(!next.check(START + 225 * HOUR, start));
+        assert!(next.check(START + 224 * HOUR, start));
+    }
+
+    #[test]
+    fn pause_continues_after_a_restart() {
+        let now = Instant::now();
+        let mut before = clock();
+        before.check(START + 20 * HOUR, now);
+        let mut clock = Clock::new(before.to_store(true), None);
+        clock.observe_arrival(START + 30 * HOUR, now);
+        assert!(!clock.check(START + 85 * HOUR, now));
+        assert!(clock.check(START + 84 * HOUR, now), "30 hours of pause and a day");
     }
 
     #[test]

@@ -8,17 +8,22 @@
 //!
 //! In each case the clusters are those of `sameish cluster` for the documents in order of their numbers.
 
+mod cohesive;
 mod components;
+mod online;
+
+#[cfg(test)]
+pub(super) use cohesive::LATER_PER_STEP;
 
 use super::live::{LiveCollection, LiveLinkage};
 use super::neighbors::{Neighbors, Query, Subject};
 use super::texts::FeatureCache;
 use crate::error::{Error, Result};
-use crate::rows::{ClusterRow, Counters, DocumentRow, MemberRow, TaskKind, TaskRow};
+use crate::rows::{ClusterRow, Counters, MemberRow, TaskKind, TaskRow};
 use crate::store::{Read, Transaction};
 use sameish::cluster::ClusterId;
 use sameish::{DocId, Search};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// Changes to the clusters of a collection in a transaction.
 pub(super) struct ClusterChanges<'a> {
@@ -70,7 +75,7 @@ impl ClusterChanges<'_> {
         self.change.read()
     }
 
-    fn neighbors(&self) -> Neighbors<'_> {
+    pub(super) fn neighbors(&self) -> Neighbors<'_> {
         Neighbors { live: self.live, cache: self.cache, read: self.change.read(), removed: self.removed }
     }
 
@@ -133,94 +138,51 @@ impl ClusterChanges<'_> {
         }
     }
 
-    fn assign_to_center(&mut self, row: &DocumentRow, member: MemberRow, subject: Subject<'_>) -> Result<()> {
-        let id = &row.document.id;
-        let document = member.document;
-        let was_center = self.live.engine().get(id).is_some_and(|stored| stored.is_center);
-        let center = self.neighbors().first_center(subject, None)?;
-        let target = center.map(|center| self.member(center)).transpose()?.flatten();
-        match target {
-            Some(target) => {
-                if was_center {
-                    self.marks.set(self.live, id, false);
-                    self.queue_members(member.cluster, document + 1)?;
-                }
-                self.move_to(member, target.cluster, None)
-            }
-            None if was_center => Ok(()),
-            None => {
-                self.start_part(member)?;
-                self.marks.set(self.live, id, true);
-                self.queue_matches_of_new_center(subject)
-            }
-        }
-    }
-
-    /// Queues the later documents that a new center takes from centers after it.
-    fn queue_matches_of_new_center(&mut self, subject: Subject<'_>) -> Result<()> {
-        let own = self.member(subject.number)?.map(|member| member.cluster);
-        let read = self.read();
-        let has_later_center = |document: u64| -> Result<bool> {
-            let Some(member) = undamaged(read.member(document))? else { return Ok(false) };
-            let center = read.cluster(member.cluster)?.and_then(|row| row.center);
-            Ok(Some(member.cluster) != own && center.is_some_and(|center| center > subject.number))
-        };
-        let matches = self
-            .neighbors()
-            .later(subject, &|other| other.is_center || has_later_center(other.number).unwrap_or(false))?;
-        let mut first_of_cluster: BTreeMap<ClusterId, u64> = BTreeMap::new();
-        for found in matches {
-            let Some(member) = self.member(found.number)? else { continue };
-            if self.live.engine().get(&found.id).is_some_and(|stored| stored.is_center) {
-                self.queue(TaskKind::Document, found.number, member.cluster)?;
-            } else {
-                let first = first_of_cluster.entry(member.cluster).or_insert(found.number);
-                *first = found.number.min(*first);
-            }
-        }
-        first_of_cluster.into_iter().try_for_each(|(cluster, first)| self.queue_members(cluster, first))
-    }
-
-    fn assign_to_best(&mut self, member: MemberRow, subject: Subject<'_>) -> Result<()> {
-        let best = self.neighbors().best_link(subject, None)?;
-        let target = best.map(|best| self.member(best)).transpose()?.flatten();
-        let before = member.cluster;
-        match target {
-            Some(target) => self.move_to(member, target.cluster, best)?,
-            None => self.start_part(member)?,
-        }
-        let moved = self.member(member.document)?.is_some_and(|member| member.cluster != before);
-        if moved && !self.read().joined(member.document, 0, 1)?.is_empty() {
-            self.queue(TaskKind::Subtree, member.document, before)?;
-        }
-        Ok(())
-    }
-
-    /// Moves the next document into the cluster of the document that it joined. Returns the rest of the task.
-    pub(super) fn move_next_child(&mut self, task: &TaskRow) -> Result<Option<TaskRow>> {
-        let next = self.read().joined(task.position, task.target.0, 1)?.first().copied();
-        let Some((parent, child)) = self.member(task.position)?.zip(next) else { return Ok(None) };
-        if child.cluster != parent.cluster {
-            self.move_to(child, parent.cluster, child.joined)?;
-            if !self.read().joined(child.document, 0, 1)?.is_empty() {
-                self.queue(TaskKind::Subtree, child.document, child.cluster)?;
-            }
-        }
-        Ok(Some(TaskRow { target: ClusterId(child.document + 1), ..*task }))
-    }
-
     /// Returns the membership of a document, or `None` if it is damaged, which `verify` reports.
     pub(super) fn member(&self, document: u64) -> Result<Option<MemberRow>> {
         undamaged(self.read().member(document))
     }
 
+    /// Returns the first undamaged member of a cluster with a number of at least `from`.
+    pub(super) fn next_member(&self, cluster: ClusterId, from: u64) -> Result<Option<MemberRow>> {
+        first_undamaged(from, |from| self.read().members(cluster, from, 1))
+    }
+
+    /// Returns the first document with an undamaged membership and a number of at least `from` that joined a document.
+    fn next_joined(&self, document: u64, from: u64) -> Result<Option<MemberRow>> {
+        first_undamaged(from, |from| self.read().joined(document, from, 1))
+    }
+
+    /// Returns the tasks of a cluster. If one is damaged, returns none: `verify` reports it, and clusters can be wrong until
+    /// they are rebuilt.
+    fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>> {
+        Ok(undamaged(self.read().tasks_of(cluster).map(Some))?.unwrap_or_default())
+    }
+
     /// Returns the row of a cluster. Clusters of one document have no stored row.
     pub(super) fn row(&self, cluster: ClusterId) -> Result<ClusterRow> {
-        if let Some(row) = self.read().cluster(cluster)? {
-            return Ok(row);
+        match self.read().cluster(cluster) {
+            Ok(Some(row)) => Ok(row),
+            Ok(None) => {
+                let only = self.read().members(cluster, 0, 1)?.first().map(|(document, _)| *document);
+                Ok(ClusterRow { cluster, size: only.is_some().into(), center: only, chained: 0 })
+            }
+            Err(Error::Damaged { .. }) => self.recounted(cluster),
+            Err(error) => Err(error),
         }
-        let only = self.read().members(cluster, 0, 1)?.first().map(|member| member.document);
-        Ok(ClusterRow { cluster, size: only.is_some().into(), center: only, chained: 0 })
+    }
+
+    /// Computes the row of a cluster, whose stored row is damaged, from its members. The center is the oldest of them.
+    fn recounted(&self, cluster: ClusterId) -> Result<ClusterRow> {
+        let mut row = ClusterRow { cluster, size: 0, center: None, chained: 0 };
+        let mut from = 0;
+        loop {
+            let page = self.read().members(cluster, from, 1_000)?;
+            let Some((last, _)) = page.last() else { return self.with_chains(row) };
+            from = last + 1;
+            row.size += page.len() as u64;
+            row.center = row.center.or(page.first().map(|(document, _)| *document));
+        }
     }
 
     fn put_row(&mut self, row: ClusterRow) -> Result<()> {
@@ -262,14 +224,17 @@ impl ClusterChanges<'_> {
         }
         let Some(center) = row.center else { return Ok(ClusterRow { chained: 0, ..row }) };
         let direct = self.read().count_joined(center, row.cluster)?;
-        Ok(ClusterRow { chained: (row.size.saturating_sub(1)).saturating_sub(direct), ..row })
+        // While clusters are being merged, the center can still be in the other one.
+        let holds_center = self.member(center)?.is_some_and(|member| member.cluster == row.cluster);
+        let others = row.size.saturating_sub(u64::from(holds_center));
+        Ok(ClusterRow { chained: others.saturating_sub(direct), ..row })
     }
 
     /// Adds a document to a cluster.
     fn join(&mut self, document: u64, cluster: ClusterId, joined: Option<u64>) -> Result<()> {
         let mut row = self.row(cluster)?;
         row.size += 1;
-        row.chained += u64::from(is_chained(&row, joined));
+        row.chained += u64::from(row.is_chained(joined));
         self.put_member(document, cluster, joined)?;
         self.put_row(row)
     }
@@ -278,7 +243,7 @@ impl ClusterChanges<'_> {
     pub(super) fn leave(&mut self, member: &MemberRow) -> Result<()> {
         let mut row = self.row(member.cluster)?;
         row.size = row.size.saturating_sub(1);
-        row.chained = row.chained.saturating_sub(u64::from(is_chained(&row, member.joined)));
+        row.chained = row.chained.saturating_sub(u64::from(row.is_chained(member.joined)));
         if row.center == Some(member.document) {
             row.center = None;
             row.chained = 0;
@@ -295,8 +260,8 @@ impl ClusterChanges<'_> {
             return Ok(());
         }
         let mut row = self.row(cluster)?;
-        row.chained = row.chained + u64::from(is_chained(&row, joined))
-            - u64::from(is_chained(&row, member.joined)).min(row.chained);
+        row.chained = row.chained + u64::from(row.is_chained(joined))
+            - u64::from(row.is_chained(member.joined)).min(row.chained);
         self.put_member(member.document, cluster, joined)?;
         self.put_row(row)
     }
@@ -316,7 +281,7 @@ impl ClusterChanges<'_> {
 
     /// Queues the members of a cluster from a number on to be assigned again.
     pub(super) fn queue_members(&mut self, cluster: ClusterId, from: u64) -> Result<()> {
-        let tasks = self.read().tasks_of(cluster)?;
+        let tasks = self.tasks_of(cluster)?;
         match tasks.into_iter().find(|task| task.kind == TaskKind::Members) {
             Some(task) if task.position <= from => Ok(()),
             Some(task) => {
@@ -334,15 +299,25 @@ impl ClusterChanges<'_> {
     }
 }
 
-/// Returns `true` if a document with this link joined through a document other than the center.
-fn is_chained(row: &ClusterRow, joined: Option<u64>) -> bool {
-    row.center.is_some() && joined.is_some() && joined != row.center
-}
-
 /// Replaces a damaged row, which `verify` reports, by `None`.
 pub(super) fn undamaged<T>(row: Result<Option<T>>) -> Result<Option<T>> {
     match row {
         Err(Error::Damaged { .. }) => Ok(None),
         row => row,
+    }
+}
+
+/// Returns the first undamaged row. `read` returns at most one row from a number on, and damaged ones, which `verify` reports,
+/// are passed over: a damaged row does not mean that none is left.
+pub(super) fn first_undamaged(
+    mut from: u64,
+    read: impl Fn(u64) -> Result<Vec<(u64, Result<MemberRow>)>>,
+) -> Result<Option<MemberRow>> {
+    loop {
+        let Some((number, row)) = read(from)?.pop() else { return Ok(None) };
+        if let Some(row) = undamaged(row.map(Some))? {
+            return Ok(Some(row));
+        }
+        from = number + 1;
     }
 }

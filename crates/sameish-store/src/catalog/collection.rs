@@ -1,12 +1,18 @@
 //! Writes to a collection, and access to single documents.
 
+use super::clusters::undamaged;
 use super::live::LiveCollection;
 use super::repair::Deletion;
+use super::search::Sink;
+use super::texts::TextBudget;
 use super::writer::{Batch, GROUP, PreparedDocument, ReplyReceiver, Request, reply_channel, wait_for};
 use super::{Shared, now};
 use crate::error::{Error, Result};
-use crate::model::{CollectionConfig, Inserted, Stored};
+use crate::model::{CollectionConfig, DocumentsPage, Inserted, Stored};
+use crate::rows::DocumentRow;
+use crate::store::Read;
 use rayon::prelude::*;
+use sameish::cluster::ClusterId;
 use sameish::{DocId, Document, Scratch, Timestamp};
 use std::sync::Arc;
 
@@ -172,19 +178,54 @@ impl Collection {
             let reason = "it is indexed under a different id".to_owned();
             return Err(Error::Damaged { what: format!("document {number}"), reason });
         }
-        let sketches = match read.sketch(number) {
+        let cluster = view.cluster_of(number)?;
+        Ok(Some(self.stored(read, row, cluster)))
+    }
+
+    /// Passes a page of documents to `sink`, in the order of their ids as JSON text. Returns [`DocumentsPage::after`] of the
+    /// next page. Damaged documents are left out.
+    ///
+    /// The page ends when `sink` breaks, or when about `max_text_bytes` of stored text are read.
+    pub fn documents_each(
+        &self,
+        page: &DocumentsPage,
+        max_text_bytes: usize,
+        sink: Sink<'_, Stored>,
+    ) -> Result<Option<DocId>> {
+        let read = self.shared.readers.snapshot()?;
+        let budget = TextBudget::new(max_text_bytes);
+        let numbers = read.numbers_by_id(self.live.row.number, page.after.as_ref(), page.limit)?;
+        let is_last_page = numbers.len() < page.limit;
+        let mut last = None;
+        for number in numbers {
+            if last.is_some() && budget.is_exhausted() {
+                return Ok(last);
+            }
+            let Some(row) = undamaged(read.document(number))? else { continue };
+            budget.take(&row.document);
+            let id = row.document.id.clone();
+            let cluster = undamaged(read.member(number))?.map(|member| member.cluster);
+            if sink(self.stored(&*read, row, cluster)).is_break() {
+                return Ok(last);
+            }
+            last = Some(id);
+        }
+        Ok(last.filter(|_| !is_last_page))
+    }
+
+    fn stored(&self, read: &dyn Read, row: DocumentRow, cluster: Option<ClusterId>) -> Stored {
+        let sketches = match read.sketch(row.number) {
             Ok(Some(sketch)) => sketch.sketches,
             _ => self.live.analyzer.sketch(&row.document.content, &mut Scratch::default()),
         };
-        let cluster = view.cluster_of(number);
-        Ok(Some(Stored {
+        Stored {
             arrived_at: timestamp(row.arrived_at),
             document: row.document,
             status: sketches.status,
             words: sketches.words as u64,
             simhash: sketches.simhash,
             cluster,
-        }))
+        }
     }
 
     /// Returns `true` if a document with this id is stored, even if it is damaged.

@@ -1,7 +1,9 @@
 //! Expiry: deletes documents that are older than their collection keeps them.
 //!
 //! Nothing is deleted while the system clock is not plausible, or if more than half of a collection would be deleted at once.
-//! Expiry then pauses until an operator confirms it.
+//! Expiry then pauses until an operator confirms it. The second rule does not apply to a few documents: the last documents of a
+//! collection always are more than half of it, and an operator should not have to confirm each time that a small collection
+//! becomes empty. The first rule protects them from a clock that is far ahead.
 
 use super::collection::{Collection, timestamp};
 use super::live::DAY;
@@ -18,6 +20,8 @@ use std::time::Instant;
 
 /// File with which an operator confirms the expiry of a directory that another process has open.
 const CONFIRMATION: &str = "sameish.expire";
+/// Maximum number of documents that are deleted at once without a confirmation, whatever their share of the collection.
+const MAX_UNCONFIRMED: usize = 100;
 /// How far the clock of the confirmation may differ from ours, in milliseconds.
 const MAX_DIFFERENCE: u64 = 3_600_000;
 
@@ -26,7 +30,8 @@ impl Collection {
     /// collection has no retention period.
     ///
     /// Without a confirmation, deletes nothing if `now` is more than a day ahead of the latest insertion plus the longest
-    /// pause between two insertions, or if more than half of the documents would be deleted; the result then says why.
+    /// pause between two insertions, or if more than 100 documents and more than half of the collection would be deleted; the
+    /// result then says why.
     pub fn expire(&self, now: Timestamp, confirmation: Confirmation) -> Result<Expired> {
         let expired = self.expired_documents(now);
         let paused = self.reason_to_pause(now, expired.len());
@@ -62,7 +67,8 @@ impl Collection {
             return clock.latest().map(|latest| ExpiryPause::Clock { now, latest: timestamp(latest) });
         }
         let documents = self.len();
-        (expired > documents / 2).then_some(ExpiryPause::Share { expired, documents })
+        let is_large = expired > MAX_UNCONFIRMED && expired > documents / 2;
+        is_large.then_some(ExpiryPause::Share { expired, documents })
     }
 }
 

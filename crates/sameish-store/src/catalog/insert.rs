@@ -3,7 +3,7 @@
 use super::clusters::{ClusterChanges, Marks, Placement, undamaged};
 use super::live::{Departing, LiveCollection, sketched};
 use super::neighbors::{Neighbors, Query, Subject};
-use super::repair::{Removal, Removed};
+use super::repair::Removed;
 use super::texts::FeatureCache;
 use super::writer::{PreparedDocument, Writer};
 use crate::error::{Error, Result};
@@ -20,6 +20,7 @@ use std::sync::Arc;
 struct NewDocument {
     sketched: SketchedDocument,
     result: Inserted,
+    arrived_at: i64,
 }
 
 /// The result for one document of a transaction.
@@ -36,15 +37,15 @@ impl Writer {
         &mut self,
         work: Vec<(Arc<LiveCollection>, Vec<PreparedDocument>)>,
     ) -> Result<Vec<Vec<Result<Inserted>>>> {
-        let mut added: Vec<(Arc<LiveCollection>, DocId)> = Vec::new();
+        let mut added: Vec<AddedDocument> = Vec::new();
         let results = self.insert_in_transaction(work, &mut added);
         if results.is_ok() {
-            for (live, _) in &added {
+            for AddedDocument { live, arrived_at, .. } in &added {
                 live.set_visible(self.counters.documents);
-                live.set_last_arrival(super::now());
+                live.set_last_arrival(*arrived_at);
             }
         } else {
-            for (live, id) in added.iter().rev() {
+            for AddedDocument { live, id, .. } in added.iter().rev() {
                 live.engine_mut().remove(id);
             }
         }
@@ -56,7 +57,7 @@ impl Writer {
     fn insert_in_transaction(
         &mut self,
         work: Vec<(Arc<LiveCollection>, Vec<PreparedDocument>)>,
-        added: &mut Vec<(Arc<LiveCollection>, DocId)>,
+        added: &mut Vec<AddedDocument>,
     ) -> Result<Vec<Vec<Result<Inserted>>>> {
         let Writer { store, shared, counters, .. } = self;
         for (live, _) in &work {
@@ -70,9 +71,10 @@ impl Writer {
             for document in documents {
                 group.push(match transaction.insert(&live, document)? {
                     Insertion::New(new) => {
+                        let NewDocument { arrived_at, .. } = new;
                         let id = new.result.id.clone();
                         live.engine_mut().insert_sketched(new.sketched)?;
-                        added.push((Arc::clone(&live), id));
+                        added.push(AddedDocument { live: Arc::clone(&live), id, arrived_at });
                         Ok(new.result)
                     }
                     Insertion::Done(result) => result,
@@ -115,7 +117,7 @@ impl Writer {
         let mut transaction = InsertTransaction { change: store.begin()?, counters, cache: &shared.cache };
         let departing = match transaction.change.read().document(old) {
             Ok(Some(row)) if row.document == new.document => {
-                return transaction.unchanged(live, &new, old);
+                return transaction.unchanged(live, &new, &row);
             }
             Ok(Some(row)) if has_same_text_and_date(&row, &new) => {
                 return transaction.update_metadata(live, new, row);
@@ -126,15 +128,15 @@ impl Writer {
         };
         let cluster = undamaged(transaction.change.read().member(old))?.map(|member| member.cluster);
         let removed = HashSet::from([old]);
-        let mut removal = Removal {
+        let mut clusters = ClusterChanges {
             change: &mut *transaction.change,
-            counters: transaction.counters,
+            counters: &mut *transaction.counters,
             cache: transaction.cache,
             live,
             removed: &removed,
             marks,
         };
-        removal.remove(&Removed { number: old, id: &new.document.id })?;
+        clusters.remove(&Removed { number: old, id: &new.document.id })?;
         let new = transaction.insert_new(live, new, &removed)?;
         // Readers that see the commit and still the old index entry find the old document here.
         live.set_departing(departing.map(|row| Departing { row, cluster }));
@@ -145,13 +147,21 @@ impl Writer {
         live.set_visible(self.counters.documents);
         live.set_departing(None);
         drop(engine);
-        live.set_last_arrival(super::now());
+        live.set_last_arrival(new.arrived_at);
         Ok(Inserted { outcome: Outcome::Replaced, ..new.result })
     }
 }
 
 fn has_same_text_and_date(row: &DocumentRow, new: &PreparedDocument) -> bool {
     row.document.content == new.document.content && row.document.published_at == new.document.published_at
+}
+
+/// A document that is in the index.
+struct AddedDocument {
+    live: Arc<LiveCollection>,
+    id: DocId,
+    /// The stored time, which is also the last arrival after a restart.
+    arrived_at: i64,
 }
 
 /// A transaction that inserts documents.
@@ -178,7 +188,7 @@ impl InsertTransaction<'_> {
         };
         match self.change.read().document(number) {
             Ok(Some(row)) if row.document.content == new.document.content => {
-                Ok(Insertion::Done(Ok(self.unchanged(live, &new, number)?)))
+                Ok(Insertion::Done(Ok(self.unchanged(live, &new, &row)?)))
             }
             Ok(_) => Ok(Insertion::Done(Err(Error::Conflict { id: new.document.id }))),
             Err(error @ Error::Damaged { .. }) => Ok(Insertion::Done(Err(error))),
@@ -186,17 +196,16 @@ impl InsertTransaction<'_> {
         }
     }
 
-    /// Returns the result for a document that is already stored.
-    fn unchanged(&self, live: &LiveCollection, new: &PreparedDocument, number: u64) -> Result<Inserted> {
-        let row = DocumentRow {
-            number,
-            collection: live.row.number,
-            document: new.document.clone(),
-            arrived_at: super::now(),
-        };
-        let subject = Subject { query: Query::New(&new.prepared), number, moment: row.moment() };
+    /// Returns the result for a document that is already stored as `row`. Its date is the stored one, so its matches are too.
+    fn unchanged(
+        &self,
+        live: &LiveCollection,
+        new: &PreparedDocument,
+        row: &DocumentRow,
+    ) -> Result<Inserted> {
+        let subject = Subject { query: Query::New(&new.prepared), number: row.number, moment: row.moment() };
         let search = self.duplicates(live, subject, &HashSet::new())?;
-        let member = undamaged(self.change.read().member(number))?;
+        let member = undamaged(self.change.read().member(row.number))?;
         let cluster = member.map(|member| member.cluster);
         let status = new.prepared.sketches.status;
         Ok(inserted(new.document.id.clone(), Outcome::Unchanged, status, search, cluster))
@@ -209,7 +218,7 @@ impl InsertTransaction<'_> {
         new: PreparedDocument,
         row: DocumentRow,
     ) -> Result<Inserted> {
-        let result = self.unchanged(live, &new, row.number)?;
+        let result = self.unchanged(live, &new, &row)?;
         self.change.update_document(&DocumentRow { document: new.document, ..row })?;
         self.change.commit()?;
         Ok(Inserted { outcome: Outcome::Replaced, ..result })
@@ -232,10 +241,8 @@ impl InsertTransaction<'_> {
         let search = self.duplicates(live, subject, removed)?;
         self.change.put_document(&row)?;
         let status = prepared.sketches.status;
-        let placement = match status {
-            Status::Ok => Some(self.place(live, subject, &search, removed)?),
-            Status::TooShort => None,
-        };
+        let is_clustered = live.linkage.clusters(status);
+        let placement = is_clustered.then(|| self.place(live, subject, &search, removed)).transpose()?;
         let Prepared { sketches, features, key } = prepared;
         let sketch = SketchRow::new(&row, sketches, key, live.scheme, now);
         self.change.put_sketch(&sketch)?;
@@ -245,7 +252,7 @@ impl InsertTransaction<'_> {
         let is_center = placement.as_ref().is_some_and(|placement| placement.is_center);
         let cluster = placement.map(|placement| placement.cluster);
         let result = inserted(id.clone(), Outcome::Created, status, search, cluster);
-        Ok(NewDocument { sketched: sketched(id, sketch, is_center), result })
+        Ok(NewDocument { sketched: sketched(id, sketch, is_center), result, arrived_at: now })
     }
 
     fn duplicates(

@@ -1,5 +1,6 @@
 //! A collection in memory, and how it is loaded from the store.
 
+use super::clusters::undamaged;
 use super::texts::ReaderPool;
 use crate::error::{Error, Result};
 use crate::model::OpenOptions;
@@ -9,7 +10,7 @@ use sameish::cluster::ClusterId;
 use sameish::config::Linkage;
 use sameish::engine::{BulkLoad, External, SketchedDocument};
 use sameish::sketch::SchemeId;
-use sameish::{Analyzer, Config, DocId, Engine, Scratch, Timestamp};
+use sameish::{Analyzer, Config, DocId, Engine, Scratch, Status, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -28,6 +29,13 @@ pub(super) struct LiveCollection {
     pub(super) linkage: LiveLinkage,
     /// Whether work on clusters is queued.
     has_tasks: AtomicBool,
+    /// Why the latest attempt to do this work failed.
+    task_error: Mutex<Option<Error>>,
+    /// Number of documents that the next search for the documents of a new center covers. It is only an estimate, so it
+    /// needs not survive a restart.
+    search_width: AtomicU64,
+    /// How often a cluster was chosen by a search that had reached a limit.
+    capped: AtomicU64,
     /// The document that the current transaction replaces, until the index has the new one.
     departing: Mutex<Option<Arc<Departing>>>,
 }
@@ -55,6 +63,12 @@ impl LiveLinkage {
             Linkage::Components => LiveLinkage::Components,
         }
     }
+
+    /// Returns `true` if documents with this status belong to clusters. As in `sameish cluster`, only `online` leaves out
+    /// texts that are too short; with other linkages they are in the cluster of an equal text, or in one of their own.
+    pub(super) fn clusters(self, status: Status) -> bool {
+        status == Status::Ok || self != LiveLinkage::Online
+    }
 }
 
 impl LiveCollection {
@@ -72,6 +86,9 @@ impl LiveCollection {
             last_arrival: AtomicI64::new(i64::MIN),
             linkage,
             has_tasks: AtomicBool::new(false),
+            task_error: Mutex::default(),
+            search_width: AtomicU64::new(u64::MAX),
+            capped: AtomicU64::new(0),
             departing: Mutex::default(),
         })
     }
@@ -113,6 +130,30 @@ impl LiveCollection {
         self.has_tasks.store(has_tasks, Ordering::Release);
     }
 
+    pub(super) fn task_error(&self) -> Option<Error> {
+        self.task_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_task_error(&self, error: Option<Error>) {
+        *self.task_error.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+
+    pub(super) fn search_width(&self) -> u64 {
+        self.search_width.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_search_width(&self, width: u64) {
+        self.search_width.store(width.max(1), Ordering::Relaxed);
+    }
+
+    pub(super) fn capped(&self) -> u64 {
+        self.capped.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_capped(&self) {
+        self.capped.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Returns the document that the current transaction replaces. Call this with the lock of the index.
     pub(super) fn departing(&self) -> Option<Arc<Departing>> {
         self.departing.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -150,8 +191,9 @@ fn stored_centers(read: &dyn Read, live: &LiveCollection) -> Result<Vec<u64>> {
         return Ok(Vec::new());
     }
     let mut centers: HashMap<ClusterId, Option<u64>> = HashMap::new();
-    read.each_cluster(live.row.number, &mut |row| {
-        centers.insert(row.cluster, row.center);
+    read.each_cluster(live.row.number, &mut |cluster, row| {
+        // Without its row, the center of a cluster is not known. `verify` reports the damage.
+        centers.insert(cluster, undamaged(row.map(Some))?.and_then(|row| row.center));
         Ok(())
     })?;
     let mut numbers = Vec::new();
@@ -159,7 +201,7 @@ fn stored_centers(read: &dyn Read, live: &LiveCollection) -> Result<Vec<u64>> {
         // A cluster without a row has one document, its center. `verify` reports damaged rows.
         let is_center =
             |row: MemberRow| centers.get(&row.cluster).is_none_or(|center| *center == Some(number));
-        numbers.extend(row.ok().filter(|row| is_center(*row)).map(|_| number));
+        numbers.extend(undamaged(row.map(Some))?.filter(|row| is_center(*row)).map(|_| number));
         Ok(())
     })?;
     Ok(numbers)
@@ -231,7 +273,7 @@ fn load_index<'s>(
     live: &LiveCollection,
 ) -> Result<Engine<External>> {
     let mut engine = Engine::with_analyzer(live.analyzer.clone())?;
-    live.set_has_tasks(read.first_task(live.row.number)?.is_some());
+    live.set_has_tasks(has_tasks(read, live)?);
     let ids = sorted_ids(read, live)?;
     let Some((last, _)) = ids.last() else { return Ok(engine) };
     if let Ok(Some(row)) = read.document(*last) {
@@ -255,6 +297,15 @@ fn load_index<'s>(
     }
     loading.finish()?;
     Ok(engine)
+}
+
+/// Returns `true` if work on clusters is queued. A damaged task is work that cannot be done; `verify` reports it.
+fn has_tasks(read: &dyn Read, live: &LiveCollection) -> Result<bool> {
+    match read.first_task(live.row.number) {
+        Ok(first) => Ok(first.is_some()),
+        Err(Error::Damaged { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// Adds all undamaged sketches to the index. Returns the documents whose sketches are damaged or missing.

@@ -9,10 +9,11 @@
 //! writer.rs      the writer thread and its queue
 //! insert.rs      insertion and replacement of documents
 //! repair.rs      deletion of documents
-//! clusters.rs    which cluster a document joins, and the rows of clusters
+//! clusters.rs    which cluster a document joins, and the rows of clusters; clusters/ has one file per linkage
 //! neighbors.rs   searches for the documents that decide this
 //! tasks.rs       queued work on clusters after deletions
 //! recluster.rs   clustering of a collection from scratch
+//! remains.rs     deletion of the rows of deleted collections
 //! live.rs        a collection in memory, and how it is loaded
 //! texts.rs       features of stored texts, with a cache
 //! check.rs       verification
@@ -29,6 +30,7 @@ mod insert;
 mod live;
 mod neighbors;
 mod recluster;
+mod remains;
 mod repair;
 mod search;
 mod tasks;
@@ -52,6 +54,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use texts::{FeatureCache, ReaderPool, Snapshots};
 use writer::{Queue, Writer};
 
@@ -65,6 +68,9 @@ pub struct Catalog {
     reclustered: Vec<Reclustered>,
     _lock: Option<Lock>,
 }
+
+/// Time after which a transaction that deletes rows ends, if no other writes wait.
+const OFFLINE_STEP: Duration = Duration::from_millis(100);
 
 type Collections = BTreeMap<String, Arc<LiveCollection>>;
 
@@ -188,6 +194,9 @@ impl Catalog {
     }
 
     /// Deletes a collection with all its documents. Returns `true` if it existed.
+    ///
+    /// The collection is gone when this returns, and its name can be used again. Its rows are deleted from the files in small
+    /// steps between other writes; if the process ends before, the next one continues.
     pub fn drop_collection(&self, name: &str) -> Result<bool> {
         let Some(live) = self.shared.collections().get(name).cloned() else { return Ok(false) };
         self.shared.run_on_writer(move |writer| writer.drop_collection(&live))
@@ -205,13 +214,17 @@ impl Catalog {
         let mut change = store.begin()?;
         change.drop_collection(row.number)?;
         change.commit()?;
+        while remains::remove_until(&mut store, row.number, Instant::now() + OFFLINE_STEP)? {}
         Ok(true)
     }
 
     /// Removes free space and all remains of deleted documents from the files of the store. Writes wait meanwhile, and the
     /// disk needs free space for a copy of the store.
     pub fn compact(&self) -> Result<()> {
-        self.shared.run_on_writer(|writer| writer.write(|writer| writer.store.compact()))
+        self.shared.run_on_writer(|writer| {
+            writer.remove_all_remains()?;
+            writer.write(|writer| writer.store.compact())
+        })
     }
 
     /// Returns the old databases that restores and upgrades have kept in the directory.

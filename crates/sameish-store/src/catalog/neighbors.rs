@@ -4,10 +4,11 @@ use super::live::LiveCollection;
 use super::texts::{FeatureCache, StoredTexts};
 use crate::error::Result;
 use crate::store::Read;
-use sameish::engine::{Among, CANDIDATES_JUDGED, External, Scope, StoredDocument};
+use sameish::engine::{Among, External, Scope, StoredDocument};
 use sameish::matching::MatchKind;
-use sameish::{DocId, Match, Prepared, Search, SearchOptions, Status};
+use sameish::{DocId, Match, Prepared, Search, SearchOptions};
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 /// Maximum number of candidates that are verified per insertion. It is lower than for a query, because with many documents
 /// from one template every insertion has many candidates.
@@ -72,10 +73,9 @@ impl Neighbors<'_> {
         if let Some(matches) = known.and_then(|known| self.complete(known)) {
             let engine = self.live.engine();
             let is_center = |found: &&Match| {
-                let is_center = |stored: StoredDocument<'_>| stored.is_center && stored.status == Status::Ok;
                 found.number < subject.number
                     && engine.joins(&found.verdict)
-                    && engine.get(&found.id).is_some_and(is_center)
+                    && engine.get(&found.id).is_some_and(|stored| stored.is_center)
             };
             return Ok(matches.iter().filter(is_center).map(|found| found.number).min());
         }
@@ -83,7 +83,7 @@ impl Neighbors<'_> {
             options: ALL,
             among: Among::Centers,
             max_candidates: MAX_CANDIDATES,
-            accepts: &|other| other.number < subject.number && other.status == Status::Ok,
+            accepts: &|other| other.number < subject.number,
         };
         Ok(self.joining(subject, limits)?.iter().map(|found| found.number).min())
     }
@@ -98,8 +98,9 @@ impl Neighbors<'_> {
         let found = match known {
             Some(known) => known,
             None => {
-                let accepts =
-                    |other: StoredDocument<'_>| other.number < subject.number && other.status == Status::Ok;
+                let accepts = |other: StoredDocument<'_>| {
+                    other.number < subject.number && self.live.linkage.clusters(other.status)
+                };
                 let limits = Limits {
                     options: SearchOptions { limit: Some(1), min_similarity: None },
                     among: Among::All,
@@ -107,6 +108,7 @@ impl Neighbors<'_> {
                     accepts: &accepts,
                 };
                 searched = self.search(subject, limits)?.unwrap_or_default();
+                self.note_capped(&searched);
                 &searched
             }
         };
@@ -115,7 +117,7 @@ impl Neighbors<'_> {
             let engine = self.live.engine();
             let mut before = subject.number;
             while let Some(copy) = engine.last_copy_before(&first.id, before) {
-                if !self.removed.contains(&copy.number) && copy.status == Status::Ok {
+                if !self.removed.contains(&copy.number) {
                     return Ok(Some(copy.number));
                 }
                 before = copy.number;
@@ -124,40 +126,58 @@ impl Neighbors<'_> {
         Ok(found.best)
     }
 
-    /// Returns all earlier documents that a document joins. `known` are the matches of the document, if they were searched
-    /// before.
+    /// Returns earlier documents that a document joins: at least one of each component. `known` are the matches of the
+    /// document, if they were searched before.
+    ///
+    /// Copies of a text match each other, so one of them is enough, however many there are.
     pub(super) fn earlier(&self, subject: Subject<'_>, known: Option<&Search>) -> Result<Vec<u64>> {
         if let Some(matches) = known.and_then(|known| self.complete(known)) {
             let engine = self.live.engine();
-            let joins = |found: &&Match| {
-                found.number < subject.number
-                    && engine.joins(&found.verdict)
-                    && engine.get(&found.id).is_some_and(|stored| stored.status == Status::Ok)
-            };
+            let joins = |found: &&Match| found.number < subject.number && engine.joins(&found.verdict);
             return Ok(matches.iter().filter(joins).map(|found| found.number).collect());
         }
-        let limits = Limits {
-            options: ALL,
-            among: Among::All,
-            max_candidates: MAX_CANDIDATES,
-            accepts: &|other| other.number < subject.number && other.status == Status::Ok,
-        };
-        Ok(self.joining(subject, limits)?.iter().map(|found| found.number).collect())
+        let mut earlier = Vec::new();
+        for dates in self.halves_of_window(subject) {
+            let limits = Limits {
+                options: ALL,
+                among: Among::FirstCopies,
+                max_candidates: MAX_CANDIDATES,
+                accepts: &|other| other.number < subject.number,
+            };
+            let found = self.joining_dated(subject, limits, dates)?;
+            earlier.extend(found.iter().map(|found| found.number));
+        }
+        Ok(earlier)
     }
 
-    /// Returns all later documents that join a document and that `accepts` selects.
+    /// Divides the window of a document into two halves, each as long as the greatest difference between the dates of
+    /// documents that match. All copies of a text in one half match each other.
+    fn halves_of_window(&self, subject: Subject<'_>) -> Vec<Option<RangeInclusive<i64>>> {
+        match self.live.window_around(subject.moment) {
+            Some(window) => {
+                vec![Some(*window.start()..=subject.moment), Some(subject.moment..=*window.end())]
+            }
+            None => vec![None],
+        }
+    }
+
+    /// Searches for the documents of a range that join a document. Stops after `limit` candidates or matches.
     pub(super) fn later(
         &self,
         subject: Subject<'_>,
-        accepts: &dyn Fn(StoredDocument<'_>) -> bool,
-    ) -> Result<Vec<Match>> {
+        range: RangeInclusive<u64>,
+        limit: usize,
+    ) -> Result<Search> {
         let limits = Limits {
-            options: ALL,
+            options: SearchOptions { limit: Some(limit), min_similarity: None },
             among: Among::All,
-            max_candidates: CANDIDATES_JUDGED,
-            accepts: &|other| other.number > subject.number && other.status == Status::Ok && accepts(other),
+            max_candidates: limit,
+            accepts: &|other| range.contains(&other.number),
         };
-        self.joining(subject, limits)
+        let mut search = self.search(subject, limits)?.unwrap_or_default();
+        let engine = self.live.engine();
+        search.matches.retain(|found| engine.joins(&found.verdict));
+        Ok(search)
     }
 
     /// Returns the matches of a search if it found all of them.
@@ -167,14 +187,40 @@ impl Neighbors<'_> {
     }
 
     fn joining(&self, subject: Subject<'_>, limits: Limits<'_>) -> Result<Vec<Match>> {
-        let mut matches = self.search(subject, limits)?.unwrap_or_default().matches;
+        self.joining_dated(subject, limits, self.live.window_around(subject.moment))
+    }
+
+    fn joining_dated(
+        &self,
+        subject: Subject<'_>,
+        limits: Limits<'_>,
+        dates: Option<RangeInclusive<i64>>,
+    ) -> Result<Vec<Match>> {
+        let mut search = self.search_dated(subject, limits, dates)?.unwrap_or_default();
+        self.note_capped(&search);
         let engine = self.live.engine();
-        matches.retain(|found| engine.joins(&found.verdict));
-        Ok(matches)
+        search.matches.retain(|found| engine.joins(&found.verdict));
+        Ok(search.matches)
+    }
+
+    /// Counts a search that decides on a cluster and reached a limit.
+    fn note_capped(&self, search: &Search) {
+        if search.capped > 0 {
+            self.live.count_capped();
+        }
     }
 
     /// Returns `None` if a stored subject is not in the index or its text cannot be read.
     fn search(&self, subject: Subject<'_>, limits: Limits<'_>) -> Result<Option<Search>> {
+        self.search_dated(subject, limits, self.live.window_around(subject.moment))
+    }
+
+    fn search_dated(
+        &self,
+        subject: Subject<'_>,
+        limits: Limits<'_>,
+        dates: Option<RangeInclusive<i64>>,
+    ) -> Result<Option<Search>> {
         let texts = StoredTexts::new(&self.live.analyzer, self.cache, self.read);
         let filter =
             |other: StoredDocument<'_>| !self.removed.contains(&other.number) && (limits.accepts)(other);
@@ -182,14 +228,16 @@ impl Neighbors<'_> {
             options: limits.options,
             texts: &texts,
             among: limits.among,
-            dates: self.live.window_around(subject.moment),
+            dates,
             filter: Some(&filter),
             max_candidates: limits.max_candidates,
         };
         let engine = self.live.engine();
-        match subject.query {
-            Query::New(prepared) => Ok(Some(engine.search_prepared_in(prepared, &scope)?)),
-            Query::Stored(id) => Ok(engine.search_id_in(id, &scope)?),
-        }
+        let found = match subject.query {
+            Query::New(prepared) => Some(engine.search_prepared_in(prepared, &scope)?),
+            Query::Stored(id) => engine.search_id_in(id, &scope)?,
+        };
+        texts.check()?;
+        Ok(found)
     }
 }

@@ -1,18 +1,19 @@
 //! Clustering of a whole collection from scratch: after an upgrade, and when a collection is rebuilt.
 //!
-//! All documents are assigned in order of their numbers, in one transaction. A new cluster gets the id of the old cluster
-//! that most of its documents were in, if most documents of that cluster stay together.
+//! All documents are assigned in order of their numbers, in one transaction. The id of an old cluster is kept by the new
+//! cluster that contains most of its documents, that is, more than half of them. If a new cluster contains most documents of
+//! several old ones, it keeps the id of the one that it has the most documents of.
 
 use super::clusters::{ClusterChanges, Marks, undamaged};
 use super::live::{LiveCollection, LiveLinkage};
-use super::neighbors::{Neighbors, Query, Subject};
+use super::neighbors::{Query, Subject};
 use super::texts::FeatureCache;
 use crate::error::Result;
 use crate::model::Reclustered;
 use crate::rows::{ClusterRow, Counters, MemberRow, TaskKind};
 use crate::store::Store;
+use sameish::DocId;
 use sameish::cluster::ClusterId;
-use sameish::{DocId, Status};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ struct Assigned {
 }
 
 /// A document that belongs to a cluster.
-struct Subjects {
+struct ClusteredDocument {
     document: u64,
     id: DocId,
     moment: i64,
@@ -77,7 +78,10 @@ pub(super) fn recluster_collection(
     };
     let result = run();
     match &result {
-        Ok(_) => live.set_has_tasks(false),
+        Ok(_) => {
+            live.set_has_tasks(false);
+            live.set_task_error(None);
+        }
         Err(_) => marks.undo(live),
     }
     result
@@ -86,13 +90,13 @@ pub(super) fn recluster_collection(
 /// Clusters all documents of a collection from scratch. Returns what changed.
 pub(super) fn recluster(clusters: &mut ClusterChanges<'_>) -> Result<Reclustered> {
     let live = clusters.live;
-    let subjects = subjects(clusters)?;
-    for subject in &subjects {
-        clusters.mark(&subject.id, false);
+    let documents = clustered_documents(clusters)?;
+    for document in &documents {
+        clusters.mark(&document.id, false);
     }
     let assigned = match live.linkage {
-        LiveLinkage::Cohesive => assign_to_centers(clusters, &subjects)?,
-        LiveLinkage::Online | LiveLinkage::Components => assign_by_links(clusters, &subjects)?,
+        LiveLinkage::Cohesive => assign_to_centers(clusters, &documents)?,
+        LiveLinkage::Online | LiveLinkage::Components => assign_by_links(clusters, &documents)?,
     };
     let ids = cluster_ids(&assigned, || clusters.counters.next_cluster());
     store(clusters, &assigned, &ids)?;
@@ -115,13 +119,13 @@ fn count_clusters(clusters: impl Iterator<Item = ClusterId>) -> u64 {
     sizes.values().filter(|size| **size > 1).count() as u64
 }
 
-/// Returns the documents that are long enough, in order of their numbers.
-fn subjects(clusters: &ClusterChanges<'_>) -> Result<Vec<Subjects>> {
+/// Returns the documents that belong to clusters, in order of their numbers.
+fn clustered_documents(clusters: &ClusterChanges<'_>) -> Result<Vec<ClusteredDocument>> {
     let engine = clusters.live.engine();
-    let mut subjects: Vec<Subjects> = engine
+    let mut documents: Vec<ClusteredDocument> = engine
         .documents()
-        .filter(|stored| stored.status == Status::Ok)
-        .map(|stored| Subjects {
+        .filter(|stored| clusters.live.linkage.clusters(stored.status))
+        .map(|stored| ClusteredDocument {
             document: stored.number,
             id: stored.id.clone(),
             moment: stored.published.map_or(0, sameish::Timestamp::as_milliseconds),
@@ -129,18 +133,21 @@ fn subjects(clusters: &ClusterChanges<'_>) -> Result<Vec<Subjects>> {
         })
         .collect();
     drop(engine);
-    subjects.sort_unstable_by_key(|subject| subject.document);
-    for subject in &mut subjects {
-        subject.before = clusters.member(subject.document)?.map(|member| member.cluster);
+    documents.sort_unstable_by_key(|document| document.document);
+    for document in &mut documents {
+        document.before = clusters.member(document.document)?.map(|member| member.cluster);
     }
-    Ok(subjects)
+    Ok(documents)
 }
 
-fn assign_to_centers(clusters: &mut ClusterChanges<'_>, subjects: &[Subjects]) -> Result<Vec<Assigned>> {
-    let mut assigned = Vec::with_capacity(subjects.len());
-    for Subjects { document, id, moment, before } in subjects {
+fn assign_to_centers(
+    clusters: &mut ClusterChanges<'_>,
+    documents: &[ClusteredDocument],
+) -> Result<Vec<Assigned>> {
+    let mut assigned = Vec::with_capacity(documents.len());
+    for ClusteredDocument { document, id, moment, before } in documents {
         let subject = Subject { query: Query::Stored(id), number: *document, moment: *moment };
-        let center = neighbors(clusters).first_center(subject, None)?;
+        let center = clusters.neighbors().first_center(subject, None)?;
         if center.is_none() {
             clusters.mark(id, true);
         }
@@ -151,12 +158,15 @@ fn assign_to_centers(clusters: &mut ClusterChanges<'_>, subjects: &[Subjects]) -
 }
 
 /// Assigns documents to the earlier documents that they are linked to: the best one, or all of them.
-fn assign_by_links(clusters: &mut ClusterChanges<'_>, subjects: &[Subjects]) -> Result<Vec<Assigned>> {
+fn assign_by_links(
+    clusters: &mut ClusterChanges<'_>,
+    documents: &[ClusteredDocument],
+) -> Result<Vec<Assigned>> {
     let mut parts = Parts::default();
     let mut joined: BTreeMap<u64, u64> = BTreeMap::new();
-    for Subjects { document, id, moment, .. } in subjects {
+    for ClusteredDocument { document, id, moment, .. } in documents {
         let subject = Subject { query: Query::Stored(id), number: *document, moment: *moment };
-        let neighbors = neighbors(clusters);
+        let neighbors = clusters.neighbors();
         let links: Vec<u64> = match clusters.live.linkage {
             LiveLinkage::Components => neighbors.earlier(subject, None)?,
             _ => neighbors.best_link(subject, None)?.into_iter().collect(),
@@ -171,22 +181,13 @@ fn assign_by_links(clusters: &mut ClusterChanges<'_>, subjects: &[Subjects]) -> 
             }
         }
     }
-    let assigned = |subject: &Subjects| Assigned {
-        document: subject.document,
-        root: parts.root(subject.document),
-        joined: joined.get(&subject.document).copied(),
-        before: subject.before,
+    let assigned = |of: &ClusteredDocument| Assigned {
+        document: of.document,
+        root: parts.root(of.document),
+        joined: joined.get(&of.document).copied(),
+        before: of.before,
     };
-    Ok(subjects.iter().map(assigned).collect())
-}
-
-fn neighbors<'a>(clusters: &'a ClusterChanges<'_>) -> Neighbors<'a> {
-    Neighbors {
-        live: clusters.live,
-        cache: clusters.cache,
-        read: clusters.change.read(),
-        removed: clusters.removed,
-    }
+    Ok(documents.iter().map(assigned).collect())
 }
 
 /// Sets of documents, each represented by its first document.
@@ -218,23 +219,37 @@ impl Parts {
     }
 }
 
-/// Chooses the id of each new cluster, by its first document.
-fn cluster_ids(assigned: &[Assigned], mut next: impl FnMut() -> ClusterId) -> BTreeMap<u64, ClusterId> {
+/// The documents of an old cluster that are in one new cluster.
+struct Share {
+    before: ClusterId,
+    root: u64,
+    documents: u64,
+}
+
+/// Returns the shares that contain more than half of an old cluster, the largest first; of equal ones, first that of the
+/// oldest new cluster.
+fn majorities(assigned: &[Assigned]) -> Vec<Share> {
+    let mut sizes: HashMap<ClusterId, u64> = HashMap::new();
     let mut shares: HashMap<(ClusterId, u64), u64> = HashMap::new();
     for Assigned { root, before, .. } in assigned {
         if let Some(before) = before {
+            *sizes.entry(*before).or_default() += 1;
             *shares.entry((*before, *root)).or_default() += 1;
         }
     }
-    // The largest shares first; of equal ones, the share of the older cluster.
-    let mut shares: Vec<((ClusterId, u64), u64)> = shares.into_iter().collect();
-    shares.sort_unstable_by_key(|&((before, root), share)| (std::cmp::Reverse(share), root, before));
+    let share = |((before, root), documents)| Share { before, root, documents };
+    let mut shares: Vec<Share> = shares.into_iter().map(share).collect();
+    shares.retain(|share| 2 * share.documents > sizes[&share.before]);
+    shares.sort_unstable_by_key(|share| (std::cmp::Reverse(share.documents), share.root, share.before));
+    shares
+}
+
+/// Chooses the id of each new cluster, by its first document.
+fn cluster_ids(assigned: &[Assigned], mut next: impl FnMut() -> ClusterId) -> BTreeMap<u64, ClusterId> {
     let mut ids: BTreeMap<u64, ClusterId> = BTreeMap::new();
-    let mut used: HashSet<ClusterId> = HashSet::new();
-    for ((before, root), _) in shares {
-        if !ids.contains_key(&root) && used.insert(before) {
-            ids.insert(root, before);
-        }
+    // An old cluster has at most one majority, so no id is used twice.
+    for Share { before, root, .. } in majorities(assigned) {
+        ids.entry(root).or_insert(before);
     }
     for Assigned { root, .. } in assigned {
         ids.entry(*root).or_insert_with(&mut next);
@@ -257,7 +272,7 @@ fn store(
         let row =
             rows.entry(cluster).or_insert(ClusterRow { cluster, size: 0, center: Some(root), chained: 0 });
         row.size += 1;
-        row.chained += u64::from(joined.is_some_and(|joined| joined != root));
+        row.chained += u64::from(row.is_chained(joined));
     }
     rows.values().try_for_each(|row| clusters.change.put_cluster(collection, row))
 }

@@ -5,10 +5,9 @@
 
 use super::clusters::{ClusterChanges, Marks};
 use super::live::{LiveCollection, LiveLinkage};
-use super::texts::FeatureCache;
 use super::writer::Writer;
 use crate::error::Result;
-use crate::rows::{Counters, MemberRow, TaskKind};
+use crate::rows::MemberRow;
 use crate::store::Transaction;
 use sameish::DocId;
 use std::collections::HashSet;
@@ -59,7 +58,7 @@ impl Writer {
                 let number = deletion.number(live, &*change)?.filter(|&number| removed.insert(number));
                 existed.push(number.is_some());
                 let Some(number) = number else { continue };
-                let mut removal = Removal {
+                let mut clusters = ClusterChanges {
                     change: &mut *change,
                     counters,
                     cache: &shared.cache,
@@ -67,7 +66,7 @@ impl Writer {
                     removed: &removed,
                     marks: marks.last_mut().unwrap_or_else(|| unreachable!("one was just added")),
                 };
-                removal.remove(&Removed { number, id: &deletion.id })?;
+                clusters.remove(&Removed { number, id: &deletion.id })?;
             }
             results.push(existed);
         }
@@ -98,47 +97,23 @@ impl Deletion {
     }
 }
 
-/// Deletes documents in a transaction. They remain in the index until it is committed.
-pub(super) struct Removal<'a> {
-    pub(super) change: &'a mut dyn Transaction,
-    pub(super) counters: &'a mut Counters,
-    pub(super) cache: &'a FeatureCache,
-    pub(super) live: &'a LiveCollection,
-    /// All documents that the transaction deletes, including the current one.
-    pub(super) removed: &'a HashSet<u64>,
-    pub(super) marks: &'a mut Marks,
-}
-
-impl Removal<'_> {
-    /// Deletes the rows of a document and takes it out of its cluster.
+impl ClusterChanges<'_> {
+    /// Deletes the rows of a document and takes it out of its cluster. It remains in the index until the commit, and must be
+    /// one of the `removed` documents.
     pub(super) fn remove(&mut self, document: &Removed<'_>) -> Result<()> {
-        let live = self.live;
-        let mut clusters = ClusterChanges {
-            change: &mut *self.change,
-            counters: &mut *self.counters,
-            cache: self.cache,
-            live,
-            removed: self.removed,
-            marks: &mut *self.marks,
-        };
-        let member = clusters.member(document.number)?;
+        let member = self.member(document.number)?;
         if let Some(member) = member {
-            clusters.leave(&member)?;
+            self.leave(&member)?;
         }
-        clusters.change.remove_document(document.number)?;
+        self.change.remove_document(document.number)?;
         let Some(member) = member else { return Ok(()) };
-        match live.linkage {
-            LiveLinkage::Cohesive => clusters.replace_center(document, &member),
-            LiveLinkage::Online => clusters.queue_links(&member),
-            LiveLinkage::Components => match clusters.row(member.cluster)?.size {
-                0 => Ok(()),
-                _ => clusters.queue_members(member.cluster, 0),
-            },
+        match self.live.linkage {
+            LiveLinkage::Cohesive => self.replace_center(document, &member),
+            LiveLinkage::Online => self.queue_links(&member),
+            LiveLinkage::Components => self.queue_component(&member),
         }
     }
-}
 
-impl ClusterChanges<'_> {
     /// Finds a new center for a cohesive cluster whose center was deleted.
     ///
     /// If the oldest remaining document is a copy of the center, it matches the same documents and takes the place of the
@@ -150,7 +125,7 @@ impl ClusterChanges<'_> {
         if row.center.is_some() || row.size == 0 {
             return Ok(());
         }
-        let Some(oldest) = self.change.read().members(cluster, 0, 1)?.first().copied() else { return Ok(()) };
+        let Some(oldest) = self.next_member(cluster, 0)? else { return Ok(()) };
         let Some(successor) = self.copy_of(center, oldest.document) else {
             return self.queue_members(cluster, oldest.document);
         };
@@ -164,26 +139,18 @@ impl ClusterChanges<'_> {
         let engine = self.live.engine();
         let date = engine.get(center.id)?.published;
         let copy = engine.later_copies(center.id).find(|copy| !self.removed.contains(&copy.number))?;
-        let has_same_window = self.live.row.window_days.is_none() || copy.published == date;
-        // With several deletions in the transaction, some of the copies may be among them. With a window, some may be in
-        // other clusters.
-        let all_remain = self.removed.len() == 1 && self.live.row.window_days.is_none();
-        let remaining = if all_remain { engine.copies(center.id).saturating_sub(1) as u64 } else { 0 };
+        let has_window = self.live.row.window_days.is_some();
+        let has_same_window = !has_window || copy.published == date;
+        // With a window, some copies may be in other clusters. All documents that the transaction deletes may be copies.
+        let copies = if has_window { 0 } else { engine.copies(center.id) };
+        let remaining = copies.saturating_sub(self.removed.len()) as u64;
         (copy.number == document && has_same_window).then(|| Successor { id: copy.id.clone(), remaining })
-    }
-
-    /// Queues the documents that had joined a deleted online document.
-    fn queue_links(&mut self, member: &MemberRow) -> Result<()> {
-        if self.change.read().joined(member.document, 0, 1)?.is_empty() {
-            return Ok(());
-        }
-        self.queue(TaskKind::Links, member.document, member.cluster)
     }
 }
 
 /// A copy that takes the place of a deleted center.
 struct Successor {
     id: DocId,
-    /// Number of remaining documents with the text of the center, or 0 if it is not known.
+    /// Least number of remaining documents with the text of the center.
     remaining: u64,
 }

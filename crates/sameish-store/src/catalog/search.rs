@@ -1,20 +1,21 @@
 //! Searches, clusters and statistics of a collection.
 
-use super::clusters::undamaged;
+use super::clusters::{first_undamaged, undamaged};
 use super::collection::{Collection, timestamp};
 use super::live::{Departing, LiveCollection, LiveLinkage};
 use super::texts::{FeatureCache, PooledReader, StoredTexts, TextBudget};
 use crate::error::{Error, Result};
 use crate::model::{
     ClusterDetail, ClusterMember, ClusterPage, ClusterSummary, Clusters, ClustersPage, MembersPage,
-    SearchTotals, Similar, SimilarDocuments, SimilarOptions, Stats,
+    SearchTotals, Similar, SimilarDocuments, SimilarEvidence, SimilarOptions, Stats,
 };
-use crate::rows::{ClusterRow, DocumentRow, MemberRow, TaskKind, TaskRow};
+use crate::rows::{ClusterRow, DocumentRow, MemberRow, TaskKind};
 use crate::store::Read;
 use sameish::cluster::ClusterId;
 use sameish::engine::{Among, CANDIDATES_JUDGED, Collected, External, Scope, StoredDocument};
 use sameish::matching::Evidence;
-use sameish::{Content, DocId, Document, Engine, Scratch, Search, SearchOptions, Timestamp};
+use sameish::{Content, DocId, Document, Engine, Scratch, Search, SearchOptions, Status, Timestamp};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, RwLockReadGuard};
@@ -45,7 +46,8 @@ impl Collection {
             let moment = stored.published.map_or(0, Timestamp::as_milliseconds);
             let filter = |other: StoredDocument<'_>| other.number <= visible;
             let collected = engine.collect_id_in(id, &scope(live, moment, options, texts, &filter))?;
-            Ok((collected.ok_or_else(unknown)?, Some(stored.number)))
+            let collected = collected.ok_or_else(unknown)?;
+            Ok(CollectedQuery { collected, number: Some(stored.number), status: stored.status })
         };
         self.search_each(collect, None, options, max_text_bytes, sink)?.ok_or_else(unknown)
     }
@@ -73,21 +75,22 @@ impl Collection {
         };
         let collect = |engine: &Engine<External>, texts: &StoredTexts<'_>, visible: u64| {
             let filter = |other: StoredDocument<'_>| other.number <= visible;
-            Ok((engine.collect_prepared_in(&prepared, &scope(live, moment, options, texts, &filter))?, None))
+            let collected =
+                engine.collect_prepared_in(&prepared, &scope(live, moment, options, texts, &filter))?;
+            Ok(CollectedQuery { collected, number: None, status: prepared.sketches.status })
         };
         let totals = self.search_each(collect, Some(&document.content), options, max_text_bytes, sink)?;
         Ok(totals.unwrap_or_default())
     }
 
-    /// Searches: `collect` gets the index, its texts and the greatest visible number, and returns the candidates and the number
-    /// of the query, if it is stored. Returns `None` if the query was
-    /// deleted meanwhile.
+    /// Searches: `collect` gets the index, its texts and the greatest visible number, and returns the candidates. Returns `None`
+    /// if the query was deleted meanwhile.
     ///
     /// The index is locked only while candidates are collected. Their texts are read afterwards, all from the state of the
     /// store at that moment.
     fn search_each<'q>(
         &self,
-        collect: impl FnOnce(&Engine<External>, &StoredTexts<'_>, u64) -> Result<(Collected<'q>, Option<u64>)>,
+        collect: impl FnOnce(&Engine<External>, &StoredTexts<'_>, u64) -> Result<CollectedQuery<'q>>,
         content: Option<&Content>,
         options: SimilarOptions,
         max_text_bytes: usize,
@@ -96,45 +99,58 @@ impl Collection {
         let (view, engine) = self.view()?;
         let budget = TextBudget::new(max_text_bytes);
         let texts = view.texts(&self.live, &self.shared.cache).within(&budget);
-        let (collected, number) = collect(&engine, &texts, view.visible)?;
+        let CollectedQuery { collected, number, status } = collect(&engine, &texts, view.visible)?;
         drop(engine);
         let search = collected.judge(&texts);
+        texts.check()?;
         // Reports a query that is damaged.
         let own = number.filter(|_| search.is_none() || options.evidence.is_some());
         let own = own.map(|number| view.document(number)).transpose()?.flatten();
         let Some(mut search) = search else { return Ok(None) };
-        let own = own.map(|row| row.document.content);
         search.capped += usize::from(texts.skipped() > 0);
-        self.pass_on(&view, search, content.or(own.as_ref()), options, &budget, sink).map(Some)
+        let own = own.map(|row| row.document.content);
+        let totals = self.pass_on(&view, &texts, search, content.or(own.as_ref()), options, sink)?;
+        Ok(Some(SearchTotals { status, ..totals }))
     }
 
     /// Adds metadata and evidence to the matches of a search and passes them on. `content` is the content of the query.
     fn pass_on(
         &self,
         view: &View<'_>,
+        texts: &StoredTexts<'_>,
         search: Search,
         content: Option<&Content>,
         options: SimilarOptions,
-        budget: &TextBudget,
         sink: Sink<'_, Similar>,
     ) -> Result<SearchTotals> {
-        let mut totals = SearchTotals { candidates: search.candidates, capped: search.capped };
+        let mut totals =
+            SearchTotals { candidates: search.candidates, capped: search.capped, ..SearchTotals::default() };
+        let query = options.evidence.and(content).map(|content| Arc::from(text_of(content)));
         let mut passed = 0;
         for found in search.matches {
-            if budget.is_exhausted() && passed > 0 {
+            // Evidence needs the text. Otherwise, what was read to judge the match is enough.
+            let described = texts.take_described(found.number).filter(|_| options.evidence.is_none());
+            if described.is_none() && texts.is_exhausted() && passed > 0 {
                 totals.capped += 1;
                 break;
             }
-            let Some(row) = undamaged(view.document(found.number))? else { continue };
-            budget.take(&row.document.content);
-            let Document { content: other, title, source, published_at, url, .. } = row.document;
-            let evidence = options.evidence.zip(content).map(|(min_words, content)| {
-                let comparison = self.live.analyzer.compare(content, &other, min_words);
-                Evidence {
+            let read = || view.document(found.number).map(|row| row.map(|row| texts.count(row.document)));
+            let Some(document) = described.map_or_else(|| undamaged(read()), |known| Ok(Some(known)))? else {
+                continue;
+            };
+            let Document { content: other, title, source, published_at, url, .. } = document;
+            let comparison = options
+                .evidence
+                .zip(content)
+                .map(|(min_words, content)| self.live.analyzer.compare(content, &other, min_words));
+            let evidence = comparison.zip(query.clone()).map(|(comparison, query)| SimilarEvidence {
+                evidence: Evidence {
                     passages: comparison.passages,
                     coverage_a: comparison.coverage_a,
                     coverage_b: comparison.coverage_b,
-                }
+                },
+                query,
+                text: text_of(&other).into_owned(),
             });
             drop(other);
             if sink(Similar { found, title, source, url, published_at, evidence }).is_break() {
@@ -171,12 +187,14 @@ impl Collection {
         let rows = read.clusters(self.live.row.number, page.before, page.limit)?;
         let is_last_page = rows.len() < page.limit;
         let mut last = None;
-        for ClusterRow { cluster: id, size, center, .. } in rows {
+        for (id, row) in rows {
             if last.is_some() && budget.is_exhausted() {
                 return Ok(last);
             }
-            let pending = self.is_pending(&*read, id)?;
-            if let Some(center) = center_or_first(&*read, id, center)?
+            // A damaged cluster is not listed; `verify` reports it.
+            if let Some(ClusterRow { size, center, .. }) = undamaged(row.map(Some))?
+                && let pending = self.is_pending(&*read, id)?
+                && let Some(center) = center_or_first(&*read, id, center)?
                 && let Some(center) = cluster_member(&*read, &center, None, &budget)?
                 && sink(ClusterSummary { id, size, pending, center }).is_break()
             {
@@ -222,7 +240,9 @@ impl Collection {
             return Ok(None);
         };
         let center_id = undamaged(read.document(center.document))?.map(|row| row.document.id);
-        let mut rows = read.members(id, page.after.saturating_add(1), page.limit)?;
+        let rows = read.members(id, page.after.saturating_add(1), page.limit)?;
+        let is_last_page = rows.len() < page.limit;
+        let mut rows = undamaged_rows(rows)?;
         if self.live.linkage == LiveLinkage::Cohesive {
             let link = |row: &MemberRow| Some(center.document).filter(|center| *center != row.document);
             rows.iter_mut().for_each(|row| row.joined = link(row));
@@ -231,7 +251,6 @@ impl Collection {
         let pending = self.is_pending(&*read, id)?;
         let budget = TextBudget::new(max_text_bytes);
         let mut ids: HashMap<u64, DocId> = center_id.iter().map(|id| (center.document, id.clone())).collect();
-        let is_last_page = rows.len() < page.limit;
         let mut last = None;
         let page = |next| Ok(Some(ClusterPage { id, size, pending, center: center_id, next }));
         for row in &rows {
@@ -251,15 +270,17 @@ impl Collection {
 
     /// Returns `true` if work on a cluster is queued.
     fn is_pending(&self, read: &dyn Read, cluster: ClusterId) -> Result<bool> {
-        if !read.tasks_of(cluster)?.is_empty() {
-            return Ok(true);
-        }
-        let first = read.first_task(self.live.row.number)?;
-        let is_pending = |task: TaskRow| {
-            // Merges come first in the queue.
-            task.kind == TaskKind::Collection || (task.kind == TaskKind::Merge && task.target == cluster)
+        let collection = self.live.row.number;
+        let has_tasks = || -> Result<bool> {
+            Ok(!read.tasks_of(cluster)?.is_empty()
+                || !read.merges_into(collection, cluster)?.is_empty()
+                || read.first_task(collection)?.is_some_and(|task| task.kind == TaskKind::Collection))
         };
-        Ok(first.is_some_and(is_pending))
+        match has_tasks() {
+            // A damaged task is work that is not done.
+            Err(Error::Damaged { .. }) => Ok(true),
+            is_pending => is_pending,
+        }
     }
 
     /// Returns a consistent view of the store and the index.
@@ -287,6 +308,8 @@ impl Collection {
             largest_cluster: totals.largest,
             chained: totals.chained,
             pending_clusters,
+            capped_assignments: self.live.capped(),
+            clustering_error: self.live.task_error().map(|error| error.to_string()),
             last_arrival: self.live.last_arrival().map(timestamp),
             expected_recall: self.live.analyzer.expected_recall(),
         })
@@ -297,11 +320,27 @@ fn collect_matches(
     search: impl FnOnce(Sink<'_, Similar>) -> Result<SearchTotals>,
 ) -> Result<SimilarDocuments> {
     let mut similar = Vec::new();
-    let SearchTotals { candidates, capped } = search(&mut |found| {
+    let SearchTotals { candidates, capped, status } = search(&mut |found| {
         similar.push(found);
         ControlFlow::Continue(())
     })?;
-    Ok(SimilarDocuments { similar, candidates, capped })
+    Ok(SimilarDocuments { similar, candidates, capped, status })
+}
+
+/// The candidates of a query.
+struct CollectedQuery<'q> {
+    collected: Collected<'q>,
+    /// Number of the query, if it is stored.
+    number: Option<u64>,
+    status: Status,
+}
+
+/// Returns the text of a document. Tokens are joined by spaces, as in the offsets of passages.
+fn text_of(content: &Content) -> Cow<'_, str> {
+    match content {
+        Content::Text(text) => text.into(),
+        Content::Tokens(tokens) => tokens.join(" ").into(),
+    }
 }
 
 /// What a reader sees: the store and the index at one moment.
@@ -323,10 +362,10 @@ impl View<'_> {
     }
 
     /// Returns the cluster of a document of the index.
-    pub(super) fn cluster_of(&self, number: u64) -> Option<ClusterId> {
+    pub(super) fn cluster_of(&self, number: u64) -> Result<Option<ClusterId>> {
         match self.departing(number) {
-            Some(departing) => departing.cluster,
-            None => self.read.member(number).ok().flatten().map(|member| member.cluster),
+            Some(departing) => Ok(departing.cluster),
+            None => Ok(undamaged(self.read.member(number))?.map(|member| member.cluster)),
         }
     }
 
@@ -359,11 +398,16 @@ fn scope<'a>(
 
 /// Returns the center of a cluster or, while it has none, its first document.
 fn center_or_first(read: &dyn Read, cluster: ClusterId, center: Option<u64>) -> Result<Option<MemberRow>> {
-    let stored = center.and_then(|center| read.member(center).ok().flatten());
+    let stored = center.map(|center| undamaged(read.member(center))).transpose()?.flatten();
     match stored {
         Some(center) => Ok(Some(center)),
-        None => Ok(read.members(cluster, 0, 1)?.first().copied()),
+        None => first_undamaged(0, |from| read.members(cluster, from, 1)),
     }
+}
+
+/// Leaves out damaged memberships, which `verify` reports.
+fn undamaged_rows(rows: Vec<(u64, Result<MemberRow>)>) -> Result<Vec<MemberRow>> {
+    rows.into_iter().filter_map(|(_, row)| undamaged(row.map(Some)).transpose()).collect()
 }
 
 /// Reads a member of a cluster. `ids` has the ids of members that were read before; without it the document that made the member
@@ -375,14 +419,15 @@ fn cluster_member(
     budget: &TextBudget,
 ) -> Result<Option<ClusterMember>> {
     let Some(stored) = undamaged(read.document(row.document))? else { return Ok(None) };
-    budget.take(&stored.document.content);
-    let joined = row.joined.zip(ids).and_then(|(other, ids)| match ids.get(&other) {
-        Some(id) => Some(id.clone()),
-        None => read.document(other).ok().flatten().map(|row| {
-            budget.take(&row.document.content);
+    budget.take(&stored.document);
+    let joined = match row.joined.zip(ids) {
+        Some((other, ids)) if ids.contains_key(&other) => ids.get(&other).cloned(),
+        Some((other, _)) => undamaged(read.document(other))?.map(|row| {
+            budget.take(&row.document);
             row.document.id
         }),
-    });
+        None => None,
+    };
     let Document { id, title, source, published_at, url, .. } = stored.document;
     Ok(Some(ClusterMember {
         id,

@@ -1,12 +1,12 @@
 //! Features of stored texts: read from the store when a candidate is verified, with a cache, a pool of readers, and a limit on
 //! the bytes that one request reads.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rows::DocumentRow;
 use crate::store::Read;
 use sameish::analyzer::TextFeatures;
 use sameish::engine::TextSource;
-use sameish::{Analyzer, Content, Scratch};
+use sameish::{Analyzer, Content, Document, Scratch};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
@@ -151,13 +151,14 @@ impl TextBudget {
         TextBudget { remaining: Cell::new(bytes) }
     }
 
-    /// Counts a text that was read.
-    pub(super) fn take(&self, content: &Content) {
-        let bytes = match content {
+    /// Counts a document that was read.
+    pub(super) fn take(&self, document: &Document) {
+        let text = match &document.content {
             Content::Text(text) => text.len(),
             Content::Tokens(tokens) => tokens.iter().map(String::len).sum(),
         };
-        self.remaining.set(self.remaining.get().saturating_sub(bytes));
+        let metadata = document.metadata.as_ref().map_or(0, String::len);
+        self.remaining.set(self.remaining.get().saturating_sub(text + metadata));
     }
 
     /// Returns `true` if no more texts may be read.
@@ -175,7 +176,16 @@ pub(super) struct StoredTexts<'a> {
     scratch: RefCell<Scratch>,
     budget: Option<&'a TextBudget>,
     skipped: Cell<usize>,
+    /// Why a text could not be read, except for damage.
+    error: RefCell<Option<Error>>,
+    /// Documents that were read, without their texts, by number.
+    described: RefCell<HashMap<u64, Document>>,
+    /// Size of these documents in bytes.
+    described_bytes: Cell<usize>,
 }
+
+/// Maximum size of the documents, without their texts, that a search remembers, in bytes.
+const MAX_DESCRIBED: usize = 4 << 20;
 
 impl<'a> StoredTexts<'a> {
     pub(super) fn new(
@@ -191,6 +201,9 @@ impl<'a> StoredTexts<'a> {
             scratch: RefCell::default(),
             budget: None,
             skipped: Cell::new(0),
+            error: RefCell::default(),
+            described: RefCell::default(),
+            described_bytes: Cell::new(0),
         }
     }
 
@@ -204,6 +217,54 @@ impl<'a> StoredTexts<'a> {
         StoredTexts { budget: Some(budget), ..self }
     }
 
+    /// Returns an error if a text could not be read for another reason than damage: the result of the search would depend on
+    /// that error. Call this after each search.
+    pub(super) fn check(&self) -> Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    /// Reads a document. Damage is reported by `verify`, and other errors by [`check`](Self::check).
+    fn read(&self, number: u64) -> Option<DocumentRow> {
+        match self.read.document(number) {
+            Ok(row) => row,
+            Err(Error::Damaged { .. }) => None,
+            Err(error) => {
+                self.error.replace(Some(error));
+                None
+            }
+        }
+    }
+
+    /// Remembers a document that was read within a limit, without its text: it is shown if it matches, and a second read would
+    /// count against the limit again.
+    fn describe(&self, number: u64, mut document: Document) {
+        document.content = Content::Text(String::new());
+        document.metadata = None;
+        let texts = [&document.title, &document.source, &document.url, &document.published_at];
+        let bytes = 256 + texts.into_iter().flatten().map(String::len).sum::<usize>();
+        let total = self.described_bytes.get() + bytes;
+        if self.budget.is_some() && total <= MAX_DESCRIBED {
+            self.described_bytes.set(total);
+            self.described.borrow_mut().insert(number, document);
+        }
+    }
+
+    /// Returns `true` if no more texts may be read.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.budget.is_some_and(TextBudget::is_exhausted)
+    }
+
+    /// Counts the text of a document that was read.
+    pub(super) fn count(&self, document: Document) -> Document {
+        self.budget.inspect(|budget| budget.take(&document));
+        document
+    }
+
+    /// Returns a document that was read, without its text.
+    pub(super) fn take_described(&self, number: u64) -> Option<Document> {
+        self.described.borrow_mut().remove(&number)
+    }
+
     /// Returns the number of texts that were not read because of the limit.
     pub(super) fn skipped(&self) -> usize {
         self.skipped.get()
@@ -211,22 +272,27 @@ impl<'a> StoredTexts<'a> {
 }
 
 impl TextSource for StoredTexts<'_> {
-    /// Returns `None` for a document that is damaged, which `verify` reports, or that was just deleted.
+    /// Returns `None` for a document that cannot be read or that was just deleted.
     fn features(&self, number: u64) -> Option<Arc<TextFeatures>> {
         if let Some(features) = self.cache.get(number) {
             return Some(features);
         }
-        if self.budget.is_some_and(TextBudget::is_exhausted) {
+        if self.is_exhausted() {
             self.skipped.update(|skipped| skipped + 1);
             return None;
         }
         let compute = |row: &DocumentRow| {
-            self.budget.inspect(|budget| budget.take(&row.document.content));
+            self.budget.inspect(|budget| budget.take(&row.document));
             self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut())
         };
         let features = match self.departing.filter(|row| row.number == number) {
             Some(departing) => compute(departing),
-            None => compute(&self.read.document(number).ok()??),
+            None => {
+                let row = self.read(number)?;
+                let features = compute(&row);
+                self.describe(number, row.document);
+                features
+            }
         };
         let features = Arc::new(features);
         self.cache.put(number, Arc::clone(&features));

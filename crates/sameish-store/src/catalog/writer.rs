@@ -163,7 +163,7 @@ impl QueueReceiver {
     }
 }
 
-/// Time until work on clusters is attempted again after an error.
+/// Time until queued work is attempted again after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The state of the writer thread.
@@ -173,6 +173,13 @@ pub(super) struct Writer {
     pub(super) counters: Counters,
     /// Set after a failed write or sync: the state of the disk is unknown until the store is opened again.
     failed: Option<String>,
+    /// Number of the collection whose tasks had their turn last.
+    pub(super) stepped: u32,
+    /// Whether a test does the work on clusters step by step.
+    #[cfg(test)]
+    pub(super) is_paused: bool,
+    /// Deleted collections whose rows remain.
+    pub(super) dropped: Vec<u32>,
     /// Time after which deleted texts are erased from the write-ahead log.
     erase_after: Duration,
     /// When the log must be emptied, if it contains deleted texts.
@@ -186,8 +193,22 @@ impl Writer {
         requests: QueueReceiver,
         erase_after: Duration,
     ) -> Result<JoinHandle<()>> {
-        let counters = shared.readers.get()?.counters()?;
-        let mut writer = Writer { store, shared, counters, failed: None, erase_after, erase_at: None };
+        let read = shared.readers.get()?;
+        let counters = read.counters()?;
+        let dropped = read.dropped_collections()?;
+        drop(read);
+        let mut writer = Writer {
+            store,
+            shared,
+            counters,
+            failed: None,
+            stepped: 0,
+            #[cfg(test)]
+            is_paused: false,
+            dropped,
+            erase_after,
+            erase_at: None,
+        };
         let thread = std::thread::Builder::new().name("sameish-writer".into());
         let started = thread.spawn(move || {
             let _guard = PanicGuard(Arc::clone(&writer.shared));
@@ -196,7 +217,7 @@ impl Writer {
         started.map_err(|source| Error::io("writer thread".as_ref(), source))
     }
 
-    /// Processes requests, and work on clusters: a step after each group of requests, and all the time while there are none.
+    /// Processes requests, and queued work: a step after each group of requests, and all the time while there are none.
     fn run(&mut self, requests: &QueueReceiver) {
         let mut next = None;
         let mut step_at = self.next_step(Duration::ZERO);
@@ -204,7 +225,8 @@ impl Writer {
             if self.process(group).is_break() {
                 break;
             }
-            let stepped = if self.has_tasks() { self.step() } else { Ok(()) };
+            let stepped = if self.may_step() { self.step() } else { Ok(()) };
+            let stepped = stepped.and(self.remove_remains());
             step_at = self.next_step(if stepped.is_ok() { Duration::ZERO } else { RETRY });
             if self.erase_at.is_some_and(|time| time <= Instant::now()) {
                 self.empty_log();
@@ -216,9 +238,19 @@ impl Writer {
         _ = self.store.checkpoint();
     }
 
-    /// Returns when the next step of the work on clusters begins, if there is such work.
+    /// Returns `true` if there is work on clusters, and no test does it step by step.
+    fn may_step(&self) -> bool {
+        #[cfg(test)]
+        if self.is_paused {
+            return false;
+        }
+        self.has_tasks()
+    }
+
+    /// Returns when the next step of queued work begins, if there is such work.
     fn next_step(&self, delay: Duration) -> Option<Instant> {
-        (self.failed.is_none() && self.has_tasks()).then(|| Instant::now() + delay)
+        let has_work = self.may_step() || self.has_remains();
+        (self.failed.is_none() && has_work).then(|| Instant::now() + delay)
     }
 
     /// Processes requests of one kind. Breaks if the thread must stop.
@@ -285,7 +317,7 @@ impl Writer {
     }
 
     /// Remembers that the write-ahead log contains deleted texts.
-    fn note_deletion(&mut self) {
+    pub(super) fn note_deletion(&mut self) {
         let erase_after = self.erase_after;
         self.erase_at.get_or_insert_with(|| Instant::now() + erase_after);
     }
@@ -318,23 +350,32 @@ impl Writer {
 
     /// Runs a write and updates the health of the catalog. After a failed write or sync, rejects all further writes.
     pub(super) fn write<T>(&mut self, write: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
+        let written = self.attempt(write);
+        if !matches!(written, Err(Error::Full | Error::Failed { .. })) {
+            self.shared.set_health(Health::Ready);
+        }
+        written
+    }
+
+    /// Runs a write like [`write`](Self::write), but does not report the catalog as ready if it succeeds: a small change can
+    /// succeed on a disk that is too full for documents.
+    pub(super) fn attempt<T>(&mut self, write: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
         if let Some(reason) = &self.failed {
             return Err(Error::Failed { reason: reason.clone() });
         }
         let written = write(self);
-        let health = match &written {
+        match &written {
             Err(Error::Full) => {
                 // A checkpoint empties the log, which frees space for deletes.
                 _ = self.store.checkpoint();
-                Health::Full
+                self.shared.set_health(Health::Full);
             }
             Err(Error::Failed { reason }) => {
                 self.failed = Some(reason.clone());
-                Health::Failed(reason.clone())
+                self.shared.set_health(Health::Failed(reason.clone()));
             }
-            _ => Health::Ready,
-        };
-        self.shared.set_health(health);
+            _ => {}
+        }
         written
     }
 
@@ -370,7 +411,7 @@ impl Writer {
             change.drop_collection(live.row.number)?;
             change.commit()
         })?;
-        self.note_deletion();
+        self.dropped.push(live.row.number);
         self.shared.collections_mut().remove(&live.row.name);
         Ok(true)
     }

@@ -1,13 +1,13 @@
 //! Queries on a SQLite file.
 
-use super::write::{CLOCK_LATEST, CLOCK_PAUSE, SketchNumbers, sketch_checksum};
+use super::write::{CLOCK_ARRIVAL, CLOCK_LATEST, CLOCK_PAUSE, DROPPED, SketchNumbers, sketch_checksum};
 use super::{Mode, SqliteStore};
 use crate::error::{Error, Result};
 use crate::model::Finding;
 use crate::private;
 use crate::rows::{
-    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
-    TaskKind, TaskRow,
+    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MERGE_POSITION, MemberRow,
+    SketchRow, TaskKind, TaskRow,
 };
 use crate::store::Read;
 use rusqlite::types::ValueRef;
@@ -19,7 +19,7 @@ use sameish::{Content, DocId, Document, Fingerprint, Sdr, Signature, Sketches, S
 use std::path::Path;
 
 const DOCUMENT: &str =
-    "number, collection, id, title, source, url, published_at, arrived_at, tokens, text, checksum";
+    "number, collection, id, title, source, url, published_at, arrived_at, tokens, text, checksum, metadata";
 const SKETCH: &str = "document, collection, simhash, minhash_signature, sdr, text_key, short, word_count, moment, \
     scheme, computed_at, checksum";
 const MEMBER: &str = "document, collection, cluster, joined, checksum";
@@ -41,7 +41,7 @@ impl SqliteStore {
         rows.next().map_err(|error| self.database_error(error))?.map(read).transpose()
     }
 
-    fn for_each(
+    pub(super) fn for_each(
         &self,
         sql: &str,
         key: impl rusqlite::Params,
@@ -72,6 +72,7 @@ impl SqliteStore {
     }
 
     /// Reads the rows of a collection from a table, ordered by the first column. A damaged row is passed on with its number.
+    /// Numbers are never negative; a row with a negative one is damaged and comes last.
     fn scan<T>(
         &self,
         table: &str,
@@ -81,8 +82,13 @@ impl SqliteStore {
         sink: &mut dyn FnMut(u64, Result<T>) -> Result<()>,
     ) -> Result<()> {
         let key = columns.split(',').next().unwrap_or_default();
-        let sql = format!("SELECT {columns} FROM {table} WHERE collection = ? ORDER BY {key}");
-        self.for_each(&sql, [collection], |row| sink(get_u64(row, 0)?, read(row)))
+        for range in [">= 0", "< 0"] {
+            let sql = format!(
+                "SELECT {columns} FROM {table} WHERE collection = ? AND {key} {range} ORDER BY {key}"
+            );
+            self.for_each(&sql, [collection], |row| sink(get_i64(row, 0)? as u64, read(row)))?;
+        }
+        Ok(())
     }
 }
 
@@ -96,6 +102,16 @@ impl Read for SqliteStore {
         let sql = "SELECT number, name, preset, overrides, config, retention_days, window_days, created_at, checksum \
             FROM collections ORDER BY number";
         self.query_all(sql, [], collection)
+    }
+
+    fn dropped_collections(&self) -> Result<Vec<u32>> {
+        let mut numbers = Vec::new();
+        self.for_each("SELECT name FROM counters", [], |row| {
+            let name = get_text(row, 0)?;
+            numbers.extend(name.strip_prefix(DROPPED).and_then(|number| number.parse::<u32>().ok()));
+            Ok(())
+        })?;
+        Ok(numbers)
     }
 
     fn counters(&self) -> Result<Counters> {
@@ -120,7 +136,12 @@ impl Read for SqliteStore {
         };
         let Some(latest) = value(CLOCK_LATEST)? else { return Ok(None) };
         let longest_pause = value(CLOCK_PAUSE)?.unwrap_or(0);
-        Ok(Some(ClockRow { latest: latest as i64, longest_pause: longest_pause as i64 }))
+        let last_arrival = value(CLOCK_ARRIVAL)?.unwrap_or(latest);
+        Ok(Some(ClockRow {
+            latest: latest as i64,
+            last_arrival: last_arrival as i64,
+            longest_pause: longest_pause as i64,
+        }))
     }
 
     fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>> {
@@ -167,6 +188,12 @@ impl Read for SqliteStore {
         self.query_all(&sql, key, |row| Ok((get_u64(row, 0)?, document(row))))
     }
 
+    fn numbers_by_id(&self, collection: u32, after: Option<&DocId>, limit: usize) -> Result<Vec<u64>> {
+        let sql = "SELECT number FROM documents WHERE collection = ? AND id > ? ORDER BY id LIMIT ?";
+        let after = after.map(DocId::to_json).unwrap_or_default();
+        self.query_all(sql, params![collection, after, limit as i64], |row| get_u64(row, 0))
+    }
+
     fn each_sketch(
         &self,
         collection: u32,
@@ -180,13 +207,12 @@ impl Read for SqliteStore {
         self.query_one(&sql, [document as i64], member)
     }
 
-    fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<MemberRow>> {
+    fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>> {
         let sql = format!(
             "SELECT {MEMBER} FROM members WHERE cluster = ? AND document >= ? ORDER BY document LIMIT ?"
         );
         let key = params![cluster.0 as i64, from as i64, limit as i64];
-        let rows = self.query_all(&sql, key, |row| Ok(member(row).ok()))?;
-        Ok(rows.into_iter().flatten().collect())
+        self.query_all(&sql, key, |row| Ok((get_u64(row, 0)?, member(row))))
     }
 
     fn each_member(
@@ -197,13 +223,12 @@ impl Read for SqliteStore {
         self.scan("members", MEMBER, collection, member, sink)
     }
 
-    fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<MemberRow>> {
+    fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>> {
         let sql = format!(
             "SELECT {MEMBER} FROM members WHERE joined = ? AND document >= ? ORDER BY document LIMIT ?"
         );
         let key = params![document as i64, from as i64, limit as i64];
-        let rows = self.query_all(&sql, key, |row| Ok(member(row).ok()))?;
-        Ok(rows.into_iter().flatten().collect())
+        self.query_all(&sql, key, |row| Ok((get_u64(row, 0)?, member(row))))
     }
 
     fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64> {
@@ -222,14 +247,30 @@ impl Read for SqliteStore {
         self.query_all(&sql, [cluster.0 as i64], task)
     }
 
+    fn merges_into(&self, collection: u32, cluster: ClusterId) -> Result<Vec<TaskRow>> {
+        let sql = format!(
+            "SELECT {TASK} FROM tasks WHERE collection = ? AND position = ? AND kind = ? AND target = ?"
+        );
+        let kind = TaskKind::Merge.as_u64() as i64;
+        self.query_all(&sql, params![collection, MERGE_POSITION as i64, kind, cluster.0 as i64], task)
+    }
+
+    fn each_task(&self, collection: u32, sink: &mut dyn FnMut(Result<TaskRow>) -> Result<()>) -> Result<()> {
+        let sql = format!("SELECT {TASK} FROM tasks WHERE collection = ? ORDER BY position");
+        self.for_each(&sql, [collection], |row| sink(task(row)))
+    }
+
     fn count_pending(&self, collection: u32) -> Result<u64> {
-        let sql = "SELECT count(DISTINCT cluster) FROM tasks WHERE collection = ?";
-        Ok(self.query_one(sql, [collection], |row| get_u64(row, 0))?.unwrap_or(0))
+        let sql = "SELECT count(*) FROM (SELECT cluster FROM tasks WHERE collection = ?1 \
+            UNION SELECT target FROM tasks WHERE collection = ?1 AND kind = ?2)";
+        let kind = TaskKind::Merge.as_u64() as i64;
+        Ok(self.query_one(sql, params![collection, kind], |row| get_u64(row, 0))?.unwrap_or(0))
     }
 
     fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals> {
         let sql = "SELECT count(*), coalesce(sum(size), 0), coalesce(max(size), 0), coalesce(sum(chained), 0) \
-            FROM clusters WHERE collection = ? AND size > 1";
+            FROM clusters WHERE collection = ? AND size > 1 AND chained >= 0 \
+            AND typeof(size) = 'integer' AND typeof(chained) = 'integer'";
         let totals = self.query_one(sql, [collection], |row| {
             Ok(ClusterTotals {
                 clusters: get_u64(row, 0)?,
@@ -246,18 +287,27 @@ impl Read for SqliteStore {
         self.query_one(&sql, [number.0 as i64], cluster)
     }
 
-    fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<ClusterRow>> {
+    fn clusters(
+        &self,
+        collection: u32,
+        before: Option<ClusterId>,
+        limit: usize,
+    ) -> Result<Vec<(ClusterId, Result<ClusterRow>)>> {
         let before = before.map_or(i64::MAX, |cluster| cluster.0.min(i64::MAX as u64) as i64);
         let sql = format!(
-            "SELECT {CLUSTER} FROM clusters WHERE collection = ? AND number < ? AND size > 1 \
+            "SELECT {CLUSTER} FROM clusters WHERE collection = ? AND number BETWEEN 0 AND ? AND size > 1 \
             ORDER BY number DESC LIMIT ?"
         );
-        self.query_all(&sql, params![collection, before, limit as i64], cluster)
+        let key = params![collection, before.saturating_sub(1), limit as i64];
+        self.query_all(&sql, key, |row| Ok((ClusterId(get_u64(row, 0)?), cluster(row))))
     }
 
-    fn each_cluster(&self, collection: u32, sink: &mut dyn FnMut(ClusterRow) -> Result<()>) -> Result<()> {
-        let sql = format!("SELECT {CLUSTER} FROM clusters WHERE collection = ?");
-        self.for_each(&sql, [collection], |row| sink(cluster(row)?))
+    fn each_cluster(
+        &self,
+        collection: u32,
+        sink: &mut dyn FnMut(ClusterId, Result<ClusterRow>) -> Result<()>,
+    ) -> Result<()> {
+        self.scan("clusters", CLUSTER, collection, cluster, &mut |number, row| sink(ClusterId(number), row))
     }
 
     fn check(&self) -> Result<Vec<Finding>> {
@@ -329,7 +379,7 @@ fn get_i64(row: &Row<'_>, column: usize) -> Result<i64> {
     get(row, column)?.as_i64().map_err(|_| wrong_type(column))
 }
 
-fn get_u64(row: &Row<'_>, column: usize) -> Result<u64> {
+pub(super) fn get_u64(row: &Row<'_>, column: usize) -> Result<u64> {
     u64::try_from(get_i64(row, column)?).map_err(|_| wrong_type(column))
 }
 
@@ -390,6 +440,7 @@ fn document(row: &Row<'_>) -> Result<DocumentRow> {
             source: optional(row, 4, get_text)?,
             url: optional(row, 5, get_text)?,
             published_at: optional(row, 6, get_text)?,
+            metadata: optional(row, 11, get_text)?,
         };
         let collection = get_u32(row, 1)?;
         let stored = DocumentRow { number, collection, document, arrived_at: get_i64(row, 7)? };

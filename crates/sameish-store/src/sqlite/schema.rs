@@ -11,8 +11,11 @@ use std::path::Path;
 pub(super) const APPLICATION_ID: i32 = 0x5341_4D45;
 
 /// Migration steps, oldest first.
-pub(super) const MIGRATIONS: &[&str] =
-    &[include_str!("../../migrations/001.sql"), include_str!("../../migrations/002.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/001.sql"),
+    include_str!("../../migrations/002.sql"),
+    include_str!("../../migrations/003.sql"),
+];
 
 /// Length of the header of a SQLite file.
 const HEADER_BYTES: u64 = 100;

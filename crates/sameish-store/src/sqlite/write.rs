@@ -1,6 +1,7 @@
 //! Transactions on a SQLite file.
 
 use super::SqliteStore;
+use super::read::get_u64;
 use crate::error::{Error, Result};
 use crate::rows::{
     Checksum, ClockRow, ClusterRow, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, TaskRow,
@@ -13,7 +14,10 @@ use std::borrow::Cow;
 
 /// Names under which the table of counters stores a [`ClockRow`]. Earlier versions ignore them.
 pub(super) const CLOCK_LATEST: &str = "clock_latest";
+pub(super) const CLOCK_ARRIVAL: &str = "clock_arrival";
 pub(super) const CLOCK_PAUSE: &str = "clock_pause";
+/// Names under which the table of counters stores the numbers of deleted collections that still have rows start with this.
+pub(super) const DROPPED: &str = "dropped/";
 
 /// A transaction. Dropping it without a commit rolls it back.
 pub(super) struct SqliteTransaction<'a> {
@@ -50,7 +54,11 @@ impl Transaction for SqliteTransaction<'_> {
 
     fn put_collection(&mut self, row: &CollectionRow) -> Result<()> {
         self.execute(
-            "INSERT OR REPLACE INTO collections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            // Not `OR REPLACE`, which would delete another collection with the same name.
+            "INSERT INTO collections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO UPDATE SET \
+             name = excluded.name, preset = excluded.preset, overrides = excluded.overrides, config = excluded.config, \
+             retention_days = excluded.retention_days, window_days = excluded.window_days, \
+             created_at = excluded.created_at, checksum = excluded.checksum",
             params![
                 row.number,
                 row.name,
@@ -66,11 +74,37 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn drop_collection(&mut self, collection: u32) -> Result<()> {
-        self.clear_clusters(collection)?;
-        for table in ["fingerprints", "documents", "words"] {
-            self.execute(&format!("DELETE FROM {table} WHERE collection = ?"), [collection])?;
+        self.execute("DELETE FROM collections WHERE number = ?", [collection])?;
+        self.execute("INSERT OR REPLACE INTO counters VALUES (?, 0)", [dropped_name(collection)])
+    }
+
+    fn remove_rows(&mut self, collection: u32, limit: usize) -> Result<bool> {
+        let limit = limit as i64;
+        let mut numbers = Vec::new();
+        let sql = "SELECT number FROM documents WHERE collection = ? LIMIT ?";
+        self.store.for_each(sql, params![collection, limit], |row| {
+            numbers.push(get_u64(row, 0)?);
+            Ok(())
+        })?;
+        for number in &numbers {
+            self.remove_document(*number)?;
         }
-        self.execute("DELETE FROM collections WHERE number = ?", [collection])
+        if !numbers.is_empty() {
+            return Ok(true);
+        }
+        for sql in [
+            "DELETE FROM clusters WHERE number IN (SELECT number FROM clusters WHERE collection = ? LIMIT ?)",
+            "DELETE FROM tasks WHERE (collection, position, cluster, kind) IN \
+             (SELECT collection, position, cluster, kind FROM tasks WHERE collection = ? LIMIT ?)",
+            "DELETE FROM words WHERE collection IN (SELECT collection FROM words WHERE collection = ? LIMIT ?)",
+        ] {
+            self.execute(sql, params![collection, limit])?;
+            if self.store.connection.changes() > 0 {
+                return Ok(true);
+            }
+        }
+        self.execute("DELETE FROM counters WHERE name = ?", [dropped_name(collection)])?;
+        Ok(false)
     }
 
     fn put_document(&mut self, row: &DocumentRow) -> Result<()> {
@@ -86,7 +120,7 @@ impl Transaction for SqliteTransaction<'_> {
             }
         };
         let inserted = self.execute(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 row.number as i64,
                 row.collection,
@@ -98,7 +132,8 @@ impl Transaction for SqliteTransaction<'_> {
                 row.arrived_at,
                 is_tokens,
                 text.as_str(),
-                row.checksum(&id, &text)
+                row.checksum(&id, &text),
+                document.metadata
             ],
         );
         match inserted {
@@ -213,7 +248,12 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn put_clock(&mut self, clock: ClockRow) -> Result<()> {
-        for (name, value) in [(CLOCK_LATEST, clock.latest), (CLOCK_PAUSE, clock.longest_pause)] {
+        let values = [
+            (CLOCK_LATEST, clock.latest),
+            (CLOCK_ARRIVAL, clock.last_arrival),
+            (CLOCK_PAUSE, clock.longest_pause),
+        ];
+        for (name, value) in values {
             self.execute("INSERT OR REPLACE INTO counters VALUES (?, ?)", params![name, value.max(0)])?;
         }
         Ok(())
@@ -222,6 +262,10 @@ impl Transaction for SqliteTransaction<'_> {
     fn commit(self: Box<Self>) -> Result<()> {
         self.execute("COMMIT", [])
     }
+}
+
+fn dropped_name(collection: u32) -> String {
+    format!("{DROPPED}{collection}")
 }
 
 /// The integer columns of a row of sketches.

@@ -1,8 +1,8 @@
 //! Connected components: a document joins all documents that it matches.
 
-use super::{ClusterChanges, Placement};
+use super::{ClusterChanges, Placement, undamaged};
 use crate::error::Result;
-use crate::rows::{MemberRow, TaskKind, TaskRow};
+use crate::rows::{ClusterRow, FIRST_DOCUMENT, MERGE_POSITION, MemberRow, TaskKind, TaskRow};
 use sameish::cluster::ClusterId;
 use std::collections::{BTreeMap, HashSet};
 
@@ -29,9 +29,11 @@ impl ClusterChanges<'_> {
                     Some(member) => self.move_to(member, target, joined)?,
                     None => self.join(document, target, joined)?,
                 }
-                // A new document is assigned again if its cluster is, and merges the clusters then.
-                if member.is_some() || !self.is_assigned_again(target)? {
-                    let others = clusters.into_keys().filter(|cluster| *cluster != target);
+                let others: Vec<ClusterId> =
+                    clusters.into_keys().filter(|cluster| *cluster != target).collect();
+                if member.is_none() && !others.is_empty() && self.has_tasks()? {
+                    self.queue(TaskKind::Document, document, target)?;
+                } else {
                     others.into_iter().try_for_each(|other| self.merge(other, target, document))?;
                 }
                 target
@@ -45,6 +47,15 @@ impl ClusterChanges<'_> {
             },
         };
         Ok(Placement { cluster, is_center: false })
+    }
+
+    /// Returns `true` if work on the clusters of the collection is queued.
+    ///
+    /// A new document then does not merge clusters, but is assigned again when the work reaches its number. While documents are
+    /// assigned again in order, the documents of a cluster before that position must be connected by documents before that
+    /// position: otherwise the deletion of a later one, which may be in another cluster at that time, would not divide them.
+    fn has_tasks(&self) -> Result<bool> {
+        Ok(undamaged(self.read().first_task(self.collection()))?.is_some())
     }
 
     /// Returns the cluster that a document with these matches joins: one whose documents are being assigned again, or else
@@ -72,14 +83,14 @@ impl ClusterChanges<'_> {
 
     /// Returns `true` if documents of a cluster are queued to be assigned again.
     fn is_assigned_again(&self, cluster: ClusterId) -> Result<bool> {
-        Ok(self.read().tasks_of(cluster)?.iter().any(|task| task.kind == TaskKind::Members))
+        Ok(self.tasks_of(cluster)?.iter().any(|task| task.kind == TaskKind::Members))
     }
 
     /// Returns the cluster that the documents of a cluster are moved to, or the cluster itself.
     fn merge_target(&self, mut cluster: ClusterId) -> Result<ClusterId> {
         let mut seen = HashSet::new();
         while seen.insert(cluster) {
-            let tasks = self.read().tasks_of(cluster)?;
+            let tasks = self.tasks_of(cluster)?;
             match tasks.iter().find(|task| task.kind == TaskKind::Merge) {
                 Some(task) => cluster = task.target,
                 None => break,
@@ -90,7 +101,7 @@ impl ClusterChanges<'_> {
 
     /// Queues the documents of a cluster to be moved to another one, because the document `via` matches documents of both.
     fn merge(&mut self, cluster: ClusterId, target: ClusterId, via: u64) -> Result<()> {
-        for task in self.read().tasks_of(cluster)? {
+        for task in self.tasks_of(cluster)? {
             if task.kind == TaskKind::Members {
                 self.change.remove_task(&task)?;
                 self.queue_members(target, task.position)?;
@@ -98,26 +109,42 @@ impl ClusterChanges<'_> {
         }
         let center = self.row(cluster)?.center;
         let mut row = self.row(target)?;
-        let (kept, other) = match (row.center, center) {
-            (Some(own), Some(other)) => (Some(own.min(other)), Some(own.max(other))),
-            (own, other) => (own.or(other), None),
-        };
-        if let Some(other) = other.map(|other| self.member(other)).transpose()?.flatten() {
+        let later = row.center.zip(center).map(|(own, other)| own.max(other));
+        if let Some(other) = later.map(|other| self.member(other)).transpose()?.flatten() {
             self.put_member(other.document, other.cluster, Some(via))?;
         }
-        row.center = kept;
+        row.center = row.center.into_iter().chain(center).min();
         let row = self.with_chains(row)?;
         self.put_row(row)?;
         let collection = self.collection();
         self.live.set_has_tasks(true);
-        self.change.put_task(&TaskRow { collection, position: 0, cluster, kind: TaskKind::Merge, target })
+        self.change.put_task(&TaskRow {
+            collection,
+            position: MERGE_POSITION,
+            cluster,
+            kind: TaskKind::Merge,
+            target,
+        })
+    }
+
+    /// Queues the documents of a component to be assigned again after the deletion of one of them.
+    ///
+    /// If the cluster is being merged into another one, the deleted document may have been what connects the two. Merges come
+    /// first in the queue, so all documents are then in the cluster that receives them, and are assigned again there.
+    pub(in crate::catalog) fn queue_component(&mut self, deleted: &MemberRow) -> Result<()> {
+        let target = self.merge_target(deleted.cluster)?;
+        let row = self.row(target)?;
+        if row.center == Some(deleted.document) {
+            self.put_row(ClusterRow { center: None, chained: 0, ..row })?;
+        }
+        let collection = self.collection();
+        let is_empty = row.size == 0 && self.read().merges_into(collection, target)?.is_empty();
+        if is_empty { Ok(()) } else { self.queue_members(target, FIRST_DOCUMENT) }
     }
 
     /// Moves one document of a cluster that is merged into another. Returns `false` if none is left.
     pub(in crate::catalog) fn move_one(&mut self, task: &TaskRow) -> Result<bool> {
-        let Some(member) = self.read().members(task.cluster, 0, 1)?.first().copied() else {
-            return Ok(false);
-        };
+        let Some(member) = self.next_member(task.cluster, 0)? else { return Ok(false) };
         let target = self.merge_target(task.cluster)?;
         if target == task.cluster {
             return Ok(false);

@@ -1,0 +1,421 @@
+//! Tests that do the work on clusters one task at a time, and tests that bound its cost. Costs are counted in rows that are
+//! read or written.
+
+#![allow(clippy::unwrap_used)]
+
+use super::super::clusters::LATER_PER_STEP;
+use crate::sqlite::{RowCounter, SqliteStore};
+use crate::{Catalog, Collection, CollectionConfig, Health, OpenOptions};
+use sameish::cluster::ClusterId;
+use sameish::{DocId, Document, Preset};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+#[path = "../../../../sameish/src/random.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod random;
+use random::SplitMix64;
+
+/// Bands of one row find every pair above the threshold.
+const OVERRIDES: &str = "[minhash]\nrows = 128\nbands = { count = 128, rows = 1 }\n[text]\nmin_words = 10\n\
+    [matching]\nlimit = 1000\ntemplates = \"merge\"\n";
+
+/// Upper bound for the rows of one task: a step may end after any of them. It is three rows per document that a new center is
+/// compared with, and some for clusters and tasks.
+const ROWS_PER_TASK: u64 = 4 * LATER_PER_STEP as u64;
+
+struct Fixture {
+    _dir: tempfile::TempDir,
+    catalog: Catalog,
+    collection: Collection,
+    rows: RowCounter,
+}
+
+impl Fixture {
+    fn new(config: CollectionConfig) -> Fixture {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path(), true, false).unwrap();
+        let rows = store.row_counter();
+        let catalog = Catalog::over(Box::new(store), dir.path(), OpenOptions::default()).unwrap();
+        let collection = catalog.create("test", config).unwrap();
+        Fixture { _dir: dir, catalog, collection, rows }
+    }
+
+    fn with_linkage(linkage: &str, window_days: Option<u32>) -> Fixture {
+        let overrides = format!("{OVERRIDES}linkage = \"{linkage}\"\n");
+        let config = CollectionConfig { overrides, window_days, ..CollectionConfig::new(Preset::Articles) };
+        Fixture::new(config).paused()
+    }
+
+    /// Stops the work on clusters, except for the steps of the test.
+    fn paused(self) -> Fixture {
+        let pause = |writer: &mut super::Writer| {
+            writer.is_paused = true;
+            Ok(())
+        };
+        self.catalog.shared.run_on_writer(pause).unwrap();
+        self
+    }
+
+    fn insert(&self, id: u64, text: String) {
+        self.collection.insert(Document::new(id, text)).unwrap();
+    }
+
+    fn delete(&self, id: u64) {
+        assert!(self.collection.delete(&id.into()).unwrap());
+    }
+
+    /// Processes one task of one collection. Returns `false` if there is none.
+    fn step(&self) -> bool {
+        let step = |writer: &mut super::Writer| {
+            let has_tasks = writer.has_tasks();
+            writer.step_until(Instant::now()).map(|()| has_tasks)
+        };
+        self.catalog.shared.run_on_writer(step).unwrap()
+    }
+
+    fn rows_of<T>(&self, work: impl FnOnce() -> T) -> (u64, T) {
+        let before = self.rows.get();
+        let result = work();
+        (self.rows.get() - before, result)
+    }
+
+    /// Processes all tasks. Returns the rows of the most expensive one.
+    fn settle(&self) -> u64 {
+        let mut most = 0;
+        loop {
+            let (rows, has_tasks) = self.rows_of(|| self.step());
+            if !has_tasks {
+                return most;
+            }
+            most = most.max(rows);
+        }
+    }
+
+    fn cluster(&self, id: u64) -> Option<ClusterId> {
+        self.collection.get(&id.into()).unwrap().unwrap().cluster
+    }
+
+    /// Returns the documents of each cluster.
+    fn partition(&self, ids: &BTreeSet<u64>) -> BTreeSet<Vec<u64>> {
+        let mut clusters: BTreeMap<ClusterId, Vec<u64>> = BTreeMap::new();
+        for &id in ids {
+            clusters.entry(self.cluster(id).unwrap()).or_default().push(id);
+        }
+        clusters.into_values().collect()
+    }
+
+    fn assert_is_clustered_as_from_scratch(&self, ids: &BTreeSet<u64>, context: &str) {
+        let found = self.partition(ids);
+        assert_eq!(self.catalog.verify().unwrap(), [], "{context}");
+        self.collection.rebuild().unwrap();
+        assert_eq!(found, self.partition(ids), "{context}");
+    }
+}
+
+/// Returns 20 words from a position on. Texts match if their positions differ by at most 5: they share at least 13 of 23
+/// shingles of three words.
+fn text_at(position: u64) -> String {
+    (position..position + 20).map(|at| format!("word{at}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a text at a position that differs from others there in its last word.
+fn variant_at(position: u64, variant: u64) -> String {
+    format!("{} variant{variant}", text_at(position))
+}
+
+/// Changes documents at random, and processes a few tasks between the changes.
+fn run_history(seed: u64, linkage: &str, window_days: Option<u32>) {
+    let fixture = Fixture::with_linkage(linkage, window_days);
+    let mut random = SplitMix64(seed);
+    let mut ids: BTreeSet<u64> = BTreeSet::new();
+    for round in 0..6 {
+        for _ in 0..40 {
+            let id = random.next() % 40;
+            let day = 1 + random.next() % 7;
+            let text = if random.next().is_multiple_of(8) {
+                "too short".to_owned()
+            } else {
+                text_at(random.next() % 60)
+            };
+            let document =
+                Document { published_at: Some(format!("2024-01-{day:02}")), ..Document::new(id, text) };
+            match random.next() % 8 {
+                0..3 => {
+                    fixture.collection.replace(document).unwrap();
+                    ids.insert(id);
+                }
+                3..5 => assert_eq!(fixture.collection.delete(&id.into()).unwrap(), ids.remove(&id)),
+                _ => (0..random.next() % 6).for_each(|_| _ = fixture.step()),
+            }
+        }
+        fixture.settle();
+        let is_clustered = |id: &u64| linkage != "online" || fixture.cluster(*id).is_some();
+        let clustered: BTreeSet<u64> = ids.iter().copied().filter(is_clustered).collect();
+        let context = format!("{linkage}, window {window_days:?}, seed {seed}, round {round}");
+        let found = fixture.partition(&clustered);
+        assert_eq!(fixture.catalog.verify().unwrap(), [], "{context}");
+        // Continues with the clusters of the steps, not with those of a rebuild.
+        let copy = Fixture::with_linkage(linkage, window_days);
+        let documents = fixture.documents();
+        copy.collection.insert_many(documents).unwrap();
+        copy.settle();
+        assert_eq!(found, copy.partition(&clustered), "{context}");
+    }
+}
+
+impl Fixture {
+    /// Returns the documents in order of insertion.
+    fn documents(&self) -> Vec<Document> {
+        let read = self.catalog.shared.readers.get().unwrap();
+        let rows = read.documents(self.collection.live.row.number, 0, 1_000).unwrap();
+        rows.into_iter().map(|(_, row)| row.unwrap().document).collect()
+    }
+}
+
+#[test]
+fn changes_between_steps_give_the_components_of_the_remaining_documents() {
+    for seed in 1..8 {
+        run_history(seed, "components", None);
+        run_history(seed, "components", Some(2));
+    }
+}
+
+#[test]
+fn changes_between_steps_give_the_cohesive_clusters_of_the_remaining_documents() {
+    for seed in 1..4 {
+        run_history(seed, "cohesive", None);
+        run_history(seed, "cohesive", Some(2));
+    }
+}
+
+#[test]
+fn changes_between_steps_give_the_online_clusters_of_the_remaining_documents() {
+    for seed in 1..4 {
+        run_history(seed, "online", None);
+        run_history(seed, "online", Some(2));
+    }
+}
+
+/// The document in the middle connects two components. It is deleted while their documents are being merged.
+#[test]
+fn deletion_during_a_merge_divides_the_components_again() {
+    let fixture = Fixture::with_linkage("components", None);
+    for id in 0..4 {
+        fixture.insert(id, variant_at(0, id));
+        fixture.insert(10 + id, variant_at(8, id));
+    }
+    fixture.insert(20, text_at(4));
+    assert_eq!(fixture.collection.stats().unwrap().pending_clusters, 2, "both clusters change");
+    let first = fixture.collection.cluster(fixture.cluster(0).unwrap()).unwrap().unwrap();
+    assert!(first.pending, "the cluster that receives the documents");
+    assert!(fixture.step());
+    fixture.delete(20);
+    fixture.settle();
+    assert_ne!(fixture.cluster(0), fixture.cluster(10));
+    let ids = (0..4).chain(10..14).collect();
+    fixture.assert_is_clustered_as_from_scratch(&ids, "two components");
+}
+
+/// Documents 10, 11 and 12 are a chain. The one in the middle is deleted while all of them are to be merged into the cluster of
+/// document 0.
+#[test]
+fn deletion_in_a_cluster_that_is_being_merged_divides_it() {
+    let fixture = Fixture::with_linkage("components", None);
+    for (id, position) in [(0, 0), (10, 8), (11, 12), (12, 16)] {
+        fixture.insert(id, text_at(position));
+    }
+    fixture.insert(20, text_at(4));
+    fixture.delete(11);
+    fixture.settle();
+    let expected = BTreeSet::from([vec![0, 10, 20], vec![12]]);
+    assert_eq!(fixture.partition(&BTreeSet::from([0, 10, 12, 20])), expected);
+    assert_eq!(fixture.catalog.verify().unwrap(), []);
+}
+
+/// The first document is the center of the merged cluster, while it is still in the cluster that is merged.
+#[test]
+fn deletion_of_the_center_during_a_merge_gives_the_cluster_another_center() {
+    let fixture = Fixture::with_linkage("components", None);
+    (0..3).for_each(|id| fixture.insert(id, variant_at(0, id)));
+    (10..13).for_each(|id| fixture.insert(id, variant_at(8, id)));
+    fixture.insert(20, text_at(4));
+    for id in [0, 10] {
+        fixture.delete(id);
+    }
+    fixture.settle();
+    let ids = BTreeSet::from([1, 2, 11, 12, 20]);
+    assert_eq!(fixture.partition(&ids).len(), 1);
+    let cluster = fixture.collection.cluster(fixture.cluster(1).unwrap()).unwrap().unwrap();
+    assert_eq!(cluster.center, Some(1.into()));
+    fixture.assert_is_clustered_as_from_scratch(&ids, "one component");
+}
+
+/// After the deletion of document 0, document 1 is a center and takes all others from center 2.
+#[test]
+fn new_center_takes_any_number_of_documents_in_bounded_steps() {
+    let later = 5 * LATER_PER_STEP as u64;
+    let fixture = Fixture::with_linkage("cohesive", None);
+    for (id, position) in [(0, 0), (1, 4), (2, 12)] {
+        fixture.insert(id, text_at(position));
+    }
+    (3..3 + later).for_each(|id| fixture.insert(id, variant_at(8, id)));
+    assert_eq!(fixture.cluster(3), fixture.cluster(2));
+    fixture.delete(0);
+    let most = fixture.settle();
+    assert!(most < ROWS_PER_TASK, "{most} rows for a task");
+    for id in 3..3 + later {
+        assert_eq!(fixture.cluster(id), fixture.cluster(1), "document {id}");
+    }
+    fixture.assert_is_clustered_as_from_scratch(&(1..3 + later).collect(), "two centers");
+}
+
+/// All documents match the deleted center and each other. Copies of one text count as one text.
+#[test]
+fn deleting_the_center_of_near_copies_takes_bounded_steps() {
+    for window_days in [None, Some(2)] {
+        let fixture = Fixture::with_linkage("cohesive", window_days);
+        (0..300).for_each(|id| fixture.insert(id, variant_at(0, id / 3)));
+        let (rows, ()) = fixture.rows_of(|| fixture.delete(0));
+        assert!(rows < 60, "{rows} rows for the deletion");
+        let most = fixture.settle();
+        assert!(most < ROWS_PER_TASK, "{most} rows for a task");
+        fixture.assert_is_clustered_as_from_scratch(&(1..300).collect(), "one center");
+    }
+}
+
+/// In a window, copies are linked to the first one. Its deletion queues all of them.
+#[test]
+fn deleting_the_first_of_many_copies_in_a_window_takes_bounded_steps() {
+    for linkage in ["cohesive", "online", "components"] {
+        let fixture = Fixture::with_linkage(linkage, Some(2));
+        (0..300).for_each(|id| fixture.insert(id, text_at(0)));
+        let (rows, ()) = fixture.rows_of(|| fixture.delete(0));
+        assert!(rows < 60, "{linkage}: {rows} rows for the deletion");
+        let most = fixture.settle();
+        assert!(most < ROWS_PER_TASK, "{linkage}: {most} rows for a task");
+        fixture.assert_is_clustered_as_from_scratch(&(1..300).collect(), linkage);
+    }
+}
+
+/// Returns a collection with copies of one text among other documents.
+fn hub(config: CollectionConfig, copies: u64) -> Fixture {
+    let fixture = Fixture::new(config);
+    let documents = (0..copies)
+        .flat_map(|id| [Document::new(id, hub_text(0)), Document::new(copies + id, hub_text(copies + id))]);
+    fixture.collection.insert_many(documents.collect()).unwrap();
+    fixture
+}
+
+fn hub_text(subject: u64) -> String {
+    (0..12).map(|at| format!("word{at}of{subject}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The rows include those of the queued work. Each deleted document is the center, or the document that the next copy is
+/// linked to.
+#[test]
+fn deleting_copies_in_order_of_arrival_costs_a_bounded_number_of_rows_each() {
+    for preset in [Preset::Copies, Preset::Headlines] {
+        let hub = hub(CollectionConfig::new(preset), 1_000);
+        for id in 0..200u64 {
+            let (rows, ()) = hub.rows_of(|| {
+                hub.delete(id);
+                hub.catalog.settle().unwrap();
+            });
+            assert!(rows < 60, "{preset:?}: {rows} rows for deletion {id}");
+        }
+        let cluster = hub.cluster(999).unwrap();
+        let detail = hub.collection.cluster(cluster).unwrap().unwrap();
+        assert_eq!((detail.size, detail.center), (800, Some(200.into())));
+        assert_eq!(hub.catalog.verify().unwrap(), []);
+    }
+}
+
+/// Expiry deletes several hundred documents per transaction.
+#[test]
+fn deleting_copies_in_one_transaction_costs_a_bounded_number_of_rows_each() {
+    for preset in [Preset::Copies, Preset::Headlines] {
+        let hub = hub(CollectionConfig::new(preset), 1_000);
+        let ids: Vec<DocId> = (0..400).map(DocId::Number).collect();
+        let (rows, ()) = hub.rows_of(|| {
+            hub.collection.delete_many(ids).unwrap();
+            hub.catalog.settle().unwrap();
+        });
+        assert!(rows < 400 * 60, "{preset:?}: {rows} rows");
+        assert_eq!(hub.catalog.verify().unwrap(), []);
+    }
+}
+
+#[test]
+fn inserting_a_copy_costs_a_bounded_number_of_rows() {
+    let components = CollectionConfig {
+        overrides: "[matching]\nlinkage = \"components\"\n".to_owned(),
+        ..CollectionConfig::new(Preset::Copies)
+    };
+    let presets = [Preset::Copies, Preset::Headlines].map(CollectionConfig::new);
+    for config in presets.into_iter().chain([components]) {
+        let hub = hub(config, 1_000);
+        let (rows, ()) = hub.rows_of(|| hub.insert(5_000, hub_text(0)));
+        assert!(rows < 60, "{:?}: {rows} rows", hub.collection.config());
+    }
+}
+
+/// Returns two collections with queued work.
+fn two_pending() -> (Fixture, Collection) {
+    let fixture = Fixture::with_linkage("cohesive", None);
+    let other = fixture.catalog.create("other", CollectionConfig::new(Preset::Copies)).unwrap();
+    for id in 0..3 {
+        fixture.insert(id, variant_at(0, id));
+        other.insert(Document::new(id, variant_at(0, id))).unwrap();
+    }
+    fixture.delete(0);
+    assert!(other.delete(&0.into()).unwrap());
+    (fixture, other)
+}
+
+fn has_tasks(collection: &Collection) -> bool {
+    collection.live.has_tasks()
+}
+
+/// The first collection has much more work than the other one.
+#[test]
+fn collections_take_turns() {
+    let (fixture, other) = two_pending();
+    (10..40).for_each(|id| fixture.insert(id, variant_at(0, id)));
+    while has_tasks(&other) {
+        assert!(fixture.step());
+    }
+    assert!(has_tasks(&fixture.collection));
+    fixture.settle();
+    assert_eq!(fixture.catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn an_error_in_one_collection_does_not_stop_the_work_on_others() {
+    let (fixture, other) = two_pending();
+    let damage = "UPDATE tasks SET kind = 99 WHERE collection = 1";
+    rusqlite::Connection::open(fixture._dir.path().join("sameish.db"))
+        .unwrap()
+        .execute_batch(damage)
+        .unwrap();
+    let settled = fixture.catalog.settle();
+    assert!(matches!(settled, Err(crate::Error::Damaged { .. })), "{settled:?}");
+    assert!(!has_tasks(&other) && has_tasks(&fixture.collection));
+    assert_eq!(other.stats().unwrap().clustering_error, None);
+    let error = fixture.collection.stats().unwrap().clustering_error.unwrap();
+    assert!(error.contains("task at position"), "{error}");
+    fixture.collection.rebuild().unwrap();
+    fixture.catalog.settle().unwrap();
+    assert_eq!(fixture.collection.stats().unwrap().clustering_error, None);
+    assert_eq!(fixture.catalog.verify().unwrap(), []);
+}
+
+#[test]
+fn work_on_clusters_does_not_report_a_full_disk_as_ready() {
+    let (fixture, _other) = two_pending();
+    fixture.catalog.shared.set_health(Health::Full);
+    fixture.settle();
+    assert_eq!(fixture.catalog.health(), Health::Full);
+    fixture.insert(50, text_at(0));
+    assert_eq!(fixture.catalog.health(), Health::Ready);
+}
