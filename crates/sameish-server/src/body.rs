@@ -7,7 +7,8 @@ use crate::memory::BufferedBytes;
 use crate::problem::{Kind, Problem};
 use crate::settings::Limits;
 use crate::state::App;
-use crate::wire::Request;
+use crate::transfer::Transfer;
+use crate::wire::{Request, UnknownFields};
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
@@ -63,7 +64,7 @@ pub(crate) async fn read(
     check_content_length(headers, max)?;
     let mut chunks = Chunks::new(app, body, app.limits().body_seconds);
     while let Some(chunk) = chunks.next().await? {
-        payload.buffered.reserve(chunk.len())?;
+        payload.buffered.reserve_up_to(payload.bytes.len() + chunk.len(), 0)?;
         if payload.bytes.len() + chunk.len() > max {
             return Err(too_large(max).closing());
         }
@@ -87,10 +88,11 @@ impl Payload {
                 return Err(too_large(max));
             }
             // Reserved before they are stored, because many bodies may be decompressed at the same time.
-            self.buffered.reserve(read)?;
+            self.buffered.reserve_up_to(self.bytes.len() + decoded.len() + read, 0)?;
             decoded.extend_from_slice(&buffer[..read]);
         }
         self.bytes = decoded;
+        self.buffered.shrink_to(self.bytes.len());
         self.encoding = Encoding::Identity;
         Ok(self)
     }
@@ -98,6 +100,15 @@ impl Payload {
     /// Parses the decoded bytes as a request.
     pub(crate) fn parse<T: Request>(&self, limits: &Limits) -> Result<T, Problem> {
         parse(&self.bytes, limits)
+    }
+
+    /// Parses the decoded bytes as a request that may collect unknown fields.
+    pub(crate) fn parse_with<T: Request>(
+        &self,
+        limits: &Limits,
+        unknown: UnknownFields,
+    ) -> Result<T, Problem> {
+        parse_with(&self.bytes, limits, unknown)
     }
 
     /// Parses the decoded bytes as a request. Returns `None` if there is no body.
@@ -108,6 +119,20 @@ impl Payload {
 
 /// Parses bytes as strict JSON and as a request.
 pub(crate) fn parse<T: Request>(bytes: &[u8], limits: &Limits) -> Result<T, Problem> {
+    parse_with(bytes, limits, UnknownFields::Collect)
+}
+
+/// Parses bytes as strict JSON and as a request that may collect unknown fields.
+pub(crate) fn parse_with<T: Request>(
+    bytes: &[u8],
+    limits: &Limits,
+    unknown: UnknownFields,
+) -> Result<T, Problem> {
+    T::from_json(parse_value(bytes)?, limits, unknown)
+}
+
+/// Parses bytes as strict JSON.
+pub(crate) fn parse_value(bytes: &[u8]) -> Result<json::Value<'_>, Problem> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();
         Problem::new(Kind::BrokenJson, format!("the body is not UTF-8 at byte {offset}")).at(offset)
@@ -115,9 +140,8 @@ pub(crate) fn parse<T: Request>(bytes: &[u8], limits: &Limits) -> Result<T, Prob
     if text.trim_ascii().is_empty() {
         return Err(Problem::new(Kind::BrokenJson, "the body is empty; send a JSON object").at(0));
     }
-    let value = json::parse(text, JSON_LIMITS)
-        .map_err(|error| Problem::new(Kind::BrokenJson, error.to_string()).at(error.offset))?;
-    T::from_json(value, limits)
+    json::parse(text, JSON_LIMITS)
+        .map_err(|error| Problem::new(Kind::BrokenJson, error.to_string()).at(error.offset))
 }
 
 /// Number of bytes that are decompressed at a time.
@@ -161,8 +185,13 @@ pub(crate) fn content_encoding(headers: &HeaderMap) -> Result<Encoding, Problem>
 pub(crate) fn check_content_type(headers: &HeaderMap, format: Format) -> Result<(), Problem> {
     let unsupported = || {
         let detail = match format {
-            Format::Json | Format::OptionalJson => "`content-type` must be `application/json` in UTF-8",
-            Format::JsonLines => "`content-type` must be `application/x-ndjson` in UTF-8",
+            Format::Json | Format::OptionalJson => {
+                "`content-type` must be `application/json` in UTF-8; with curl, pass `-H 'content-type: application/json'`"
+            }
+            Format::JsonLines => {
+                "`content-type` must be `application/x-ndjson` in UTF-8; with curl, pass \
+                 `-H 'content-type: application/x-ndjson' --data-binary @FILE`, because `-d` removes line breaks"
+            }
         };
         Problem::new(Kind::UnsupportedMediaType, detail)
     };
@@ -197,22 +226,16 @@ pub(crate) fn check_content_type(headers: &HeaderMap, format: Format) -> Result<
 pub(crate) struct Chunks {
     body: Body,
     deadline: Instant,
-    /// Minimum rate in bytes per second.
-    min_rate: u64,
-    /// Time spent waiting for the client, which alone counts towards the rate.
-    waited: Duration,
-    bytes: u64,
+    transfer: Transfer,
 }
 
-/// Waiting time before the minimum rate applies.
-const GRACE_PERIOD: Duration = Duration::from_secs(10);
 /// Maximum time between two chunks.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 impl Chunks {
     pub(crate) fn new(app: &App, body: Body, seconds: u64) -> Chunks {
         let deadline = Instant::now() + Duration::from_secs(seconds);
-        Chunks { body, deadline, min_rate: app.limits().body_rate, waited: Duration::ZERO, bytes: 0 }
+        Chunks { body, deadline, transfer: Transfer::new(app.limits().body_rate) }
     }
 
     /// Returns the next chunk, or `None` at the end of the body.
@@ -220,7 +243,7 @@ impl Chunks {
         loop {
             let started = Instant::now();
             let frame = tokio::time::timeout(self.timeout(started), self.body.frame()).await;
-            self.waited += started.elapsed();
+            self.transfer.waited += started.elapsed();
             let timed_out =
                 |_| Problem::new(Kind::Timeout, "the body arrived too slowly; the rest is not read");
             match frame.map_err(timed_out)? {
@@ -233,7 +256,7 @@ impl Chunks {
                 }
                 Some(Ok(frame)) => {
                     if let Ok(chunk) = frame.into_data() {
-                        self.bytes += chunk.len() as u64;
+                        self.transfer.bytes += chunk.len() as u64;
                         if !chunk.is_empty() {
                             return Ok(Some(chunk));
                         }
@@ -245,9 +268,7 @@ impl Chunks {
 
     /// Returns how long the next chunk may take without violating the minimum rate, the maximum pause or the deadline.
     fn timeout(&self, now: Instant) -> Duration {
-        let by_bytes = Duration::from_millis(self.bytes.saturating_mul(1_000) / self.min_rate.max(1));
-        let by_rate = (GRACE_PERIOD + by_bytes).saturating_sub(self.waited);
-        by_rate.min(MAX_PAUSE).min(self.deadline.saturating_duration_since(now))
+        self.transfer.remaining().min(MAX_PAUSE).min(self.deadline.saturating_duration_since(now))
     }
 }
 

@@ -18,9 +18,10 @@
 //! openapi.rs     description of the interface
 //! problem.rs     errors with their status codes
 //! body.rs        request bodies within limits; response.rs: response bodies; memory.rs: their memory budget
+//! transfer.rs    minimum rate of bodies
 //! auth.rs        keys; rate.rs: rate limits
-//! state.rs       state that all requests share; admission.rs: admission control
-//! settings.rs    settings of the operator
+//! state.rs       state that all requests share; admission.rs: admission control; shares.rs: shares of keys and collections
+//! settings/      settings of the operator
 //! log.rs         log lines, which never delay a request
 //! web/           pages for browsers
 //! ```
@@ -44,7 +45,9 @@ mod response;
 mod routes;
 mod server;
 mod settings;
+mod shares;
 mod state;
+mod transfer;
 mod wire;
 
 pub use auth::{NewKey, Scope};

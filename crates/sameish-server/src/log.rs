@@ -4,6 +4,7 @@
 //! [`LogQueue`], and a thread of its own writes them. A line that does not fit in the queue or cannot be written is dropped and
 //! counted.
 
+use serde_json::Value;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of lines that wait to be written.
 const QUEUED_LINES: usize = 4_096;
-/// Maximum length of a line in bytes. Longer lines are cut.
+/// Maximum length of a line in bytes. Longer lines of text are cut; the strings of longer JSON objects are cut instead.
 const MAX_LINE: usize = 16 << 10;
 
 /// A queue of log lines and the thread that writes them. Clones refer to the same queue.
@@ -53,10 +54,7 @@ impl LogQueue {
 
     /// Queues a line, which ends in a line feed. Drops it if the queue is full; never waits.
     pub fn push(&self, line: &[u8]) {
-        let line = match line.get(..MAX_LINE) {
-            Some(start) => [start, b"\n"].concat(),
-            None => line.to_vec(),
-        };
+        let line = if line.len() > MAX_LINE { shortened(line) } else { line.to_vec() };
         if self.sender.try_send(Message::Line(line)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -81,6 +79,35 @@ impl LogQueue {
             std::thread::sleep(Duration::from_millis(1));
         }
         _ = written.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// Returns a line of at most [`MAX_LINE`] bytes. A JSON object stays one, so that programs can read it.
+fn shortened(line: &[u8]) -> Vec<u8> {
+    let object = serde_json::from_slice::<serde_json::Map<String, Value>>(line);
+    let Ok(mut object) = object else { return [&line[..MAX_LINE - 1], b"\n"].concat() };
+    for max in [4_096, 1_024, 256, 64, 16] {
+        object.values_mut().for_each(|value| cut_strings(value, max));
+        let json = Value::Object(object.clone()).to_string();
+        if json.len() < MAX_LINE {
+            return (json + "\n").into_bytes();
+        }
+    }
+    b"{\"level\":\"WARN\",\"message\":\"a log line was too long\"}\n".to_vec()
+}
+
+/// Cuts strings that are longer than `max` characters.
+fn cut_strings(value: &mut Value, max: usize) {
+    match value {
+        Value::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(max) {
+                text.truncate(end);
+                text.push('…');
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| cut_strings(value, max)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| cut_strings(value, max)),
+        _ => {}
     }
 }
 
@@ -124,6 +151,22 @@ mod tests {
         }
         log.flush(Duration::from_secs(60));
         assert_eq!(log.dropped(), 3);
+    }
+
+    #[test]
+    fn long_json_lines_stay_valid() {
+        let fields = serde_json::json!({
+            "level": "INFO", "message": "ü\"\n".repeat(20_000), "nested": {"list": ["x".repeat(9_000)]}, "status": 200
+        });
+        let line = shortened(format!("{fields}\n").as_bytes());
+        assert!(line.len() <= MAX_LINE && line.ends_with(b"\n"));
+        let short: Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!((&short["level"], &short["status"]), (&"INFO".into(), &200.into()));
+        assert!(short["message"].as_str().unwrap().starts_with("ü\"\nü"));
+        let many: serde_json::Map<String, Value> = (0..9_000).map(|i| (i.to_string(), Value::Null)).collect();
+        let line = shortened(Value::Object(many).to_string().as_bytes());
+        assert!(serde_json::from_slice::<Value>(&line).is_ok());
+        assert_eq!(shortened(&[b'a'; 20_000]).len(), MAX_LINE);
     }
 
     #[test]

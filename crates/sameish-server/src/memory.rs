@@ -1,18 +1,21 @@
 //! The memory budget of request and response bodies.
 //!
 //! Memory is reserved before it is used: for a request body as it arrives, for a response before it is built. With two or more
-//! keys each key may use half of the budget, so that the bodies of one key, however large and slow, leave memory for the others.
+//! keys each key has a [share](crate::shares), so that the bodies of one key, however large and slow, leave memory for the others.
+//! The first bytes of a body need no reservation, so that small requests succeed while large ones use the whole budget.
 
 use crate::problem::{Kind, Problem};
 use crate::settings::Limits;
+use crate::shares::{Shares, key_share};
 use crate::state::{App, current_key};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Size in bytes up to which a body needs no reservation. The number of connections limits the memory of such bodies.
+const UNRESERVED: usize = 16 << 10;
+
 /// The budget of the service and the share of each key.
 pub(crate) struct MemoryBudget {
-    total: Account,
-    /// By the index of the key; empty if there are fewer than two keys.
-    by_key: Vec<Account>,
+    shares: Shares<Account>,
 }
 
 struct Account {
@@ -38,28 +41,21 @@ impl Account {
 
 impl MemoryBudget {
     pub(crate) fn new(limits: &Limits, keys: usize) -> MemoryBudget {
-        let share = |_| Account::new(limits.buffered_bytes / 2);
-        MemoryBudget {
-            total: Account::new(limits.buffered_bytes),
-            by_key: if keys > 1 { (0..keys).map(share).collect() } else { Vec::new() },
-        }
+        let share = || Account::new(key_share(limits.buffered_bytes));
+        MemoryBudget { shares: Shares::new(keys, Account::new(limits.buffered_bytes), share) }
     }
 
     /// Returns the number of reserved bytes.
     pub(crate) fn used(&self) -> usize {
-        self.total.used.load(Ordering::Relaxed)
-    }
-
-    fn share(&self, key: Option<usize>) -> Option<&Account> {
-        self.by_key.get(key?)
+        self.shares.total.used.load(Ordering::Relaxed)
     }
 
     fn reserve(&self, key: Option<usize>, bytes: usize) -> Result<(), Problem> {
-        let share = self.share(key);
+        let share = self.shares.of_key(key);
         if share.is_some_and(|share| !share.reserve(bytes)) {
             return Err(key_over_share());
         }
-        if !self.total.reserve(bytes) {
+        if !self.shares.total.reserve(bytes) {
             share.inspect(|share| share.release(bytes));
             return Err(exhausted());
         }
@@ -67,8 +63,8 @@ impl MemoryBudget {
     }
 
     fn release(&self, key: Option<usize>, bytes: usize) {
-        self.share(key).inspect(|share| share.release(bytes));
-        self.total.release(bytes);
+        self.shares.of_key(key).inspect(|share| share.release(bytes));
+        self.shares.total.release(bytes);
     }
 }
 
@@ -110,6 +106,19 @@ impl BufferedBytes {
         self.app.memory.reserve(self.key, bytes)?;
         self.bytes += bytes;
         Ok(())
+    }
+
+    /// Reserves what is missing for a body of this size, and at least `step` bytes if something is missing.
+    pub(crate) fn reserve_up_to(&mut self, bytes: usize, step: usize) -> Result<(), Problem> {
+        match bytes.saturating_sub(UNRESERVED).saturating_sub(self.bytes) {
+            0 => Ok(()),
+            missing => self.reserve(missing.max(step)),
+        }
+    }
+
+    /// Releases what a body of this size does not need.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        self.release(self.bytes.saturating_sub(bytes.saturating_sub(UNRESERVED)));
     }
 
     /// Releases a part of the reservation.

@@ -71,10 +71,16 @@ impl Metrics {
         let mut out = String::new();
         self.render_requests(&mut out);
         self.render_durations(&mut out);
+        self.forget_deleted_collections(app);
         self.render_documents(&mut out);
         render_dropped_log_lines(&mut out, app);
         render_gauges(&mut out, app);
         out
+    }
+
+    /// Removes the labels of collections that do not exist any more, so that their number is limited.
+    fn forget_deleted_collections(&self, app: &App) {
+        lock(&self.documents).retain(|labels, _| app.catalog.collection(&labels.collection).is_ok());
     }
 
     fn render_requests(&self, out: &mut String) {

@@ -5,7 +5,7 @@
 
 use crate::problem::{FieldError, ProblemBody};
 use crate::settings::Limits;
-use crate::wire::body_schemas;
+use crate::wire::{BulkSummaryLine, body_schemas};
 use serde_json::{Value, json};
 use utoipa::openapi::OpenApi;
 use utoipa::{Modify, OpenApi as _};
@@ -24,7 +24,7 @@ use utoipa::{Modify, OpenApi as _};
         (name = "collections", description = "Create, read and delete collections: documents with the same settings"),
         (name = "operations", description = "Operate the service"),
     ),
-    components(schemas(ProblemBody, FieldError)),
+    components(schemas(ProblemBody, FieldError, BulkSummaryLine)),
     modifiers(&Authentication),
 )]
 struct Base;

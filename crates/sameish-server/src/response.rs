@@ -26,9 +26,6 @@ use std::task::{Context, Poll};
 const SEGMENT: usize = 64 << 10;
 /// Number of bytes that are reserved at a time.
 const RESERVED_STEP: usize = 4 << 10;
-/// Size in bytes up to which a response needs no reservation, so that small requests succeed while large ones use the whole
-/// budget. The number of connections limits the memory of such responses.
-const UNRESERVED: usize = 16 << 10;
 
 /// Returns a JSON response. Reserves its memory before it is written.
 pub(crate) fn json(app: &App, status: StatusCode, body: &impl Serialize) -> Result<Response, Problem> {
@@ -53,16 +50,8 @@ pub(crate) fn json_within(
 /// Reserves the memory of a response in advance.
 pub(crate) fn reserve_response(app: &App, bytes: usize) -> Result<BufferedBytes, Problem> {
     let mut buffered = BufferedBytes::new(app);
-    reserve_up_to(&mut buffered, bytes, 0)?;
+    buffered.reserve_up_to(bytes, 0)?;
     Ok(buffered)
-}
-
-/// Reserves what is missing for a response of this size, and at least `step` bytes if something is missing.
-fn reserve_up_to(buffered: &mut BufferedBytes, bytes: usize, step: usize) -> Result<(), Problem> {
-    match bytes.saturating_sub(UNRESERVED).saturating_sub(buffered.bytes()) {
-        0 => Ok(()),
-        missing => buffered.reserve(missing.max(step)),
-    }
 }
 
 /// Returns the size of a value as JSON in bytes.
@@ -114,6 +103,11 @@ impl<T: Serialize> BoundedList<T> {
         BoundedList { buffered, items: Vec::new(), bytes: 0, max_bytes, is_full: false, problem: None }
     }
 
+    /// Returns the maximum size of the items as JSON, in bytes.
+    pub(crate) fn max_bytes(&self) -> usize {
+        self.max_bytes
+    }
+
     /// Adds an item. Breaks if the list takes no more items.
     ///
     /// The first item is added whatever its size, so that a client that follows cursors always makes progress.
@@ -124,7 +118,7 @@ impl<T: Serialize> BoundedList<T> {
             self.is_full = true;
             return ControlFlow::Break(());
         }
-        if let Err(problem) = reserve_up_to(&mut self.buffered, self.bytes + bytes, 0) {
+        if let Err(problem) = self.buffered.reserve_up_to(self.bytes + bytes, 0) {
             self.is_full = true;
             self.problem = Some(problem);
             return ControlFlow::Break(());
@@ -181,7 +175,7 @@ struct Segments {
 
 impl Segments {
     fn reserve(&mut self, bytes: usize) -> io::Result<()> {
-        reserve_up_to(&mut self.buffered, self.length + bytes, RESERVED_STEP).map_err(|problem| {
+        self.buffered.reserve_up_to(self.length + bytes, RESERVED_STEP).map_err(|problem| {
             self.problem = Some(problem);
             io::ErrorKind::OutOfMemory.into()
         })

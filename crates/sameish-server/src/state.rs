@@ -4,7 +4,7 @@
 //! [memory budget](crate::memory) for bodies.
 //! The catalog blocks, so it is called only on threads that may block.
 
-use crate::admission::{Admission, Permit};
+use crate::admission::{Admission, Permit, Requester};
 use crate::auth::Keys;
 use crate::expiry::PausedExpiry;
 use crate::ids::Ids;
@@ -13,6 +13,7 @@ use crate::memory::MemoryBudget;
 use crate::metrics::Metrics;
 use crate::problem::{Kind, Problem};
 use crate::settings::{Limits, Settings, SettingsError};
+use crate::wire::unquoted;
 use sameish_store::{Catalog, Collection};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -120,8 +121,9 @@ impl App {
         deadline: tokio::time::Instant,
         job: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
     ) -> Result<JoinHandle<Result<T, Problem>>, Problem> {
-        let key = current_key();
-        let permit = self.admission.admit(key, deadline).await?;
+        let requester = current_requester();
+        let key = requester.key;
+        let permit = self.admission.admit(&requester, deadline).await?;
         let app = self.clone();
         Ok(tokio::task::spawn_blocking(move || {
             let result = CURRENT_KEY.sync_scope(key, || job(&app));
@@ -132,7 +134,7 @@ impl App {
 
     /// Returns a permit for a bulk request.
     pub(crate) fn bulk_permit(&self) -> Result<Permit, Problem> {
-        self.admission.admit_bulk(current_key())
+        self.admission.admit_bulk(&current_requester())
     }
 
     /// Returns `true` if the service is shutting down.
@@ -163,19 +165,31 @@ impl App {
     /// Returns the collection that a path segment means. A collection whose name was reserved for a route later is reached with
     /// quotes.
     pub(crate) fn collection(&self, name: &str) -> Result<Collection, Problem> {
-        let quoted = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        Ok(self.catalog.collection(quoted.unwrap_or(name))?)
+        let quoted = unquoted(name);
+        Ok(self.catalog.collection(quoted.as_deref().unwrap_or(name))?)
     }
 }
 
 tokio::task_local! {
     /// The index of the key of the current request.
     static CURRENT_KEY: Option<usize>;
+    /// The name of the collection of the current request.
+    static CURRENT_COLLECTION: Option<String>;
 }
 
 /// Runs a future on behalf of a key, whose share of the capacity it uses.
 pub(crate) async fn with_key<T>(key: Option<usize>, future: impl Future<Output = T>) -> T {
     CURRENT_KEY.scope(key, future).await
+}
+
+/// Runs a future on behalf of a collection, whose share of the capacity it uses.
+pub(crate) async fn with_collection<T>(name: Option<String>, future: impl Future<Output = T>) -> T {
+    CURRENT_COLLECTION.scope(name, future).await
+}
+
+fn current_requester() -> Requester {
+    let collection = CURRENT_COLLECTION.try_with(Clone::clone).ok().flatten();
+    Requester { key: current_key(), collection }
 }
 
 /// Returns the index of the key of the current request.

@@ -42,7 +42,7 @@ fn broken_json_is_400_with_its_offset() {
 fn invalid_fields_are_422_with_a_pointer() {
     let service = Service::start();
     let cases = [
-        (json!({"text": "x", "txt": 1}), "/txt", "unknown_field"),
+        (json!({"text": "x", "metadata": 1}), "/metadata", "wrong_type"),
         (json!({"text": 7}), "/text", "wrong_type"),
         (json!({"text": null}), "/text", "wrong_type"),
         (json!({"text": "x", "title": []}), "/title", "wrong_type"),
@@ -58,7 +58,8 @@ fn invalid_fields_are_422_with_a_pointer() {
     for (body, pointer, code) in cases {
         service.post(ARTICLES, body).expect_fault(pointer, code);
     }
-    let problem = service.post(ARTICLES, json!({"text": 7, "title": 7, "x": 7})).expect_problem(422);
+    let problem =
+        service.post(ARTICLES, json!({"text": 7, "title": 7, "url": 7, "x": 7})).expect_problem(422);
     assert_eq!(problem["errors"].as_array().unwrap().len(), 3);
     for body in ["[]", "7", "null", "\"text\""] {
         service.post(ARTICLES, body).expect_problem(422);
@@ -108,7 +109,7 @@ fn limits_apply_to_decompressed_bodies() {
 #[test]
 fn unknown_paths_are_404_and_wrong_methods_405() {
     let service = Service::start();
-    for path in ["/nothing", "/api", "/api/v1", "/api/v1/a/b/c/d", "/api/v1/articles/", "/.git/config"] {
+    for path in ["/nothing", "/api", "/api/v1/", "/api/v1/a/b/c/d", "/api/v1/articles/", "/.git/config"] {
         service.get(path).expect_problem(404);
     }
     for (method, path, allowed) in [
@@ -421,8 +422,8 @@ fn stores_unusual_documents_unchanged() {
     let service = Service::start();
     let empty = service.post(ARTICLES, json!({"id": "empty", "text": ""})).expect(201).json();
     assert_eq!(
-        (empty["status"].as_str(), &empty["duplicates"], &empty["cluster"]),
-        (Some("too_short"), &json!([]), &json!(null))
+        (empty["status"].as_str(), &empty["duplicates"], empty["cluster"].is_u64()),
+        (Some("too_short"), &json!([]), true)
     );
     let again = service.post(ARTICLES, json!({"id": "empty too", "text": ""})).expect(201).json();
     assert_eq!(again["duplicates"], json!([]));
@@ -458,7 +459,7 @@ fn problems_contain_no_internal_details() {
     for response in [
         service.get(&format!("/api/v1/{long}/x")),
         service.get(&format!("/api/v1/articles/{long}")),
-        service.post(ARTICLES, json!({"text": "x", long.clone(): 1})),
+        service.post("/api/v1/articles?strict=true", json!({"text": "x", long.clone(): 1})),
         service.post(ARTICLES, format!("{{\"{long}\":1,\"{long}\":2}}")),
     ] {
         let text = response.text();

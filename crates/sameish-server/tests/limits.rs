@@ -269,6 +269,8 @@ fn decompressed_bodies_use_memory_budget() {
         settings.limits.body_bytes = 1 << 20;
         settings.limits.buffered_bytes = 1 << 20;
     });
+    let _stalled = stalled_body(&service, "", 64 << 10);
+    wait_until("reserved memory budget", || body_bytes(&service) > 40_000);
     let headers = [JSON, ("content-encoding", "gzip")];
     let compressed = |bytes: usize| gzip(json!({"text": "x".repeat(bytes)}).to_string().as_bytes());
     // The checksum is wrong, but the budget is exhausted before the end is reached.
@@ -348,7 +350,7 @@ fn a_document_is_not_stored_if_there_is_no_memory_for_the_response() {
     assert!(inserted.body.len() > 100_000, "{} bytes", inserted.body.len());
     assert_eq!(documents(&service, "wide"), 201);
     let stalled = stalled_body(&service, "", 950_000);
-    wait_until("reserved memory budget", || body_bytes(&service) > 940_000);
+    wait_until("reserved memory budget", || body_bytes(&service) > 930_000);
     let rejected = service.post("/api/v1/wide", document.clone());
     assert_eq!(rejected.header("retry-after"), Some("1"));
     rejected.expect_problem(503);
@@ -475,4 +477,86 @@ fn a_client_that_does_not_read_its_bulk_response_stops_its_own_request() {
     assert_eq!(text.lines().count(), total as usize);
     assert!(!text.contains("rejected"));
     wait_until("released memory budget", || body_bytes(&service) == 0);
+}
+
+#[test]
+fn small_requests_succeed_while_large_ones_use_the_whole_memory_budget() {
+    let service = Service::with(|settings| {
+        settings.limits.body_bytes = 1 << 20;
+        settings.limits.buffered_bytes = 1 << 20;
+    });
+    let _large = stalled_body(&service, "", 1 << 20);
+    let _rest = stalled_body(&service, "", 32_000);
+    wait_until("reserved memory budget", || body_bytes(&service) > (1 << 20) - 1_000);
+    let document = |id: u32| json!({"id": id, "text": "word ".repeat(2_500)});
+    service.post("/api/v1/copies", document(1)).expect(201);
+    service
+        .send(
+            "POST",
+            "/api/v1/copies",
+            &[JSON, ("content-encoding", "gzip")],
+            &gzip(document(2).to_string().as_bytes()),
+        )
+        .expect(201);
+    service.post("/api/v1/copies/query", document(3)).expect(200);
+    service.post("/api/v1/copies", json!({"text": "word ".repeat(10_000)})).expect_problem(503);
+}
+
+/// Reads a response with pauses. Returns `true` if the service ends the connection before the client has read `max` bytes.
+fn is_closed_while_reading(mut stream: std::net::TcpStream, max: usize) -> bool {
+    let mut buffer = vec![0; 32 << 10];
+    let mut total = 0;
+    while total < max {
+        match stream.read(&mut buffer) {
+            Ok(read @ 1..) => total += read,
+            _ => return true,
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+#[test]
+fn a_client_that_reads_slowly_does_not_hold_memory_forever() {
+    let service = Service::with(|settings| settings.limits.response_seconds = 1);
+    service.post("/api/v1/copies", json!({"id": 1, "text": "x".repeat((1 << 20) - 100)})).expect(201);
+    let mut slow = service.connect();
+    let requests = "GET /api/v1/copies/1 HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100);
+    slow.write_all(requests.as_bytes()).unwrap();
+    // It reads all the time, so `write_seconds` does not apply.
+    assert!(is_closed_while_reading(slow, 50 << 20));
+    wait_until("released memory budget", || body_bytes(&service) == 0);
+}
+
+#[test]
+fn bulk_requests_for_one_collection_leave_capacity_for_another() {
+    let service = Service::with(|settings| settings.limits.bulk_requests = 4);
+    let line = "{\"id\":1,\"text\":\"a first line\"}\n";
+    let open = |path: &str| {
+        let mut stream = service.connect();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\ncontent-length: 1000\r\n\r\n{line}"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        reader.read_line(&mut String::new()).unwrap();
+        reader
+    };
+    // The same collection, however its name is written.
+    let _open =
+        [open("/api/v1/copies/bulk"), open("/api/v1/%22copies%22/bulk"), open("/api/v1/%63opies/bulk")];
+    let rejected = service.send("POST", "/api/v1/copies/bulk", &[LINES], line.as_bytes());
+    assert_eq!(rejected.header("retry-after"), Some("1"));
+    assert!(rejected.expect_problem(503)["detail"].as_str().unwrap().contains("this collection"));
+    service.send("POST", "/api/v1/articles/bulk", &[LINES], line.as_bytes()).expect(200);
+}
+
+#[test]
+fn metrics_forget_a_deleted_collection() {
+    let service = Service::start();
+    service.put("/api/v1/own", json!({"preset": "copies"})).expect(201);
+    service.post("/api/v1/own", json!({"id": 1, "text": "a text"})).expect(201);
+    assert!(service.get("/metrics").text().contains("collection=\"own\""));
+    service.delete("/api/v1/own").expect(204);
+    assert!(!service.get("/metrics").text().contains("own"));
 }

@@ -93,9 +93,10 @@ mod articles {
         let first = service.post("/api/v1/articles", json!({"id": 1, "text": text})).expect(201).json();
         assert_eq!(first["status"], "too_short");
         assert_eq!(first["too_short"], true);
-        assert_eq!(first["cluster"], Value::Null);
+        assert!(first["cluster"].is_u64());
         let second = service.post("/api/v1/articles", json!({"id": 2, "text": text})).expect(201).json();
         assert_eq!(second["duplicates"][0]["id"], 1);
+        assert_eq!(second["cluster"], first["cluster"]);
         assert_eq!(ids(&service.get("/api/v1/articles/1/similar").json()), [json!(2)]);
         assert_eq!(service.get("/api/v1/articles/1").json()["status"], "too_short");
         assert!(service.get("/api/v1/articles/1").json()["simhash"].is_string());

@@ -83,7 +83,9 @@ fn every_route_rejects_unknown_parameters() {
     let service = Service::start();
     service.post("/api/v1/articles", json!({"id": 1, "text": article(1, 60)})).expect(201);
     for path in [
+        "/api/v1?x=1",
         "/api/v1/articles?x=1",
+        "/api/v1/articles/documents?x=1",
         "/api/v1/articles/1?x=1",
         "/api/v1/articles/1/similar?x=1",
         "/api/v1/articles/clusters?x=1",

@@ -141,9 +141,13 @@ pub(crate) async fn rejection_response(app: &App, problem: &Problem) -> Vec<u8> 
 
 /// Replaces a response that carries a problem by the problem's own response.
 fn with_problem_body(mut response: Response<Body>, request_id: &str) -> Response<Body> {
-    let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
+    let Some(mut problem) = response.extensions_mut().remove::<Problem>() else { return response };
     // Added by the router to responses with status 405.
     let allow = response.headers_mut().remove(header::ALLOW);
+    if let Some(methods) = allow.as_ref().and_then(|allow| allow.to_str().ok()) {
+        let methods: Vec<String> = methods.split(',').map(|method| format!("`{}`", method.trim())).collect();
+        problem.detail = format!("{}; allowed methods: {}", problem.detail, methods.join(", ")).into();
+    }
     let mut response = problem.respond(request_id);
     response.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
     response

@@ -1,14 +1,18 @@
 //! Connections with timeouts.
 //!
 //! A connection is idle, receiving a head, or busy with a request. Idle time and the time of a head are limited, and so is the time
-//! that a client does not read its response. Bodies have their own limits where they are read.
+//! that the service waits for a client to read its response: without progress, in total, and by a minimum rate. A client that
+//! reads a byte per second would otherwise hold the memory of its response for hours. Bodies have their own limits where they are
+//! read.
 
 use super::smuggling::{HeadFilter, HeadLimits};
 use crate::problem::Problem;
 use crate::settings::Limits;
+use crate::transfer::Transfer;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -30,7 +34,9 @@ enum Phase {
 pub(crate) struct Connection {
     pub(crate) peer: SocketAddr,
     state: Mutex<State>,
-    /// Notified when the connection has to close to make place for another.
+    /// Number of requests so far.
+    requests: AtomicU64,
+    /// Notified when the connection has to close because another one needs its place.
     pub(crate) evict: Notify,
 }
 
@@ -43,7 +49,8 @@ struct State {
 impl Connection {
     pub(crate) fn new(peer: SocketAddr) -> Arc<Connection> {
         let state = State { phase: Phase::Head, since: Instant::now() };
-        Arc::new(Connection { peer, state: Mutex::new(state), evict: Notify::new() })
+        let requests = AtomicU64::new(0);
+        Arc::new(Connection { peer, state: Mutex::new(state), requests, evict: Notify::new() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -56,6 +63,7 @@ impl Connection {
 
     /// Records that a request has started.
     pub(crate) fn start_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
         self.enter(Phase::Busy);
     }
 
@@ -81,9 +89,21 @@ pub(crate) struct TimedStream {
     head_timeout: Duration,
     idle_timeout: Duration,
     write_timeout: Duration,
+    response_timeout: Duration,
+    response_rate: u64,
     read_timer: Pin<Box<Sleep>>,
-    /// Runs while a write is blocked.
-    write_timer: Option<Pin<Box<Sleep>>>,
+    /// The number of the request whose response is being written.
+    request: u64,
+    /// The transfer of this response.
+    response: Transfer,
+    /// Set while a write is blocked.
+    blocked: Option<BlockedWrite>,
+}
+
+/// A write that waits for the client.
+struct BlockedWrite {
+    since: Instant,
+    timer: Pin<Box<Sleep>>,
 }
 
 impl TimedStream {
@@ -97,8 +117,12 @@ impl TimedStream {
             head_timeout,
             idle_timeout: Duration::from_secs(limits.idle_seconds),
             write_timeout: Duration::from_secs(limits.write_seconds),
+            response_timeout: Duration::from_secs(limits.response_seconds),
+            response_rate: limits.response_rate,
             read_timer: Box::pin(tokio::time::sleep(head_timeout)),
-            write_timer: None,
+            request: 0,
+            response: Transfer::new(limits.response_rate),
+            blocked: None,
         }
     }
 
@@ -110,7 +134,7 @@ impl TimedStream {
 
     /// Returns an error if the connection is idle or receives a head for too long.
     fn check_read_timeout(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        if self.write_timer.is_some() {
+        if self.blocked.is_some() {
             // The client is still reading its response.
             return Ok(());
         }
@@ -138,18 +162,43 @@ impl TimedStream {
         cx: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        if written.is_ready() {
-            let was_blocked = self.write_timer.take().is_some();
-            if was_blocked && self.connection.state().phase == Phase::Idle {
-                // The idle time starts now, because the client was reading until now.
-                self.connection.enter(Phase::Idle);
-            }
-            return written;
+        self.note_response();
+        if let Poll::Ready(result) = written {
+            self.end_wait();
+            self.response.bytes += *result.as_ref().unwrap_or(&0) as u64;
+            return Poll::Ready(result);
         }
-        let timeout = self.write_timeout;
-        let timer = self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
-        ready!(timer.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client read nothing for too long")))
+        let timeout = self.max_wait();
+        let blocked = self.blocked.get_or_insert_with(|| BlockedWrite {
+            since: Instant::now(),
+            timer: Box::pin(tokio::time::sleep(timeout)),
+        });
+        ready!(blocked.timer.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client read its response too slowly")))
+    }
+
+    /// Starts a new transfer if another response is being written.
+    fn note_response(&mut self) {
+        let request = self.connection.requests.load(Ordering::Relaxed);
+        if self.request != request {
+            self.request = request;
+            self.response = Transfer::new(self.response_rate);
+        }
+    }
+
+    fn end_wait(&mut self) {
+        let Some(blocked) = self.blocked.take() else { return };
+        self.response.waited += blocked.since.elapsed();
+        if self.connection.state().phase == Phase::Idle {
+            // The idle time starts now, because the client was reading until now.
+            self.connection.enter(Phase::Idle);
+        }
+    }
+
+    /// Returns how long the client may read nothing.
+    fn max_wait(&self) -> Duration {
+        let in_total = self.response_timeout.saturating_sub(self.response.waited);
+        self.write_timeout.min(in_total).min(self.response.remaining())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Clusters.
 
+use super::cursor::List;
 use super::{PathParams, Query};
 use crate::problem::{Kind, Problem, shown};
 use crate::response::{BoundedList, ListedItems, json_within};
@@ -13,7 +14,6 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use sameish::cluster::ClusterId;
 use sameish_store::{ClusterPage, ClustersPage, MembersPage};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// List the clusters of two or more documents, newest first
 #[utoipa::path(
@@ -95,59 +95,4 @@ pub(crate) async fn show(
         json_within(buffered, StatusCode::OK, &response)
     });
     response.await
-}
-
-/// A list with pages. A cursor is a position in one list.
-#[derive(Clone, Copy, Debug)]
-enum List<'a> {
-    Clusters { collection: &'a str },
-    Members { collection: &'a str, cluster: ClusterId },
-}
-
-impl List<'_> {
-    /// Returns the cursor of a position: the position, and a checksum that binds it to the list.
-    fn cursor(self, position: u64) -> String {
-        let bound = match self {
-            List::Clusters { collection } => format!("clusters of {collection} before {position}"),
-            List::Members { collection, cluster } => {
-                format!("documents of cluster {} of {collection} after {position}", cluster.0)
-            }
-        };
-        format!("{position:x}-{:016x}", xxh3_64(bound.as_bytes()))
-    }
-
-    /// Returns the position of a cursor.
-    fn position(self, cursor: Option<&str>) -> Result<Option<u64>, Problem> {
-        let invalid = || {
-            let detail = "`cursor` must be the unchanged `next` of a page of this list";
-            Problem::new(Kind::BadCursor, detail)
-        };
-        cursor.map(|cursor| self.parse(cursor).ok_or_else(invalid)).transpose()
-    }
-
-    fn parse(self, text: &str) -> Option<u64> {
-        let (position, _) = text.split_once('-')?;
-        let position = u64::from_str_radix(position, 16).ok()?;
-        (self.cursor(position) == text).then_some(position)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rejects_forged_cursors_and_cursors_of_other_lists() {
-        let articles = List::Clusters { collection: "articles" };
-        let text = articles.cursor(77);
-        assert_eq!(articles.parse(&text), Some(77));
-        assert_eq!(List::Clusters { collection: "headlines" }.parse(&text), None);
-        let members = |cluster| List::Members { collection: "articles", cluster: ClusterId(cluster) };
-        assert_eq!(members(1).parse(&text), None);
-        assert_eq!(members(1).parse(&members(2).cursor(77)), None);
-        assert_eq!(members(1).parse(&members(1).cursor(77)), Some(77));
-        for forged in ["", "4d", "4e-0000000000000000", "+4d-1", &text.to_uppercase(), &format!("0{text}")] {
-            assert_eq!(articles.parse(forged), None, "{forged}");
-        }
-    }
 }

@@ -5,7 +5,7 @@ use crate::body::{self, Format};
 use crate::problem::Problem;
 use crate::response::json;
 use crate::state::App;
-use crate::wire::{CollectionResponse, CollectionSettings};
+use crate::wire::{CollectionResponse, CollectionSettings, CollectionsResponse};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -40,6 +40,23 @@ pub(crate) async fn create(
         let collection = app.catalog.create(&name, config)?;
         let status = if existed { StatusCode::OK } else { StatusCode::CREATED };
         json(app, status, &CollectionResponse::new(&collection)?)
+    });
+    response.await
+}
+
+/// List the collections with their settings and statistics
+#[utoipa::path(
+    get, path = "/api/v1", tag = "collections",
+    responses((status = 200, description = "All collections, in the order of their names", body = CollectionsResponse))
+)]
+pub(crate) async fn list(State(app): State<App>) -> Result<Response, Problem> {
+    let response = app.run(|app| {
+        let mut collections = Vec::new();
+        for collection in app.catalog.collections() {
+            collections.push(CollectionResponse::new(&collection)?);
+        }
+        collections.sort_by(|a, b| a.name.cmp(&b.name));
+        json(app, StatusCode::OK, &CollectionsResponse { collections })
     });
     response.await
 }

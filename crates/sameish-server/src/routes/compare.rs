@@ -2,13 +2,14 @@
 
 use crate::body::{self, Format};
 use crate::problem::Problem;
-use crate::response::json;
+use crate::response::{BoundedList, json_within, reserve_response};
 use crate::state::App;
-use crate::wire::{CompareResponse, CompareTexts};
+use crate::wire::{CompareResponse, CompareTexts, ComparedTexts};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sameish::Analyzer;
+use sameish::matching::Passage;
 
 /// Compare two texts: all measures and the shared passages
 #[utoipa::path(
@@ -21,11 +22,20 @@ pub(crate) async fn compare(State(app): State<App>, request: Request) -> Result<
     let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
     let response = app.run(move |app| {
         let payload = payload.decoded(app)?;
-        let CompareTexts { a, b, preset, min_tokens } = payload.parse(app.limits())?;
+        let CompareTexts { a, b, preset, min_tokens, offsets } = payload.parse(app.limits())?;
         let analyzer = Analyzer::new(preset.unwrap_or_default().config()).map_err(Problem::internal)?;
+        let _passages = reserve_response(app, max_passage_bytes(&a.0, &b.0, min_tokens.0))?;
         let comparison = analyzer.compare(a.0.as_str(), b.0.as_str(), min_tokens.0);
-        let response = CompareResponse::limited(&comparison, &a.0, app.limits().response_limit());
-        json(app, StatusCode::OK, &response)
+        let texts = ComparedTexts { a: &a.0, b: &b.0, offsets: offsets.unwrap_or_default() };
+        let (response, buffered) = CompareResponse::limited(&comparison, texts, BoundedList::new(app))?;
+        json_within(buffered, StatusCode::OK, &response)
     });
     response.await
+}
+
+/// Returns the maximum size of the passages that two texts share, without their texts, in bytes. A word has at least two bytes,
+/// including the character that separates it from the next.
+fn max_passage_bytes(a: &str, b: &str, min_words: usize) -> usize {
+    let words = a.len().min(b.len()) / 2 + 1;
+    words / min_words.max(1) * size_of::<Passage>()
 }

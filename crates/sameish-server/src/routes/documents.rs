@@ -1,32 +1,35 @@
 //! Single documents.
 
+use super::cursor::List;
 use super::{PathParams, Query};
 use crate::body::{self, Format};
 use crate::memory::BufferedBytes;
 use crate::problem::{Kind, Problem, shown};
-use crate::response::{BoundedList, json, json_within, reserve_response};
+use crate::response::{BoundedList, ListedItems, json, json_within, reserve_response};
 use crate::state::App;
 use crate::wire::{
-    DeleteParams, DocumentResponse, Duplicate, InsertResponse, NewDocument, NewId, ids_of_segment,
-    is_reserved, reserved_problem,
+    DeleteParams, DocumentListParams, DocumentResponse, DocumentsResponse, Duplicate, InsertParams,
+    InsertResponse, NewDocument, NewId, Replacement, ids_of_segment, is_reserved, reserved_problem,
 };
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sameish::DocId;
-use sameish_store::Collection;
+use sameish_store::{Collection, DocumentsPage};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Store a document
 ///
 /// The response is sent when the document is on disk and in the index. Storing the same text under the same id again returns
 /// `unchanged`; a different text under an existing id is a conflict. A document without an id gets a generated one. With the
-/// header `Idempotency-Key`, the same key generates the same id, so that the request can be repeated safely.
+/// header `Idempotency-Key`, the same key generates the same id, so that the request can be repeated safely. Unknown fields are
+/// stored as `metadata`, or rejected with `strict=true`.
 #[utoipa::path(
     post, path = "/api/v1/{collection}", tag = "documents",
     params(
         ("collection" = String, Path, description = "`articles`, `headlines`, `copies`, or a collection created with PUT"),
         ("Idempotency-Key" = Option<String>, Header, description = "For documents without an id: the same key generates the same id. 1 to 256 bytes"),
+        InsertParams,
     ),
     request_body = NewDocument,
     responses(
@@ -37,6 +40,7 @@ use xxhash_rust::xxh3::xxh3_128;
 pub(crate) async fn insert(
     State(app): State<App>,
     PathParams([name]): PathParams<1>,
+    Query(params): Query<InsertParams>,
     request: Request,
 ) -> Result<Response, Problem> {
     let collection = app.collection(&name)?;
@@ -45,13 +49,50 @@ pub(crate) async fn insert(
     let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
     let response = app.run_write(move |app| {
         let payload = payload.decoded(app)?;
-        let document: NewDocument = payload.parse(app.limits())?;
+        let document: NewDocument = payload.parse_with(app.limits(), params.unknown_fields())?;
         let warnings = document.warnings();
         let document = document.into_document(|| generated_id(app, key.as_deref(), None));
         let reserved = reserve_duplicates(app, &collection)?;
         let inserted = collection.insert(document)?;
         app.metrics.count_documents(inserted.outcome.name(), collection.name(), 1);
         insert_response(InsertResponse::new(inserted, warnings, reserved))
+    });
+    response.await
+}
+
+/// List documents, with their texts, in pages
+///
+/// Documents are in the order of their ids as JSON text: strings before numbers, and `10` before `2`. Documents that are stored or
+/// deleted between two pages may be missing; all others are listed once.
+#[utoipa::path(
+    get, path = "/api/v1/{collection}/documents", tag = "documents",
+    params(("collection" = String, Path), DocumentListParams),
+    responses((status = 200, description = "A page of documents", body = DocumentsResponse))
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    PathParams([name]): PathParams<1>,
+    Query(params): Query<DocumentListParams>,
+) -> Result<Response, Problem> {
+    let response = app.run(move |app| {
+        let list = List::Documents { collection: &name };
+        let mut page = DocumentsPage::default();
+        page.limit = params.limit.map_or(page.limit, |limit| limit.0).min(app.limits().results);
+        page.after = list.document_before(params.cursor.as_deref())?;
+        let mut documents = BoundedList::new(app);
+        let mut listed = 0;
+        let collection = app.collection(&name)?;
+        let next = collection.documents_each(&page, app.limits().search_bytes, &mut |stored| {
+            listed += 1;
+            documents.push(DocumentResponse::from(stored))
+        })?;
+        let ListedItems { items, capped, buffered } = documents.finish()?;
+        let response = DocumentsResponse {
+            documents: items,
+            next: next.as_ref().map(|id| list.cursor_after(id)),
+            capped: capped || next.is_some() && listed < page.limit,
+        };
+        json_within(buffered, StatusCode::OK, &response)
     });
     response.await
 }
@@ -87,8 +128,9 @@ pub(crate) async fn show(
     params(
         ("collection" = String, Path),
         ("id" = String, Path, description = "Id of the document, as for GET. An `id` in the body must be the same"),
+        InsertParams,
     ),
-    request_body = NewDocument,
+    request_body = Replacement,
     responses(
         (status = 201, description = "Stored", body = InsertResponse),
         (status = 200, description = "Replaced, or unchanged", body = InsertResponse),
@@ -97,6 +139,7 @@ pub(crate) async fn show(
 pub(crate) async fn replace(
     State(app): State<App>,
     PathParams([name, segment]): PathParams<2>,
+    Query(params): Query<InsertParams>,
     request: Request,
 ) -> Result<Response, Problem> {
     let collection = app.collection(&name)?;
@@ -104,7 +147,7 @@ pub(crate) async fn replace(
     let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
     let response = app.run_write(move |app| {
         let payload = payload.decoded(app)?;
-        let mut document: NewDocument = payload.parse(app.limits())?;
+        let Replacement(mut document) = payload.parse_with(app.limits(), params.unknown_fields())?;
         let id = id_to_replace(&collection, &segment, document.id.as_ref())?;
         document.id = Some(NewId(id.clone()));
         let warnings = document.warnings();
@@ -174,16 +217,23 @@ fn id_to_replace(collection: &Collection, segment: &str, given: Option<&NewId>) 
         if !candidates.contains(given) {
             return Err(Problem::field("/id", "invalid", "differs from the id in the path; omit it"));
         }
-        return Ok(given.clone());
+        return check_not_new_and_reserved(collection, given.clone());
     }
     for id in &candidates {
         if collection.holds(id)? {
             return Ok(id.clone());
         }
     }
-    // Only a document that was stored before its id was reserved has such an id.
-    let new = candidates.into_iter().next().unwrap_or_else(|| DocId::Text(segment.to_owned()));
-    if is_reserved(&new) { Err(reserved_problem(&new)) } else { Ok(new) }
+    match candidates.into_iter().next() {
+        Some(new) => check_not_new_and_reserved(collection, new),
+        // A reserved name without quotes is a route, not a document.
+        None => Err(reserved_problem(&DocId::Text(segment.to_owned()))),
+    }
+}
+
+/// Rejects a reserved id, unless a document was stored before its id was reserved.
+fn check_not_new_and_reserved(collection: &Collection, id: DocId) -> Result<DocId, Problem> {
+    if is_reserved(&id) && !collection.holds(&id)? { Err(reserved_problem(&id)) } else { Ok(id) }
 }
 
 pub(super) fn not_found(id: &str) -> Problem {

@@ -6,19 +6,21 @@ mod bulk;
 mod clusters;
 mod collections;
 mod compare;
+mod cursor;
 mod documents;
+mod hints;
 mod operations;
 mod pages;
 mod search;
 
 use crate::http::record_route;
-use crate::problem::{Kind, Problem};
-use crate::state::App;
+use crate::problem::{Kind, Problem, shown};
+use crate::state::{App, with_collection};
 use crate::wire::fields::check_no_query;
 use axum::Router;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use std::collections::HashSet;
@@ -32,7 +34,9 @@ use utoipa_axum::routes;
 pub(crate) fn router(app: &App) -> Router {
     let described: OpenApiRouter<App> = OpenApiRouter::with_openapi(crate::openapi::base())
         .routes(routes!(documents::insert, collections::create, collections::show, collections::delete))
+        .routes(routes!(collections::list))
         .routes(routes!(bulk::bulk))
+        .routes(routes!(documents::list))
         .routes(routes!(search::query))
         .routes(routes!(clusters::list))
         .routes(routes!(clusters::show))
@@ -52,6 +56,7 @@ pub(crate) fn router(app: &App) -> Router {
     // unacceptable `accept` header or an unknown query parameter.
     router
         .layer(middleware::from_fn_with_state(Arc::new(routes_with_query(&api)), reject_query))
+        .layer(middleware::from_fn_with_state(app.clone(), enter_collection))
         .merge(pages::router())
         .layer(middleware::from_fn(check_accept))
         .method_not_allowed_fallback(method_not_allowed)
@@ -60,16 +65,30 @@ pub(crate) fn router(app: &App) -> Router {
         .with_state(app.clone())
 }
 
-/// Answers a method that the path does not support. The router adds the header `allow`.
+/// Processes a request on behalf of the collection of its path, if there is one.
+async fn enter_collection(State(app): State<App>, request: Request, next: middleware::Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let params = RawPathParams::from_request_parts(&mut parts, &app).await.ok();
+    let name =
+        params.iter().flatten().find(|(name, _)| *name == "collection").map(|(_, name)| name.to_owned());
+    let collection = name.and_then(|name| app.collection(&name).ok());
+    let name = collection.map(|collection| collection.name().to_owned());
+    with_collection(name, next.run(Request::from_parts(parts, body))).await
+}
+
+/// Answers a method that the path does not support. The router adds the header `allow`, and the middleware names its methods in
+/// the body.
 async fn method_not_allowed(request: Request) -> Response {
     if request.method() == Method::OPTIONS {
         return StatusCode::NO_CONTENT.into_response();
     }
-    Problem::new(Kind::MethodNotAllowed, "the header `allow` lists the supported methods").into_response()
+    let detail = format!("the path does not support `{}`", shown(request.method().as_str()));
+    Problem::new(Kind::MethodNotAllowed, detail).into_response()
 }
 
-async fn not_found() -> Problem {
-    Problem::new(Kind::NotFound, "no such path; see `/docs`")
+async fn not_found(uri: Uri) -> Problem {
+    let hint = hints::for_unknown_path(uri.path()).unwrap_or_else(|| "see `/docs`".to_owned());
+    Problem::new(Kind::NotFound, format!("no such path; {hint}"))
 }
 
 /// Rejects a request whose `accept` header excludes the content type of the response.

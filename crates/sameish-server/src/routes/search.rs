@@ -10,7 +10,8 @@ use crate::wire::{SearchParams, SimilarDocument, SimilarResponse, TextQuery, ids
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sameish::DocId;
+use sameish::matching::OffsetUnit;
+use sameish::{DocId, Status};
 use sameish_store::{Collection, Error, SearchTotals, Similar, Sink};
 
 /// Find documents that are similar to a stored document
@@ -34,8 +35,9 @@ pub(crate) async fn similar(
         let collection = app.collection(&name)?;
         let options = params.options(default_limit(&collection), app.limits());
         for id in ids_of_segment(&segment) {
+            let max = app.limits().search_bytes;
             let found =
-                respond(app, |sink| collection.similar_each(&id, options, app.limits().search_bytes, sink));
+                respond(app, params.offsets(), |sink| collection.similar_each(&id, options, max, sink));
             match found {
                 Err(SearchError::Store(Error::NoDocument { .. })) => {}
                 found => return Ok(found?),
@@ -48,8 +50,8 @@ pub(crate) async fn similar(
 
 /// Find documents that are similar to a text
 ///
-/// The text is not stored. `limit`, `min_similarity` and `evidence` are accepted in the query string and in the body; the body
-/// takes precedence.
+/// The text is not stored. `limit`, `min_similarity`, `evidence` and `offsets` are accepted in the query string and in the body;
+/// the body takes precedence. `status` is `too_short` if the text has too few words to be compared.
 #[utoipa::path(
     post, path = "/api/v1/{collection}/query", tag = "search",
     params(("collection" = String, Path), SearchParams),
@@ -71,7 +73,7 @@ pub(crate) async fn query(
         let options = params.options(default_limit(&collection), app.limits());
         let document = document.into_document(|| DocId::Number(0));
         let max = app.limits().search_bytes;
-        Ok(respond(app, |sink| collection.query_each(&document, options, max, sink))?)
+        Ok(respond(app, params.offsets(), |sink| collection.query_each(&document, options, max, sink))?)
     });
     response.await
 }
@@ -94,14 +96,22 @@ impl From<SearchError> for Problem {
 /// Runs a search and returns its matches, as many as fit in a response.
 fn respond(
     app: &App,
+    offsets: OffsetUnit,
     search: impl FnOnce(Sink<'_, Similar>) -> sameish_store::Result<SearchTotals>,
 ) -> Result<Response, SearchError> {
     let mut list = BoundedList::new(app);
-    let totals =
-        search(&mut |similar| list.push(SimilarDocument::from(similar))).map_err(SearchError::Store)?;
+    let max = app.limits().response_limit();
+    let totals = search(&mut |similar| list.push(SimilarDocument::new(similar, offsets, max)))
+        .map_err(SearchError::Store)?;
     let ListedItems { items, capped, buffered } = list.finish().map_err(SearchError::Problem)?;
-    let SearchTotals { candidates, capped: limits_reached } = totals;
-    let response = SimilarResponse { similar: items, candidates, capped: capped || limits_reached > 0 };
+    let SearchTotals { candidates, capped: limits_reached, status } = totals;
+    let response = SimilarResponse {
+        similar: items,
+        status: status.name(),
+        too_short: status == Status::TooShort,
+        candidates,
+        capped: capped || limits_reached > 0,
+    };
     json_within(buffered, StatusCode::OK, &response).map_err(SearchError::Problem)
 }
 

@@ -42,7 +42,7 @@ async function card(collection, match) {
   const percent = (fraction) => Math.round(100 * fraction) + " %";
   const about = [match.host, match.published_at, "id " + idText(match.id)].filter(Boolean).join(" · ");
   const passages = match.evidence ? match.evidence.passages : [];
-  const verdict = `${match.match_type}, similarity ${match.similarity_score.toFixed(3)}` +
+  const verdict = `${match.match_type}, similarity ${match.similarity.toFixed(3)}` +
     (match.verified ? ", verified" : ", not verified") +
     (match.template ? ", template (same wording, different names or numbers)" : "") +
     (match.evidence ? `; ${percent(match.evidence.coverage_b)} of its words are in shared passages` : "");
@@ -61,7 +61,8 @@ document.getElementById("search").addEventListener("submit", async (event) => {
     const found = await request(`/api/v1/${encodeURIComponent(collection)}/query?evidence=true`, { text });
     const cards = await Promise.all(found.similar.map((match) => card(collection, match)));
     const count = found.similar.length;
-    const summary = count === 0 ? "No similar documents." : `Similar documents: ${count}, most similar first`;
+    const none = found.too_short ? "No similar documents. The text is too short to be compared." : "No similar documents.";
+    const summary = count === 0 ? none : `Similar documents: ${count}, most similar first`;
     replaceContent(matches, element("p", {}, summary), ...cards);
   } catch (error) {
     replaceContent(matches, errorMessage(error));

@@ -8,6 +8,7 @@
 //! A request with several faults reports all of them, each with a pointer. A test in `agreement.rs` feeds the constraints of every
 //! schema to its parser.
 
+use super::metadata::{Metadata, text_lookalike};
 use crate::problem::{FieldError, Problem, shown};
 use crate::settings::Limits;
 use sameish_io::json::Value;
@@ -25,9 +26,9 @@ pub(crate) trait Request: Sized {
     /// Returns the JSON Schema of the object that [`read`](Self::read) accepts.
     fn schema(limits: &Limits) -> Schema;
 
-    /// Reads a body.
-    fn from_json(body: Value<'_>, limits: &Limits) -> Result<Self, Problem> {
-        Self::from_fields(Fields::of_body(body, limits)?)
+    /// Reads a body. `unknown` applies to requests that collect unknown fields; others always reject them.
+    fn from_json(body: Value<'_>, limits: &Limits, unknown: UnknownFields) -> Result<Self, Problem> {
+        Self::from_fields(Fields::of_body(body, limits, unknown)?)
     }
 
     /// Reads a query string.
@@ -41,6 +42,14 @@ pub(crate) trait Request: Sized {
         fields.finish()?;
         request.ok_or_else(|| Problem::internal("a faulty field was not recorded"))
     }
+}
+
+/// What happens to fields that a request does not declare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnknownFields {
+    /// They become metadata, if the request collects them.
+    Collect,
+    Reject,
 }
 
 /// The type of a request field.
@@ -107,6 +116,9 @@ pub(crate) struct Fields<'a> {
     entries: Vec<(Cow<'a, str>, Input<'a>)>,
     source: Source,
     limits: &'a Limits,
+    unknown: UnknownFields,
+    /// Declared fields.
+    known: Vec<&'static str>,
     /// Declared fields that have a value, faulty or not.
     present: Vec<&'static str>,
     errors: Vec<FieldError>,
@@ -123,13 +135,30 @@ const MAX_UNKNOWN: usize = 20;
 const MAX_UNKNOWN_NAME: usize = 64;
 
 impl<'a> Fields<'a> {
-    fn of_body(body: Value<'a>, limits: &'a Limits) -> Result<Fields<'a>, Problem> {
+    fn of_body(body: Value<'a>, limits: &'a Limits, unknown: UnknownFields) -> Result<Fields<'a>, Problem> {
         let Value::Object(entries) = body else {
             let detail = format!("expected an object, found {}", body.type_name());
             return Err(Problem::field("", "wrong_type", detail));
         };
         let entries = entries.into_iter().map(|(name, value)| (name, Input::Json(value))).collect();
-        Ok(Fields { entries, source: Source::Body, limits, present: Vec::new(), errors: Vec::new() })
+        Ok(Fields::new(entries, Source::Body, limits, unknown))
+    }
+
+    fn new(
+        entries: Vec<(Cow<'a, str>, Input<'a>)>,
+        source: Source,
+        limits: &'a Limits,
+        unknown: UnknownFields,
+    ) -> Fields<'a> {
+        Fields {
+            entries,
+            source,
+            limits,
+            unknown,
+            known: Vec::new(),
+            present: Vec::new(),
+            errors: Vec::new(),
+        }
     }
 
     fn of_query(query: Option<&str>, limits: &'a Limits) -> Fields<'a> {
@@ -143,11 +172,12 @@ impl<'a> Fields<'a> {
             };
             entries.push((name.into(), Input::Query(value)));
         }
-        Fields { entries, source: Source::Query, limits, present: Vec::new(), errors }
+        Fields { errors, ..Fields::new(entries, Source::Query, limits, UnknownFields::Reject) }
     }
 
     /// Reads a declared field. Records a fault and returns `None` if the value is not accepted.
     pub(crate) fn read<T: Field>(&mut self, name: &'static str) -> Option<T> {
+        self.known.push(name);
         let Some(at) = self.entries.iter().position(|(key, _)| key == name) else {
             let absent = T::absent();
             if absent.is_none() {
@@ -174,9 +204,27 @@ impl<'a> Fields<'a> {
             && !names.iter().any(|name| self.present.contains(name))
         {
             let others: Vec<String> = others.iter().map(|name| format!("`{name}`")).collect();
-            let detail = format!("is required unless {} is set", others.join(" or "));
+            let hint = text_lookalike(&self.entries).map(|name| format!("; send `{name}` as `{first}`"));
+            let detail =
+                format!("is required unless {} is set{}", others.join(" or "), hint.unwrap_or_default());
             self.record(first, Fault::new("missing", detail));
         }
+    }
+
+    /// Adds the fields that were not read to `metadata`, unless unknown fields are rejected. `metadata` is `None` if it is faulty.
+    pub(crate) fn collect(&mut self, metadata: Option<Option<Metadata>>) -> Option<Option<Metadata>> {
+        if self.unknown == UnknownFields::Reject || self.entries.is_empty() {
+            return metadata;
+        }
+        let is_faulty = metadata.is_none();
+        let mut collected = metadata.flatten().unwrap_or_default();
+        if let Err((name, fault)) = collected.add_unknown(std::mem::take(&mut self.entries)) {
+            // The limit applies to all members together.
+            let at = if fault.code == "too_long" { "metadata" } else { &*name };
+            self.record(at, fault);
+            return None;
+        }
+        (!is_faulty).then_some(Some(collected))
     }
 
     fn record(&mut self, name: &str, fault: Fault) {
@@ -189,13 +237,21 @@ impl<'a> Fields<'a> {
         unknown.sort();
         for name in unknown.iter().take(MAX_UNKNOWN) {
             let name: String = name.chars().take(MAX_UNKNOWN_NAME).collect();
-            let detail = match self.source {
-                Source::Body => "is not a field of this request",
-                Source::Query => "is not a parameter of this route",
-            };
-            self.record(&name, Fault::new("unknown_field", detail));
+            self.record(&name, Fault::new("unknown_field", self.unknown_detail()));
         }
         if self.errors.is_empty() { Ok(()) } else { Err(Problem::fields(self.errors)) }
+    }
+
+    fn unknown_detail(&self) -> String {
+        let kind = match self.source {
+            Source::Body => "a field of this request",
+            Source::Query => "a parameter of this route",
+        };
+        let known: Vec<String> = self.known.iter().map(|name| format!("`{name}`")).collect();
+        match &known[..] {
+            [] => format!("is not {kind}, which has none"),
+            known => format!("is not {kind}; expected {}", known.join(", ")),
+        }
     }
 }
 
@@ -232,7 +288,8 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Declares a request: a struct, its parser and its schema. `any_of` lists fields of which at least one is required.
+/// Declares a request: a struct, its parser and its schema. `any_of` lists fields of which at least one is required; `others` is
+/// the field that collects unknown fields.
 macro_rules! request {
     (
         $(#[doc = $about:literal])+
@@ -240,6 +297,7 @@ macro_rules! request {
             $( $(#[doc = $text:literal])+ $field_vis:vis $field:ident: $type:ty, )*
         }
         $( any_of: $($any:ident),+; )?
+        $( others: $others:ident; )?
     ) => {
         $(#[doc = $about])+
         #[derive(Debug)]
@@ -253,6 +311,7 @@ macro_rules! request {
             fn read(fields: &mut $crate::wire::fields::Fields<'_>) -> Option<Self> {
                 $( let $field = fields.read($crate::wire::fields::wire_name(stringify!($field))); )*
                 $( fields.require_any_of(&[$(stringify!($any)),+]); )?
+                $( let $others = fields.collect($others); )?
                 Some($name { $( $field: $field?, )* })
             }
 
@@ -260,6 +319,7 @@ macro_rules! request {
                 let mut schema = $crate::wire::schema::ObjectSchema::new(&[$($about),+]);
                 $( schema.add::<$type>(stringify!($field), &[$($text),+], limits); )*
                 $( schema.require_any_of(&[$(stringify!($any)),+]); )?
+                $( schema.permit_others(stringify!($others)); )?
                 schema.finish()
             }
         }

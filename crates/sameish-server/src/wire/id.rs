@@ -118,6 +118,12 @@ pub(crate) fn reserved_problem(id: &DocId) -> Problem {
     Problem::field("/id", "reserved", reserved_detail(id))
 }
 
+/// Returns the string that a path segment in double quotes means: JSON, as in a body. Returns `None` for other segments.
+pub(crate) fn unquoted(segment: &str) -> Option<String> {
+    let is_quoted = segment.len() >= 2 && segment.starts_with('"') && segment.ends_with('"');
+    if is_quoted { serde_json::from_str(segment).ok() } else { None }
+}
+
 /// Returns the ids that a path segment can mean, in order of precedence. A reserved name without quotes means no document.
 pub(crate) fn ids_of_segment(segment: &str) -> Vec<DocId> {
     let mut ids = Vec::with_capacity(2);
@@ -127,9 +133,7 @@ pub(crate) fn ids_of_segment(segment: &str) -> Vec<DocId> {
     if let Some(number) = DocId::from_integer(segment) {
         ids.push(number);
     }
-    if segment.len() >= 2 && segment.starts_with('"') && segment.ends_with('"') {
-        ids.extend(serde_json::from_str(segment).ok().map(DocId::Text));
-    }
+    ids.extend(unquoted(segment).map(DocId::Text));
     ids.push(DocId::Text(segment.to_owned()));
     ids
 }
@@ -142,9 +146,10 @@ pub(crate) enum IdType {
 }
 
 impl IdType {
-    /// Returns the id of this type that a path segment means, without interpreting quotes.
+    /// Returns the id of this type that a path segment means, without interpreting quotes. A reserved name means no document.
     pub(crate) fn id_of_segment(self, segment: &str) -> Option<DocId> {
         match self {
+            _ if RESERVED_IDS.contains(&segment) => None,
             IdType::Number => DocId::from_integer(segment),
             IdType::Text => Some(DocId::Text(segment.to_owned())),
         }

@@ -4,21 +4,26 @@
 
 #[cfg(test)]
 mod agreement;
+mod bulk;
 mod document;
+mod evidence;
 mod field_types;
 pub(crate) mod fields;
 mod id;
+mod metadata;
 mod overview;
 mod requests;
 mod responses;
 mod schema;
 
-pub(crate) use document::{NewDocument, now};
-pub(crate) use fields::Request;
-pub(crate) use id::{Id, NewId, ids_of_segment, is_reserved, reserved_problem};
+pub(crate) use bulk::*;
+pub(crate) use document::{NewDocument, Replacement, Warning, now};
+pub use evidence::CompareResponse;
+pub(crate) use evidence::ComparedTexts;
+pub(crate) use fields::{Request, UnknownFields};
+pub(crate) use id::{Id, NewId, ids_of_segment, is_reserved, reserved_problem, unquoted};
 pub(crate) use overview::*;
 pub(crate) use requests::*;
-pub use responses::CompareResponse;
 pub(crate) use responses::*;
 
 /// Rounds a measure to six decimal places.

@@ -121,6 +121,12 @@ pub(crate) struct StatsResponse {
     pub(crate) collections: BTreeMap<String, CollectionResponse>,
 }
 
+/// The collections of the service.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CollectionsResponse {
+    pub(crate) collections: Vec<CollectionResponse>,
+}
+
 /// Settings and statistics of a collection.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CollectionResponse {

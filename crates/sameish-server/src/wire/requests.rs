@@ -1,12 +1,14 @@
 //! Request bodies and query strings, documents excepted.
 
-use super::document::{MAX_HOST, MAX_TITLE, MAX_URL, NewDocument, PublishedAt};
+use super::document::{MAX_HOST, MAX_TITLE, MAX_URL, NewDocument, PublishedAt, Replacement};
 use super::field_types::{Bounded, DocumentText, Fraction, Omittable, ResultLimit, ShortText};
-use super::fields::{Fault, Field, Input, Request, request};
+use super::fields::{Fault, Field, Input, Request, UnknownFields, request};
 use super::id::{Id, IdType, NewId};
+use super::metadata::Metadata;
 use crate::problem::Problem;
 use crate::settings::Limits;
 use sameish::Preset;
+use sameish::matching::{OffsetUnit, UnknownOffsetUnit};
 use sameish_io::json::Value;
 use sameish_store::{CollectionConfig, SimilarOptions};
 use serde_json::{Value as Schema, json};
@@ -25,6 +27,8 @@ pub(crate) fn body_schemas(limits: &Limits) -> Vec<(&'static str, Schema)> {
     }
     vec![
         named::<NewDocument>(limits),
+        named::<Replacement>(limits),
+        named::<Deletion>(limits),
         named::<TextQuery>(limits),
         named::<CompareTexts>(limits),
         named::<CollectionSettings>(limits),
@@ -42,10 +46,17 @@ request! {
         min_similarity: Option<Fraction>,
         /// Whether matches include their shared passages. Default: false.
         evidence: Option<bool>,
+        /// Unit of the offsets of passages. Default: `utf8`.
+        offsets: Option<OffsetUnit>,
     }
 }
 
 impl SearchParams {
+    /// Returns the unit of the offsets of passages.
+    pub(crate) fn offsets(&self) -> OffsetUnit {
+        self.offsets.unwrap_or_default()
+    }
+
     /// Returns the options of a search, limited by the settings of the service. `default_limit` is the collection's
     /// `matching.limit`.
     pub(crate) fn options(&self, default_limit: u32, limits: &Limits) -> SimilarOptions {
@@ -61,8 +72,9 @@ impl SearchParams {
 }
 
 request! {
-    /// A text to search for, which is not stored, and search options. Either `text` or `title` is required. `id`, `url`, `host`
-    /// and `source` are accepted and ignored, so that a document can be sent unchanged.
+    /// A text to search for, which is not stored, and search options. Either `text` or `title` is required. `id`, `url`, `host`,
+    /// `source` and `metadata` are accepted and ignored, so that a document can be sent unchanged; other fields are rejected,
+    /// because they may be misspelled options.
     pub(crate) struct TextQuery {
         /// Ignored.
         id: Option<Id>,
@@ -84,6 +96,10 @@ request! {
         min_similarity: Option<Fraction>,
         /// Whether matches include their shared passages. Overrides the query string.
         evidence: Option<bool>,
+        /// Unit of the offsets of passages. Overrides the query string.
+        offsets: Option<OffsetUnit>,
+        /// Ignored.
+        metadata: Option<Metadata>,
     }
     any_of: text, title;
 }
@@ -95,6 +111,7 @@ impl TextQuery {
             limit: self.limit.or(params.limit),
             min_similarity: self.min_similarity.or(params.min_similarity),
             evidence: self.evidence.or(params.evidence),
+            offsets: self.offsets.or(params.offsets),
         };
         let document = NewDocument {
             id: self.id.map(|id| NewId(id.0)),
@@ -104,6 +121,7 @@ impl TextQuery {
             host: self.host,
             source: self.source,
             published_at: self.published_at,
+            metadata: self.metadata,
         };
         (document, params)
     }
@@ -120,7 +138,63 @@ request! {
         pub(crate) preset: Option<Preset>,
         /// Minimum length of a reported passage, in words.
         pub(crate) min_tokens: PassageLength,
+        /// Unit of the offsets of passages. Default: `utf8`.
+        pub(crate) offsets: Option<OffsetUnit>,
     }
+}
+
+/// Bytes of UTF-8, UTF-16 units or code points.
+impl Field for OffsetUnit {
+    fn read(input: Input<'_>, _: &Limits) -> Result<OffsetUnit, Fault> {
+        let name = input.into_string()?;
+        name.parse().map_err(|error: UnknownOffsetUnit| Fault::new("invalid", error.to_string()))
+    }
+
+    fn schema(_: &Limits) -> Schema {
+        json!({"type": "string", "enum": OffsetUnit::ALL.map(OffsetUnit::name)})
+    }
+}
+
+request! {
+    /// A line of a bulk request that deletes a document.
+    pub(crate) struct Deletion {
+        /// Id of the document to delete.
+        pub(crate) delete: Id,
+    }
+}
+
+request! {
+    /// Options for storing a document.
+    pub(crate) struct InsertParams {
+        /// Whether unknown fields are rejected with 422 instead of being stored as `metadata`. Default: false.
+        strict: Option<bool>,
+    }
+}
+
+impl InsertParams {
+    pub(crate) fn unknown_fields(&self) -> UnknownFields {
+        unknown_fields(self.strict)
+    }
+}
+
+request! {
+    /// Options of a bulk request.
+    pub(crate) struct BulkParams {
+        /// Whether lines with unknown fields are rejected. By default, the fields are stored as `metadata`.
+        strict: Option<bool>,
+        /// Whether the response ends with a line that counts the results: `{"summary": {…}}`. Default: false.
+        pub(crate) summary: Option<bool>,
+    }
+}
+
+impl BulkParams {
+    pub(crate) fn unknown_fields(&self) -> UnknownFields {
+        unknown_fields(self.strict)
+    }
+}
+
+fn unknown_fields(strict: Option<bool>) -> UnknownFields {
+    if strict.unwrap_or(false) { UnknownFields::Reject } else { UnknownFields::Collect }
 }
 
 /// The minimum length of a passage, in words.
@@ -287,6 +361,16 @@ request! {
     /// Which page of clusters to return.
     pub(crate) struct ClusterListParams {
         /// Maximum number of clusters: at most 1,000. Default: 50.
+        pub(crate) limit: Option<ResultLimit>,
+        /// Position in the list: `next` of the previous page.
+        pub(crate) cursor: Option<String>,
+    }
+}
+
+request! {
+    /// Which page of documents to return.
+    pub(crate) struct DocumentListParams {
+        /// Maximum number of documents: at most 1,000. Default: 50.
         pub(crate) limit: Option<ResultLimit>,
         /// Position in the list: `next` of the previous page.
         pub(crate) cursor: Option<String>,

@@ -10,6 +10,7 @@ pub(crate) struct ObjectSchema {
     properties: serde_json::Map<String, Schema>,
     required: Vec<&'static str>,
     any_of: Vec<Schema>,
+    permits_others: bool,
 }
 
 impl ObjectSchema {
@@ -19,6 +20,7 @@ impl ObjectSchema {
             properties: serde_json::Map::new(),
             required: Vec::new(),
             any_of: Vec::new(),
+            permits_others: false,
         }
     }
 
@@ -38,12 +40,18 @@ impl ObjectSchema {
         }));
     }
 
+    /// Permits unknown fields, which the field `name` collects.
+    pub(crate) fn permit_others(&mut self, name: &str) {
+        debug_assert!(self.properties.contains_key(name));
+        self.permits_others = true;
+    }
+
     pub(crate) fn finish(self) -> Schema {
         let mut schema = json!({
             "type": "object",
             "description": self.description,
             "properties": self.properties,
-            "additionalProperties": false,
+            "additionalProperties": self.permits_others,
         });
         if !self.required.is_empty() {
             schema["required"] = self.required.into();

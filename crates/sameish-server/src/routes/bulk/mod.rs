@@ -1,4 +1,4 @@
-//! Bulk insertion: many documents in one request, with one response line per document.
+//! Bulk requests: many documents to store or delete, with one response line per document.
 //!
 //! The request is read as it arrives. A worker thread splits it into lines and stores them in batches; response lines are sent as
 //! soon as their documents are durable. So a client can stream without knowing the end of its input. A client that sends
@@ -9,14 +9,17 @@ mod lines;
 mod responses;
 
 use super::documents::{generated_id, idempotency_key, insert_bytes};
-use super::{NDJSON, PathParams};
+use super::{NDJSON, PathParams, Query, hints};
 use crate::body::{self, Chunks, Format};
 use crate::http::{RequestId, Streamed};
 use crate::memory::BufferedBytes;
 use crate::problem::{Kind, Problem};
 use crate::response::BoundedList;
 use crate::state::App;
-use crate::wire::{BulkLine, Id, InsertResponse, NewDocument};
+use crate::wire::{
+    BulkLine, BulkParams, BulkSummary, Deletion, Id, InsertResponse, NewDocument, Request as _,
+    UnknownFields, Warning,
+};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -25,6 +28,7 @@ use bytes::Bytes;
 use lines::{Line, Lines};
 use responses::{Reserved, ResponseLines, Stop, response_lines};
 use sameish::{DocId, Document};
+use sameish_io::json::Value;
 use sameish_store::{Collection, Inserted, Pending};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -37,10 +41,11 @@ const BATCH_DELAY: Duration = Duration::from_millis(2);
 /// Number of bytes of a rejected request that are still read, so that the client sees the response.
 const MAX_DISCARDED: usize = 64 << 20;
 
-/// Store many documents: NDJSON in, NDJSON out
+/// Store or delete many documents: NDJSON in, NDJSON out
 ///
-/// The body contains one document per line; blank lines are skipped. Each document gets one response line with its own status, in
-/// order, as soon as it is durable. A rejected document does not affect the others. By default a request has at most 10,000
+/// The body contains one document per line; blank lines are skipped. A line `{"delete": id}` deletes the document with this id.
+/// Lines take effect in order. Each line gets one response line with its own status, in order, as soon as it is durable. A
+/// rejected line does not affect the others. With `summary=true`, a last response line counts the results. By default a request has at most 10,000
 /// lines, 256 MiB and 15 minutes; beyond that, the last response line rejects the rest of the request. If 8 MiB of response lines
 /// wait for a client that does not read them, the service stops reading the request. The body may be compressed with gzip.
 #[utoipa::path(
@@ -48,6 +53,7 @@ const MAX_DISCARDED: usize = 64 << 20;
     params(
         ("collection" = String, Path),
         ("Idempotency-Key" = Option<String>, Header, description = "For documents without an id: the same key generates the same ids. 1 to 256 bytes"),
+        BulkParams,
     ),
     request_body(content = String, content_type = "application/x-ndjson"),
     responses((status = 200, description = "One line per document", body = BulkLine, content_type = "application/x-ndjson"))
@@ -55,6 +61,7 @@ const MAX_DISCARDED: usize = 64 << 20;
 pub(crate) async fn bulk(
     State(app): State<App>,
     PathParams([name]): PathParams<1>,
+    Query(params): Query<BulkParams>,
     request: Request,
 ) -> Result<Response, Problem> {
     let collection = app.collection(&name)?;
@@ -79,11 +86,14 @@ pub(crate) async fn bulk(
         line_bytes,
         runtime,
         buffered: BufferedBytes::new(&app),
+        held: 0,
         app,
         collection,
         key,
         request_id: parts.extensions.get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default(),
         responses,
+        params,
+        summary: BulkSummary::default(),
         pending: None,
         first_unstored: None,
     };
@@ -138,10 +148,14 @@ struct Worker {
     request_id: String,
     lines: Lines,
     buffered: BufferedBytes,
+    /// Number of bytes of lines in memory, including those of the batch that is being stored.
+    held: usize,
     responses: ResponseLines,
     /// Maximum size of the response line of a stored document in bytes.
     line_bytes: usize,
     runtime: Handle,
+    params: BulkParams,
+    summary: BulkSummary,
     /// The batch that is being written while the next one is parsed.
     pending: Option<(Pending, Batch)>,
     /// The first line that was read and is not stored, because there is no memory for its response line.
@@ -154,12 +168,59 @@ struct Batch {
     reserved: Reserved,
 }
 
-/// A line whose document, if it is valid, is being stored.
+/// A line whose document, if it is valid, is being stored or deleted.
 struct ParsedLine {
     number: u64,
     id: Option<DocId>,
     /// Warnings about the document, or why the line is rejected.
-    parsed: Result<Vec<&'static str>, Problem>,
+    parsed: Result<Vec<Warning>, Problem>,
+}
+
+/// What a line asks for.
+enum Operation {
+    Store { document: Box<Document>, warnings: Vec<Warning> },
+    Delete(DocId),
+}
+
+/// Consecutive lines that are all stored or all deleted. Rejected lines belong to either.
+#[derive(Default)]
+struct Run {
+    lines: Vec<ParsedLine>,
+    documents: Vec<Document>,
+    deletions: Vec<DocId>,
+}
+
+impl Run {
+    /// Returns `true` if an operation is of another kind than those of the run.
+    fn ends_before(&self, operation: &Result<Operation, Problem>) -> bool {
+        match operation {
+            Ok(Operation::Store { .. }) => !self.deletions.is_empty(),
+            Ok(Operation::Delete(_)) => !self.documents.is_empty(),
+            Err(_) => false,
+        }
+    }
+
+    fn push(&mut self, number: u64, operation: Result<Operation, Problem>) {
+        let line = match operation {
+            Ok(Operation::Store { document, warnings }) => {
+                let id = Some(document.id.clone());
+                self.documents.push(*document);
+                ParsedLine { number, id, parsed: Ok(warnings) }
+            }
+            Ok(Operation::Delete(id)) => {
+                self.deletions.push(id.clone());
+                ParsedLine { number, id: Some(id), parsed: Ok(Vec::new()) }
+            }
+            Err(problem) => ParsedLine { number, id: None, parsed: Err(problem) },
+        };
+        self.lines.push(line);
+    }
+}
+
+/// The effect of a line.
+enum Done {
+    Stored(Box<Inserted>),
+    Deleted,
 }
 
 /// What happens next to a request that is being read.
@@ -188,6 +249,12 @@ impl Worker {
             let number = self.first_unstored.unwrap_or(self.lines.count() + 1);
             let line = BulkLine::rejected(number, None, problem.body(&self.request_id));
             self.responses.send_last(line.to_json());
+            self.summary.count_rejected();
+        } else {
+            self.summary.complete = true;
+        }
+        if self.params.summary.unwrap_or(false) {
+            self.responses.send_last(self.summary.to_json());
         }
     }
 
@@ -233,8 +300,9 @@ impl Worker {
         let before = self.lines.bytes();
         let result = change(&mut self.lines);
         let after = self.lines.bytes();
-        self.buffered.release(before.saturating_sub(after));
-        result.and(self.buffered.reserve(after.saturating_sub(before)))
+        self.held = (self.held + after).saturating_sub(before);
+        self.buffered.shrink_to(self.held);
+        result.and(self.buffered.reserve_up_to(self.held, 0))
     }
 
     /// Stores all complete lines and sends their response lines.
@@ -248,24 +316,33 @@ impl Worker {
     fn store_batch(&mut self) -> Result<(), Stop> {
         let lines = self.lines.take_batch();
         let bytes: usize = lines.iter().map(|line| line.bytes.len()).sum();
-        let mut documents = Vec::with_capacity(lines.len());
-        let mut parsed_lines = Vec::with_capacity(lines.len());
+        let mut run = Run::default();
         for line in lines {
-            parsed_lines.push(match self.parse(&line) {
-                Ok((document, warnings)) => {
-                    let id = Some(document.id.clone());
-                    documents.push(document);
-                    ParsedLine { number: line.number, id, parsed: Ok(warnings) }
-                }
-                Err(problem) => ParsedLine { number: line.number, id: None, parsed: Err(problem) },
-            });
+            let operation = self.parse(&line);
+            if run.ends_before(&operation) {
+                self.apply(std::mem::take(&mut run))?;
+            }
+            run.push(line.number, operation);
         }
-        let reserved = self.reserve_responses(&parsed_lines)?;
-        let batch = Batch { lines: parsed_lines, reserved };
+        self.apply(run)?;
+        self.held = self.held.saturating_sub(bytes);
+        self.buffered.shrink_to(self.held);
+        Ok(())
+    }
+
+    fn apply(&mut self, run: Run) -> Result<(), Stop> {
+        let Run { lines, documents, deletions } = run;
+        let reserved = self.reserve_responses(&lines)?;
+        let batch = Batch { lines, reserved };
+        if !deletions.is_empty() {
+            self.send_pending()?;
+            let deleted = self.collection.delete_many(deletions);
+            return self
+                .send_batch(batch, deleted.map(|existed| existed.into_iter().map(deletion).collect()));
+        }
         // Sketches this batch while the previous one is written.
         let submitted = self.collection.submit(documents);
         self.send_pending()?;
-        self.buffered.release(bytes);
         match submitted {
             Ok(pending) => self.pending = Some((pending, batch)),
             Err(error) => self.send_batch(batch, Err(error))?,
@@ -299,57 +376,74 @@ impl Worker {
         BulkLine::rejected(number, id.map(Id), problem.body(&self.request_id))
     }
 
-    fn parse(&self, line: &Line) -> Result<(Document, Vec<&'static str>), Problem> {
+    fn parse(&self, line: &Line) -> Result<Operation, Problem> {
         let max = self.app.limits().line_bytes;
         if line.bytes.len() > max {
             return Err(Problem::new(
                 Kind::TooLarge,
-                format!("the line is longer than {max} bytes; shorten the text"),
+                format!(
+                    "the line is longer than {max} bytes; shorten the text; with curl, send the file with `--data-binary @FILE`, \
+                     because `-d` removes line breaks"
+                ),
             ));
         }
-        let document: NewDocument = body::parse(&line.bytes, self.app.limits())?;
+        let value = body::parse_value(&line.bytes).map_err(|problem| with_hint(problem, line))?;
+        if matches!(&value, Value::Object(fields) if fields.iter().any(|(name, _)| name == "delete")) {
+            let deletion = Deletion::from_json(value, self.app.limits(), UnknownFields::Reject)?;
+            return Ok(Operation::Delete(deletion.delete.0));
+        }
+        let document = NewDocument::from_json(value, self.app.limits(), self.params.unknown_fields())?;
         let warnings = document.warnings();
         let default_id = || generated_id(&self.app, self.key.as_deref(), Some(line.number));
-        Ok((document.into_document(default_id), warnings))
+        Ok(Operation::Store { document: Box::new(document.into_document(default_id)), warnings })
     }
 
     /// Waits for the batch that is being written and sends its response lines.
     fn send_pending(&mut self) -> Result<(), Stop> {
         match self.pending.take() {
-            Some((pending, batch)) => self.send_batch(batch, pending.wait()),
+            Some((pending, batch)) => {
+                let stored =
+                    |inserted: sameish_store::Result<Inserted>| Ok(Done::Stored(Box::new(inserted?)));
+                let results = pending.wait().map(|results| results.into_iter().map(stored).collect());
+                self.send_batch(batch, results)
+            }
             None => Ok(()),
         }
     }
 
     fn send_batch(
-        &self,
+        &mut self,
         batch: Batch,
-        stored: sameish_store::Result<Vec<sameish_store::Result<Inserted>>>,
+        done: sameish_store::Result<Vec<Result<Done, Problem>>>,
     ) -> Result<(), Stop> {
         let Batch { lines, mut reserved } = batch;
         let mut batch_failure = None;
-        let stored = stored.unwrap_or_else(|error| {
+        let done = done.unwrap_or_else(|error| {
             batch_failure = Some(Problem::from(error));
             Vec::new()
         });
-        let mut stored = stored.into_iter();
+        let mut done = done.into_iter();
         let mut bytes = Vec::new();
         for ParsedLine { number, id, parsed } in lines {
-            let result = parsed.and_then(|warnings| match (&mut batch_failure, stored.next()) {
+            let result = parsed.and_then(|warnings| match (&mut batch_failure, done.next()) {
                 (Some(failure), _) => {
                     let problem = failure.clone();
                     // Logged once per batch.
                     failure.cause = None;
                     Err(problem)
                 }
-                (None, Some(inserted)) => Ok((inserted?, warnings)),
+                (None, Some(done)) => Ok((done?, warnings)),
                 (None, None) => Err(Problem::internal("the store returned no result for a document")),
             });
             match result {
-                Ok((inserted, warnings)) => {
-                    bytes.append(&mut self.stored_line(number, inserted, warnings, &mut reserved));
+                Ok((Done::Stored(inserted), warnings)) => {
+                    bytes.append(&mut self.stored_line(number, *inserted, warnings, &mut reserved));
                 }
-                Err(problem) => bytes.append(&mut self.rejected(number, id, &problem).to_json()),
+                Ok((Done::Deleted, _)) => bytes.append(&mut self.deleted_line(number, id)),
+                Err(problem) => {
+                    self.summary.count_rejected();
+                    bytes.append(&mut self.rejected(number, id, &problem).to_json());
+                }
             }
             if bytes.len() >= SENT_BYTES {
                 self.responses.send(std::mem::take(&mut bytes), &mut reserved)?;
@@ -358,19 +452,42 @@ impl Worker {
         if bytes.is_empty() { Ok(()) } else { self.responses.send(bytes, &mut reserved) }
     }
 
+    fn deleted_line(&mut self, number: u64, id: Option<DocId>) -> Vec<u8> {
+        self.app.metrics.count_documents("deleted", self.collection.name(), 1);
+        self.summary.count_deleted();
+        BulkLine::deleted(number, id.map(Id)).to_json()
+    }
+
     fn stored_line(
-        &self,
+        &mut self,
         number: u64,
         inserted: Inserted,
-        warnings: Vec<&'static str>,
+        warnings: Vec<Warning>,
         reserved: &mut Reserved,
     ) -> Vec<u8> {
         self.app.metrics.count_documents(inserted.outcome.name(), self.collection.name(), 1);
         let memory = reserved.memory.split(self.line_bytes);
         let max = self.line_bytes - InsertResponse::max_bytes(0);
+        let has_duplicates = !inserted.duplicates.is_empty();
         let (response, memory) = InsertResponse::new(inserted, warnings, BoundedList::within(memory, max));
+        self.summary.count_stored(&response, has_duplicates);
         let line = BulkLine::stored(number, response).to_json();
         reserved.memory.absorb(memory);
         line
     }
+}
+
+/// Returns the effect of a deletion.
+fn deletion(existed: bool) -> Result<Done, Problem> {
+    let missing = || Problem::new(Kind::NotFound, "no document has this id");
+    existed.then_some(Done::Deleted).ok_or_else(missing)
+}
+
+/// Adds a hint to the problem of a line that is not JSON.
+fn with_hint(mut problem: Problem, line: &Line) -> Problem {
+    let hint = problem.offset.and_then(|offset| hints::for_broken_line(&line.bytes, offset));
+    if let Some(hint) = hint {
+        problem.detail = format!("{}; {hint}", problem.detail).into();
+    }
+    problem
 }
