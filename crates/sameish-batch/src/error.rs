@@ -21,7 +21,7 @@ pub enum Error {
     )]
     UnsupportedConfig,
     /// Dates decide which documents are kept, but no record has one.
-    #[error("no record has the field `{field}` of the date; name another field")]
+    #[error("no record has the date field `{field}`; name another field")]
     NoDates {
         /// Name of the field.
         field: String,
@@ -57,6 +57,12 @@ pub enum Error {
     /// An input that was required could not be read.
     #[error("{0}")]
     Input(InputError),
+    /// A file of the existing corpus could not be read, so its documents would count as new.
+    #[error("the existing corpus could not be read completely, so known documents would count as new")]
+    UnreadableReference {
+        /// Most serious problem.
+        completion: Completion,
+    },
     /// An input changed between the two passes.
     #[error("{name}: changed while it was read, so nothing was written; run again when it no longer changes")]
     InputChanged {
@@ -107,7 +113,7 @@ pub enum Error {
         input: String,
     },
     /// Documents that are whole files cannot be written into one file.
-    #[error("whole files cannot be written into one file; write them to a directory")]
+    #[error("whole files cannot be written into one file")]
     WholeFilesIntoOne,
     /// Two inputs would be written to the same file of the output directory.
     #[error("two inputs would both be written to `{name}`; process them separately")]
@@ -117,13 +123,24 @@ pub enum Error {
     },
     /// Inputs of several formats, or several Parquet files, cannot be written into one file.
     #[error(
-        "several inputs can be written into one file only if they have the same format and are not Parquet; write them to a \
-         directory"
+        "several inputs can be written into one file only if they have the same format and are not Parquet"
     )]
     MixedFormats,
     /// Tables with different columns cannot be written into one file.
-    #[error("the inputs have different columns; write them to separate files in a directory")]
+    #[error("the inputs have different columns and cannot be written into one file")]
     MixedColumns,
+    /// An output has the suffix of a format that is not written.
+    #[error("output `{name}` has the suffix of {suffix}, but {reason}; write to a file such as `{instead}`")]
+    OutputFormat {
+        /// Escaped name of the output.
+        name: String,
+        /// Format that the suffix stands for.
+        suffix: &'static str,
+        /// Why that format is not written.
+        reason: String,
+        /// Example of a suitable name.
+        instead: String,
+    },
     /// The directory of an output does not exist.
     #[error("cannot write `{name}`: its directory does not exist; create it")]
     NoOutputDirectory {
@@ -154,7 +171,7 @@ pub enum ErrorKind {
     Rejected,
     /// An input is unreadable.
     Unreadable,
-    /// A limit was reached: memory, threads, disk space, expansion.
+    /// A limit was reached: memory, threads, disk space, decompressed size.
     Limit,
     /// An output could not be written.
     Output,
@@ -179,12 +196,16 @@ impl Error {
             | Error::WholeFilesIntoOne
             | Error::OutputNameClash { .. }
             | Error::MixedFormats
+            | Error::OutputFormat { .. }
             | Error::MixedColumns => ErrorKind::Usage,
             Error::MemoryLimit { .. } | Error::TooManyDocuments | Error::Threads { .. } => ErrorKind::Limit,
             Error::Input(error) => match error.kind {
                 InputErrorKind::Unreadable => ErrorKind::Unreadable,
                 InputErrorKind::Limit => ErrorKind::Limit,
+                InputErrorKind::MissingField => ErrorKind::Usage,
             },
+            Error::UnreadableReference { completion: Completion::Limit } => ErrorKind::Limit,
+            Error::UnreadableReference { .. } => ErrorKind::Unreadable,
             Error::InputChanged { .. } => ErrorKind::Unreadable,
             Error::RecordRejected { completion, .. } => match completion {
                 Completion::Complete | Completion::Rejected => ErrorKind::Rejected,

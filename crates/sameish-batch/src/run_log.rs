@@ -1,12 +1,13 @@
 //! The log of a run: counts, rejected records, failed inputs and progress.
 
 use crate::error::{Error, Result};
-use crate::input::reject::{InputError, Reject, Remedy};
+use crate::input::reject::{InputError, InputErrorKind, Reject, Remedy};
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Receives the events of a run, and may cancel it.
@@ -92,6 +93,26 @@ pub enum Completion {
     Limit,
 }
 
+impl Completion {
+    /// Returns `true` if the result may be written: every input was read to its end.
+    pub fn is_usable(self) -> bool {
+        self <= Completion::Rejected
+    }
+}
+
+/// Number of records of an input.
+struct InputRecords {
+    name: Arc<str>,
+    records: u64,
+    rejected: u64,
+}
+
+impl InputRecords {
+    fn new(name: Arc<str>) -> InputRecords {
+        InputRecords { name, records: 0, rejected: 0 }
+    }
+}
+
 /// Counts of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
@@ -108,6 +129,9 @@ pub struct Counts {
     pub replaced: u64,
     /// Number of inputs that could not be read, or not to their end.
     pub failed_inputs: u64,
+    /// Fields from which texts were read, in the order of the inputs; none for plain text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub text_fields: Vec<String>,
     /// Bytes of the records, after decompression.
     pub bytes: u64,
     /// Duration of the run in seconds, rounded to milliseconds.
@@ -134,6 +158,8 @@ impl Counts {
 pub struct RunLog<M: ?Sized> {
     rejects: Option<Output>,
     on_bad: OnBad,
+    /// Records of the current input.
+    input: Option<InputRecords>,
     started: Instant,
     /// Counts so far.
     pub counts: Counts,
@@ -149,6 +175,7 @@ impl<M: Monitor> RunLog<M> {
         RunLog {
             rejects,
             on_bad,
+            input: None,
             started: Instant::now(),
             counts: Counts::default(),
             completion: Completion::Complete,
@@ -156,9 +183,10 @@ impl<M: Monitor> RunLog<M> {
         }
     }
 
-    /// Publishes the list of rejected records and returns the counts.
+    /// Publishes the list of rejected records, unless an input could not be read, and returns the counts.
     pub fn finish(mut self) -> Result<(Counts, Completion)> {
-        self.rejects.take().map_or(Ok(()), Output::finish)?;
+        self.end_input()?;
+        self.publish_rejects()?;
         self.counts.seconds = (self.started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
         Ok((self.counts, self.completion))
     }
@@ -170,12 +198,53 @@ impl<M: Monitor + ?Sized> RunLog<M> {
         self.on_bad == OnBad::Fail
     }
 
-    /// Records an input that could not be read, or not to its end.
-    pub fn input_failed(&mut self, error: &InputError) {
+    /// Records an input that could not be read, or not to its end. Fails if a field that the user named does not exist, which
+    /// ends the run.
+    pub fn input_failed(&mut self, error: &InputError) -> Result<()> {
+        if error.kind == InputErrorKind::MissingField {
+            return Err(error.clone().into());
+        }
         let error = &error.explained(|remedy| self.monitor.remedy(remedy));
         self.monitor.input_failed(error);
         self.counts.failed_inputs += 1;
         self.completion = self.completion.max(error.completion());
+        Ok(())
+    }
+
+    /// Counts the records of a batch and how many of them were rejected. An input in which every record was rejected counts as
+    /// unreadable, because it usually has another format or other fields.
+    pub fn count_records(&mut self, input: &Arc<str>, records: u64, rejected: u64) -> Result<()> {
+        if self.input.as_ref().is_some_and(|known| known.name != *input) {
+            self.end_input()?;
+        }
+        let current = self.input.get_or_insert_with(|| InputRecords::new(input.clone()));
+        current.records += records;
+        current.rejected += rejected;
+        Ok(())
+    }
+
+    /// Ends the counts of the last input.
+    pub fn end_input(&mut self) -> Result<()> {
+        let Some(InputRecords { name, records, rejected }) = self.input.take() else { return Ok(()) };
+        if records == 0 || rejected < records {
+            return Ok(());
+        }
+        let reason = match records {
+            1 => "its only record was rejected; check the format and the names of the fields".to_owned(),
+            _ => format!("all {records} records were rejected; check the format and the names of the fields"),
+        };
+        self.input_failed(&InputError::unreadable(&name, reason))
+    }
+
+    /// Drops the list of rejected records, because the run writes nothing.
+    pub fn discard_rejects(&mut self) {
+        self.rejects = None;
+    }
+
+    /// Publishes the list of rejected records, unless an input could not be read.
+    fn publish_rejects(&mut self) -> Result<()> {
+        let rejects = self.rejects.take().filter(|_| self.completion.is_usable());
+        rejects.map_or(Ok(()), Output::finish)
     }
 
     /// Records a rejected record. Fails if that ends the run; the list of rejected records is published first.
@@ -196,7 +265,7 @@ impl<M: Monitor + ?Sized> RunLog<M> {
         if !self.stops_at_rejects() {
             return Ok(());
         }
-        self.rejects.take().map_or(Ok(()), Output::finish)?;
+        self.publish_rejects()?;
         Err(Error::RecordRejected { reject: Box::new(reject.clone()), completion: self.completion })
     }
 

@@ -237,12 +237,17 @@ pub(crate) fn sign_files(
         if own {
             collector.end_of_reference();
         }
-        let batches = RecordBatches::new(inputs, read.clone()).numbered_from(collector.records);
+        let read = if own { read.clone() } else { read.for_reference() };
+        let batches = RecordBatches::new(inputs, read).numbered_from(collector.records);
         let signer = signer.clone();
         let work = move |batch: RecordBatch| {
             with_scratch(|scratch| SignedRecords::new(&signer, batch, rules, scratch))
         };
         in_order(batches, threads, RESULT_BYTES, work, |result| collector.add_records(result))?;
+        collector.log.end_input()?;
+        if !own && !collector.log.completion.is_usable() {
+            return Err(Error::UnreadableReference { completion: collector.log.completion });
+        }
     }
     Ok(collector.finish())
 }
@@ -388,7 +393,7 @@ impl<'a, 'm> Collector<'a, 'm> {
     ) -> Result<ControlFlow<()>> {
         self.signer.cancellation.check()?;
         match result {
-            Err(error) => self.log.input_failed(&error),
+            Err(error) => self.log.input_failed(&error)?,
             Ok(signed) => self.add_batch(signed)?,
         }
         Ok(ControlFlow::Continue(()))
@@ -402,6 +407,9 @@ impl<'a, 'm> Collector<'a, 'm> {
         let mut reject =
             |position: usize, problem: Problem| rejects.push(batch.reject_record(position, problem));
         rejected.into_iter().for_each(|(position, reason)| reject(position, reason.into()));
+        self.log.count_records(&batch.input_name(), batch.len() as u64, rejects.len() as u64)?;
+        let mut reject =
+            |position: usize, problem: Problem| rejects.push(batch.reject_record(position, problem));
         let mut band_keys = &band_keys[..];
         let mut spooled = &spooled[..];
         for document in documents {

@@ -6,10 +6,10 @@ use crate::input::{
     FileFormat, FileStates, Input, InputResult, Preview, ReadOptions, RecordBatches, open_any, parquet,
     preview,
 };
-use crate::output::OutputCompression;
 use crate::output::compressed::CompressedOutput;
 use crate::output::file::Output;
 use crate::output::parquet::copy_rows;
+use crate::output::{OutputCompression, check_suffix};
 use crate::run_log::{Monitor, Progress, RunLog};
 use crate::table::InputStart;
 use std::cell::RefCell;
@@ -88,7 +88,10 @@ impl Target {
             // An input that cannot be opened is reported when it is read.
             let Ok(preview) = preview(input, options) else { continue };
             match self {
-                Target::One { .. } => _ = merged.add(&preview)?,
+                Target::One { path, .. } => {
+                    _ = merged.add(&preview)?;
+                    check_format(path.as_deref(), input, preview.format)?;
+                }
                 Target::Directory { path, compression } if is_stdin(input) => {
                     let path = path.join(file_name(input, preview.format, *compression));
                     let has_name =
@@ -105,6 +108,19 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// Fails if the suffix of the output promises another format than that of the input, whose records are copied unchanged.
+fn check_format(output: Option<&Path>, input: &Input, format: Option<FileFormat>) -> Result<()> {
+    let (Some(output), Some(format)) = (output, format) else { return Ok(()) };
+    let named = input.path.as_deref().and_then(|path| FileFormat::of_path(path).0);
+    // Another format than that of the suffix was set, for example to read the lines of a table as plain text.
+    let written = match FileFormat::of_path(output).0 {
+        Some(suffix) if named == Some(suffix) && format != FileFormat::Parquet => suffix,
+        _ => format,
+    };
+    let reason = format!("the kept records of `{}` are copied as {}", input.name, format.name());
+    check_suffix(output, written, &reason)
 }
 
 /// Format and columns of inputs that are written into one file.

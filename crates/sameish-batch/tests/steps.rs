@@ -298,7 +298,7 @@ fn rejected_records_name_the_parameter_as_a_value() {
         }
     }
     let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
-    writeln!(file, "{{\"body\": \"a\"}}").unwrap();
+    writeln!(file, "{{\"text\": \"one two three\"}}\n{{\"name\": \"a\"}}").unwrap();
     let inputs: Vec<InputResult> = vec![Ok(Input::file(file.path().to_owned()))];
     let read = ReadOptions::default();
     let files = Source::Files(Files { inputs: &inputs, against: &[], read: &read });

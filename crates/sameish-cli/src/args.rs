@@ -2,14 +2,15 @@
 
 use crate::choice::{Choice, choice, one_of};
 use crate::exit::Failure;
-use crate::output::escape::escaped_name;
+use crate::output::escape::{escaped, escaped_name};
 use crate::output::messages::say;
-use crate::run_log::byte_counter;
+use crate::run_log::{byte_counter, field_log};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sameish::config::{Shingle, Templates, TokenHash};
 use sameish::{Analyzer, Config, Preset};
 use sameish_batch::input::{
-    FieldNames, FileFormat, InputResult, ReadOptions, RecordRules, find, known_suffix,
+    ChosenField, FieldNames, FieldScope, FileFormat, InputResult, ReadOptions, RecordRules, RequiredField,
+    find, known_suffix,
 };
 use sameish_batch::{OnDupId, Options};
 use std::ffi::OsString;
@@ -81,18 +82,48 @@ impl EngineArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Matching")]
 pub(crate) struct MatchArgs {
-    /// Minimum similarity of a match, from 0 to 1 [default: from the preset]
-    #[arg(long, value_name = "SIMILARITY")]
+    /// Minimum similarity of a match, as `0.8` or `80%` [default: from the preset]
+    #[arg(long, value_name = "SIMILARITY", value_parser = threshold)]
     threshold: Option<f64>,
     /// Minimum fraction of the pairs exactly at the threshold that the index finds [default: from the preset]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "FRACTION", value_parser = recall)]
     recall: Option<f64>,
     /// Maximum number of bits in which matching fingerprints differ [default: from the preset]
-    #[arg(long, value_name = "BITS")]
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(0..=64))]
     radius: Option<u32>,
     /// Record to use if an id occurs again with a different text
     #[arg(long, value_parser = one_of(&ON_DUP_ID), default_value = "reject")]
     pub(crate) on_dup_id: OnDupId,
+}
+
+/// Parses a threshold.
+pub(crate) fn threshold(text: &str) -> Result<f64, String> {
+    match fraction(text)? {
+        0.0 => Err("must be more than 0".into()),
+        threshold => Ok(threshold),
+    }
+}
+
+/// Parses a recall.
+pub(crate) fn recall(text: &str) -> Result<f64, String> {
+    match threshold(text)? {
+        1.0 => Err("must be less than 1; did you mean 0.999?".into()),
+        recall => Ok(recall),
+    }
+}
+
+/// Parses a fraction, as in `0.8` or `80%`.
+pub(crate) fn fraction(text: &str) -> Result<f64, String> {
+    let (number, of) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let wrong = "must be between 0 and 1, as in `0.8`, or a percentage, as in `80%`";
+    match number.trim().parse::<f64>().map(|number| number / of) {
+        // Adding 0 turns -0 into 0.
+        Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(fraction + 0.0),
+        Ok(percent) if (2.0..=100.0).contains(&percent) && of == 1.0 => {
+            Err(format!("must be between 0 and 1; did you mean {}?", percent / 100.0))
+        }
+        _ => Err(wrong.into()),
+    }
 }
 
 /// Treatment of duplicate ids.
@@ -258,21 +289,24 @@ pub(crate) struct DocumentArgs {
     /// Read each file as one document; its id is the path
     #[arg(long)]
     whole_files: bool,
-    /// Field of the id
-    #[arg(long, value_name = "NAME", default_value = "id")]
-    pub(crate) id_field: String,
-    /// Field of the text
-    #[arg(long, value_name = "NAME", default_value = "text")]
-    text_field: String,
-    /// Field of the title, which is used if there is no text
-    #[arg(long, value_name = "NAME", default_value = "title")]
-    title_field: String,
-    /// Field of the source [default: source, else host]
+    /// Separator of the values of a CSV file: one character, or `tab` [default: comma]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter, conflicts_with = "whole_files")]
+    delimiter: Option<u8>,
+    /// Name of the id field [default: id]
+    #[arg(long, value_name = "NAME")]
+    id_field: Option<String>,
+    /// Name of the text field [default: the first of text, body, content, article that an input has]
+    #[arg(long, value_name = "NAME")]
+    text_field: Option<String>,
+    /// Name of the title field, which is used if there is no text [default: title]
+    #[arg(long, value_name = "NAME")]
+    title_field: Option<String>,
+    /// Name of the source field [default: source, else host]
     #[arg(long, value_name = "NAME")]
     source_field: Option<String>,
-    /// Field of the date
-    #[arg(long, value_name = "NAME", default_value = "published_at")]
-    date_field: String,
+    /// Name of the date field [default: published_at]
+    #[arg(long, value_name = "NAME")]
+    date_field: Option<String>,
     #[command(flatten)]
     text: TextArgs,
 }
@@ -314,38 +348,85 @@ impl InputArgs {
     }
 
     /// Returns how the inputs are read.
-    pub(crate) fn reading(&self, quiet: bool) -> ReadOptions {
-        self.documents.reading(self.max_line, quiet)
+    pub(crate) fn reading(&self, inputs: &[InputResult], quiet: bool) -> ReadOptions {
+        self.documents.reading(self.max_line, inputs, quiet)
     }
 }
 
 impl DocumentArgs {
-    /// Returns the inputs that arguments stand for.
+    /// Returns the inputs that the arguments name.
     pub(crate) fn find(&self, inputs: &[OsString]) -> Result<Vec<InputResult>, Failure> {
         Ok(find(inputs, |path| known_suffix(path, self.whole_files))?)
     }
 
-    pub(crate) fn reading(&self, max_line: Size, quiet: bool) -> ReadOptions {
-        let source = match &self.source_field {
-            Some(name) => vec![name.clone()],
-            None => FieldNames::default().source,
-        };
-        let fields = FieldNames {
-            id: Some(self.id_field.clone()),
-            text: self.text_field.clone(),
-            title: Some(self.title_field.clone()),
-            source,
-            date: Some(self.date_field.clone()),
-        };
+    /// Returns the field of the id.
+    pub(crate) fn id_field(&self) -> &str {
+        self.id_field.as_deref().unwrap_or("id")
+    }
+
+    /// Returns how inputs are read.
+    pub(crate) fn reading(&self, max_line: Size, inputs: &[InputResult], quiet: bool) -> ReadOptions {
         let plain = self.text.reading();
+        // A separator makes the inputs tables.
+        let format = self.format.or(self.delimiter.map(|_| FileFormat::Csv));
         ReadOptions {
-            format: self.format,
+            format,
             whole_files: self.whole_files,
-            fields,
+            delimiter: self.delimiter,
+            fields: self.fields(),
+            required: self.required(inputs),
             rules: RecordRules { max_line: max_line.bytes(), ..plain.rules },
             on_guessed_text: if quiet { None } else { Some(report_guessed_text) },
+            on_text_field: if quiet { None } else { Some(report_text_field) },
+            field_log: field_log(),
             ..plain
         }
+    }
+
+    fn fields(&self) -> FieldNames {
+        let default = FieldNames::default();
+        let source = self.source_field.as_ref().map(|name| vec![name.clone()]);
+        FieldNames {
+            id: self.id_field.clone().or(default.id),
+            text: self.text_field.clone(),
+            title: self.title_field.clone().or(default.title),
+            source: source.unwrap_or(default.source),
+            date: self.date_field.clone().or(default.date),
+        }
+    }
+
+    /// Returns the fields that flags name. Texts and ids are needed from every input, other fields from any.
+    fn required(&self, inputs: &[InputResult]) -> Vec<RequiredField> {
+        let any = if inputs.len() == 1 { FieldScope::EachInput } else { FieldScope::AnyInput };
+        let flags = [
+            ("--text-field", &self.text_field, FieldScope::EachInput),
+            ("--id-field", &self.id_field, FieldScope::EachInput),
+            ("--title-field", &self.title_field, any),
+            ("--source-field", &self.source_field, any),
+            ("--date-field", &self.date_field, any),
+        ];
+        let required = |(parameter, name, scope): (&'static str, &Option<String>, FieldScope)| {
+            Some(RequiredField { name: name.clone()?, parameter, scope })
+        };
+        flags.into_iter().filter_map(required).collect()
+    }
+}
+
+/// Parses the separator of a table.
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if !matches!(byte, b'"' | b'\n' | b'\r' | 0x80..) => Ok(*byte),
+        _ => Err("must be one ASCII character, as in `--delimiter ';'`, or `tab`".into()),
+    }
+}
+
+fn report_text_field(chosen: &ChosenField) {
+    let ChosenField { input, field, differs } = chosen;
+    let field = escaped(field);
+    match differs {
+        true => say(format_args!("note: {input}: no `text` field; using `{field}`")),
+        false => say(format_args!("note: no `text` field; using `{field}`")),
     }
 }
 
@@ -435,6 +516,18 @@ impl ThreadArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fractions_may_be_percentages() {
+        assert_eq!(fraction("0.8"), Ok(0.8));
+        assert_eq!(fraction("80%"), Ok(0.8));
+        assert_eq!(fraction("80").unwrap_err(), "must be between 0 and 1; did you mean 0.8?");
+        for text in ["", "-0.1", "1.5%x", "800", "120%", "nan", "inf"] {
+            assert!(fraction(text).is_err(), "{text}");
+        }
+        assert!(threshold("0").is_err() && threshold("0%").is_err() && threshold("1").is_ok());
+        assert!(recall("1").is_err() && recall("99%").is_ok());
+    }
 
     #[test]
     fn parses_sizes_with_units() {

@@ -9,7 +9,7 @@ pub(crate) struct Choice<T> {
     value: T,
 }
 
-/// Creates a value of an argument from its name, its help, and what it stands for.
+/// Creates a value of an argument from its name, its help text and the value that it represents.
 pub(crate) const fn choice<T>(name: &'static str, help: &'static str, value: T) -> Choice<T> {
     Choice { name, help, value }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Exit {
     Rejected = 3,
     /// An input could not be read, or not to its end.
     Unreadable = 4,
-    /// A limit was reached: memory, disk space, expansion.
+    /// A limit was reached: memory, disk space, decompressed size.
     Limit = 5,
     /// An output could not be written.
     Output = 6,
@@ -110,6 +110,7 @@ impl From<Error> for Failure {
             Error::Temporary(_) => "; free some space, or pass another directory with `--temp-dir`",
             Error::OutputExists { .. } | Error::OutputCreated { .. } => "; pass `--force` to replace it",
             Error::WholeFilesIntoOne | Error::MixedFormats | Error::MixedColumns => "; pass `-o DIR/`",
+            Error::UnreadableReference { .. } => "; nothing was written: check `--against`",
             _ => "",
         };
         let message = match &error {
@@ -130,9 +131,13 @@ pub(crate) fn remedy(remedy: Remedy) -> &'static str {
         Remedy::MaxDocument => "raise `--max-document` if that is intended",
         Remedy::MaxExpanded => "raise `--max-expanded` if that is intended",
         Remedy::Lossy => "convert the file, or pass `--lossy`",
-        Remedy::IdField => "set the field of the id with `--id-field`",
-        Remedy::TextField => "set the field of the text with `--text-field`",
-        Remedy::TextFieldOrFormat => "set the column with `--text-field`, or the separator with `--format`",
+        Remedy::IdField => "name the id field with `--id-field`",
+        Remedy::TextField => "name the text field with `--text-field`",
+        Remedy::Delimiter => {
+            "set the separator with `--delimiter`, as in `--delimiter ';'`, or name the text column with `--text-field`"
+        }
+        Remedy::FormatCsv => "pass `--format csv`",
+        Remedy::FormatTsv => "pass `--format tsv`",
         Remedy::FormatText => "convert it, as in `jq -c '.[]' FILE`, or pass `--format text`",
         Remedy::NoFormat => "omit `--format` and `--whole-files`",
         Remedy::LastOfId => "make ids unique, or pass `--on-dup-id last`",

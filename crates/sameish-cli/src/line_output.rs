@@ -1,15 +1,18 @@
 //! Output of commands that write lines for each record, batch by batch in input order.
 
 use crate::exit::{Exit, Failure};
-use crate::output::file::Output;
 use crate::run_args::RunArgs;
 use crate::run_log::{Log, finish};
 use sameish_batch::Counts;
 use sameish_batch::input::{InputError, InputResult, RecordBatch, Reject};
+use sameish_batch::output::CompressedOutput;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Output lines of one batch.
 pub(crate) struct BatchLines {
+    input: Arc<str>,
+    records: u64,
     pub(crate) lines: Vec<u8>,
     pub(crate) counts: Counts,
     /// Rejected records, each with the length of the lines before it.
@@ -19,7 +22,8 @@ pub(crate) struct BatchLines {
 impl BatchLines {
     pub(crate) fn new(batch: &RecordBatch) -> BatchLines {
         let counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
-        BatchLines { lines: Vec::new(), counts, rejects: Vec::new() }
+        let (input, records) = (batch.input_name(), batch.len() as u64);
+        BatchLines { input, records, lines: Vec::new(), counts, rejects: Vec::new() }
     }
 
     /// Adds a rejected record after the lines so far.
@@ -29,17 +33,18 @@ impl BatchLines {
 }
 
 /// Writes batches in input order.
-pub(crate) struct LineOutput {
-    output: Output,
+pub(crate) struct LineOutput<'a> {
+    run: &'a RunArgs,
+    output: CompressedOutput,
     log: Log,
     /// `true` if the reader of a pipe has closed it, which is success.
     closed: bool,
 }
 
-impl LineOutput {
-    pub(crate) fn create(run: &RunArgs, inputs: &[InputResult]) -> Result<LineOutput, Failure> {
+impl<'a> LineOutput<'a> {
+    pub(crate) fn create(run: &'a RunArgs, inputs: &[InputResult]) -> Result<LineOutput<'a>, Failure> {
         let log = run.log(inputs)?;
-        Ok(LineOutput { output: run.create_output(inputs)?, log, closed: false })
+        Ok(LineOutput { run, output: run.create_lines(inputs)?, log, closed: false })
     }
 
     pub(crate) fn write(
@@ -49,7 +54,7 @@ impl LineOutput {
         let batch = match result {
             Ok(batch) => batch,
             Err(error) => {
-                self.log.input_failed(&error);
+                self.log.input_failed(&error)?;
                 return Ok(ControlFlow::Continue(()));
             }
         };
@@ -59,6 +64,7 @@ impl LineOutput {
             self.closed = true;
             return Ok(ControlFlow::Break(()));
         }
+        self.log.count_records(&batch.input, batch.records, batch.rejects.len() as u64)?;
         for (_, reject) in &batch.rejects {
             self.log.reject(reject)?;
         }
@@ -68,11 +74,11 @@ impl LineOutput {
 
     /// Ends the output. Returns the counts and the exit code, or `None` if the reader of a pipe has closed it.
     pub(crate) fn finish(self) -> anyhow::Result<Option<(Counts, Exit)>> {
-        if self.closed {
-            self.log.monitor.clear();
+        let LineOutput { run, output, mut log, closed } = self;
+        if closed || !run.publish(output, &mut log)? {
+            log.monitor.clear();
             return Ok(None);
         }
-        self.output.finish()?;
-        Ok(Some(finish(self.log)?))
+        Ok(Some(finish(log)?))
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::args::ThreadArgs;
 use crate::choice::{Choice, choice, one_of};
-use crate::exit::Failure;
+use crate::exit::{Failure, remedy};
 use crate::output::file::{Output, same_place};
 use crate::output::messages::{Messages, say};
 use crate::output::print;
 use crate::run_log::Log;
-use sameish_batch::input::InputResult;
+use sameish_batch::input::{FileFormat, InputError, InputResult, ReadOptions, check_inputs};
+use sameish_batch::output::{CompressedOutput, check_suffix};
 use sameish_batch::{OnBad, RunLog};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -38,6 +39,20 @@ pub(crate) struct RunArgs {
     pub(crate) quiet: bool,
 }
 
+/// Reason why a run that read only a part of its inputs writes no files.
+pub(crate) const NOTHING_WRITTEN: &str = "nothing was written, because an input could not be read completely";
+
+/// Reports inputs that cannot be read. Fails if there are any.
+pub(crate) fn stop_if_unreadable(unreadable: &[InputError]) -> Result<(), Failure> {
+    for error in unreadable {
+        say(format_args!("error: {}", error.explained(remedy)));
+    }
+    match unreadable.iter().map(InputError::completion).max() {
+        Some(completion) => Err(Failure::new(completion.into(), NOTHING_WRITTEN)),
+        None => Ok(()),
+    }
+}
+
 const ON_BAD: [Choice<OnBad>; 3] = [
     choice("skip", "Skip them; exit code 0", OnBad::Skip),
     choice("reject", "Skip and report them; exit code 3", OnBad::Reject),
@@ -53,6 +68,51 @@ impl RunArgs {
     /// Opens the output.
     pub(crate) fn create_output(&self, inputs: &[InputResult]) -> Result<Output, Failure> {
         Ok(Output::create(self.output.as_deref(), self.force, inputs)?)
+    }
+
+    /// Opens an output of JSON lines, with the compression of its suffix.
+    pub(crate) fn create_lines(&self, inputs: &[InputResult]) -> Result<CompressedOutput, Failure> {
+        Ok(CompressedOutput::create(self.output.as_deref(), self.force, inputs)?)
+    }
+
+    /// Refuses an output whose suffix stands for another format than JSONL.
+    pub(crate) fn check_lines(&self, command: &str) -> Result<(), Failure> {
+        if let Some(path) = self.output.as_deref().filter(|path| *path != "-") {
+            check_suffix(path, FileFormat::Jsonl, &format!("`{command}` writes JSONL"))?;
+        }
+        self.check_rejects()
+    }
+
+    /// Refuses a list of rejected records whose suffix stands for another format.
+    pub(crate) fn check_rejects(&self) -> Result<(), Failure> {
+        let Some(path) = &self.rejects else { return Ok(()) };
+        if matches!(path.extension().and_then(|suffix| suffix.to_str()), Some("gz" | "zst" | "zstd")) {
+            return Err(Failure::usage("`--rejects` is not compressed; pass a name without `.gz` or `.zst`"));
+        }
+        Ok(check_suffix(path, FileFormat::Jsonl, "`--rejects` writes JSONL")?)
+    }
+
+    /// Checks the inputs before any work is done. A named field that does not exist ends the run. So does an input that cannot be
+    /// opened, if the run writes to a file, which would then not be written.
+    pub(crate) fn check_inputs(&self, inputs: &[InputResult], read: &ReadOptions) -> Result<(), Failure> {
+        let unreadable = check_inputs(inputs, read)?;
+        if self.writes_file() { stop_if_unreadable(&unreadable) } else { Ok(()) }
+    }
+
+    /// Returns `true` if the data goes to a file.
+    pub(crate) fn writes_file(&self) -> bool {
+        self.output.as_deref().is_some_and(|path| path != "-")
+    }
+
+    /// Publishes the output if every input could be read. Returns `false` if the reader of a pipe has closed it.
+    pub(crate) fn publish(&self, output: CompressedOutput, log: &mut Log) -> Result<bool, Failure> {
+        log.end_input()?;
+        if log.completion.is_usable() || !self.writes_file() {
+            return Ok(output.finish()?);
+        }
+        log.monitor.clear();
+        say(format_args!("error: {NOTHING_WRITTEN}"));
+        Ok(true)
     }
 
     /// Opens the list of rejected records and starts the log.

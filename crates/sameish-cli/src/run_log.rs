@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::output::messages::{Messages, counted, grouped};
-use sameish_batch::input::{ByteCounter, InputError, InputResult, Reject, Remedy};
+use sameish_batch::input::{ByteCounter, FieldLog, InputError, InputResult, Reject, Remedy};
 use sameish_batch::{Counts, Monitor, OnBad, Progress, Resumed, RunLog};
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
@@ -23,6 +23,14 @@ pub(crate) fn bytes_read() -> u64 {
     READ.get()
 }
 
+/// Fields that the readers of this process found.
+static FIELDS: LazyLock<FieldLog> = LazyLock::new(FieldLog::default);
+
+/// Returns the list of the fields of all inputs.
+pub(crate) fn field_log() -> FieldLog {
+    FIELDS.clone()
+}
+
 /// Creates the log of a command without a list of rejected records. Data does not go to the terminal.
 pub(crate) fn plain_log(quiet: bool, inputs: &[InputResult]) -> Log {
     let mut messages = Messages::new(quiet, false);
@@ -34,7 +42,7 @@ pub(crate) fn plain_log(quiet: bool, inputs: &[InputResult]) -> Log {
 pub(crate) fn finish(log: Log) -> Result<(Counts, Exit), Failure> {
     log.monitor.clear();
     let (counts, completion) = log.finish()?;
-    Ok((counts, completion.into()))
+    Ok((Counts { text_fields: field_log().text_fields(), ..counts }, completion.into()))
 }
 
 impl Monitor for Messages {
@@ -81,13 +89,15 @@ pub(crate) trait CountsText {
 impl CountsText for Counts {
     fn in_words(&self) -> String {
         let mut words = counted(self.documents, "document");
+        if self.repeated > 0 {
+            words += &format!(", {} skipped", counted(self.repeated, "repeated record"));
+        }
         let mut add = |count: u64, what: &str| {
             if count > 0 {
                 words += &format!(", {} {what}", grouped(count));
             }
         };
         add(self.too_short, "too short");
-        add(self.repeated, "repeated records skipped");
         add(self.replaced, "with invalid UTF-8 replaced");
         add(self.rejected, "rejected");
         if self.failed_inputs > 0 {

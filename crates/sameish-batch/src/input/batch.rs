@@ -55,6 +55,12 @@ pub struct Record {
 }
 
 impl RecordBatch {
+    /// Returns the name under which [`RunLog::count_records`](crate::RunLog::count_records) counts the records: that of the
+    /// input. Whole files are counted together, because each of them is one record.
+    pub fn input_name(&self) -> Arc<str> {
+        if self.format.is_whole_file() { "whole files".into() } else { self.input.name.clone() }
+    }
+
     /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.spans.len()
@@ -86,7 +92,7 @@ impl RecordBatch {
             None if rules.require_id => return Err(Reason::new(Problem::with("has no id", Remedy::IdField))),
             None => DocId::Number(number),
         };
-        let document = Document { id, content, title, source, published_at, url: None };
+        let document = Document { id, content, title, source, published_at, url: None, metadata: None };
         Ok(Record { document, replaced })
     }
 

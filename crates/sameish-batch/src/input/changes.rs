@@ -1,7 +1,7 @@
 //! Detection of inputs that change during a run.
 //!
 //! Files are read twice. A file that changes in between would yield records that were never compared, so its length,
-//! modification time and identity are recorded before the first pass and checked after every later read.
+//! modification time and identity are recorded before the first pass and checked while records are written.
 
 use super::find::{Input, InputResult};
 use crate::error::{Error, Result};

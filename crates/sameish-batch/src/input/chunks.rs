@@ -8,12 +8,15 @@ use super::find::Input;
 use super::format::{Fault, RecordFormat, Span};
 use super::lines::next_line;
 use super::open::read_error;
-use super::reject::{InputError, Problem};
+use super::reject::InputError;
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Bytes per read.
 const CHUNK: usize = 1 << 20;
+/// Bytes that are read before the first record is returned.
+const AHEAD: usize = 16 << 20;
 /// Bytes kept of a skipped record, for the excerpt.
 const KEPT: usize = 256;
 
@@ -71,34 +74,57 @@ impl Chunks {
     pub(crate) fn read_header(
         &mut self,
         delimiter: u8,
-        make: impl FnOnce(&str) -> Result<Csv, Problem>,
+        make: impl FnOnce(&str) -> Result<Csv, InputError>,
     ) -> Result<bool, InputError> {
-        let refused = |problem: Problem| InputError::unreadable(&self.input.name, problem);
+        let refused = |problem: &str| InputError::unreadable(&self.input.name, problem);
         let first = loop {
             if let Some(first) = first_record(&self.buffer, delimiter, self.ended) {
                 break first;
             }
             if self.ended {
                 let blank = self.buffer.trim_ascii().is_empty();
-                let unclosed = || refused("quote in the header is never closed; close it".into());
+                let unclosed = || refused("quote in the header is never closed; close it");
                 return if blank { Ok(false) } else { Err(unclosed()) };
             }
             if self.buffer.len() > self.max_line {
                 let max = self.max_line;
                 let text =
                     format!("the header has more than {max} bytes; check that the file is a table of texts");
-                return Err(refused(text.into()));
+                return Err(refused(&text));
             }
             fill(&mut self.bytes, &mut self.buffer)
                 .map_err(|error| read_error(&self.input, self.offset, &error))
                 .map(|more| self.ended = !more)?;
         };
         let header = std::str::from_utf8(&self.buffer[first.record])
-            .map_err(|_| refused("the header is not UTF-8; convert the file".into()))?;
-        self.format = Arc::new(make(header).map_err(refused)?);
+            .map_err(|_| refused("the header is not UTF-8; convert the file"))?;
+        self.format = Arc::new(make(header)?);
         self.header = Some(self.buffer[..first.consumed.bytes].into());
         self.drop_front(first.consumed.bytes, first.consumed.lines);
         Ok(true)
+    }
+
+    /// Passes the first complete lines that are not blank to `see`, at most `count`, until it breaks. They remain in the buffer.
+    pub(crate) fn read_ahead(&mut self, count: usize, mut see: impl FnMut(&[u8]) -> ControlFlow<()>) {
+        let (mut at, mut seen) = (0, 0);
+        while seen < count {
+            let ended = self.ended && self.error.is_none();
+            let Some(line) = next_line(&self.buffer[at..], ended) else {
+                if self.ended || self.buffer.len() >= AHEAD {
+                    return;
+                }
+                self.fill();
+                continue;
+            };
+            let record = self.buffer[at..at + line.len].trim_ascii();
+            if !record.is_empty() {
+                seen += 1;
+                if see(record).is_break() {
+                    return;
+                }
+            }
+            at += line.next;
+        }
     }
 
     /// Returns the next records; `first` is the sequence number of the first of them.
@@ -225,8 +251,8 @@ fn fill(bytes: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::ReadOptions;
     use crate::input::csv::Csv;
-    use crate::input::format::FieldNames;
     use crate::input::text::TextLines;
     use proptest::prelude::*;
 
@@ -281,10 +307,7 @@ mod tests {
     }
 
     fn table() -> Arc<dyn RecordFormat> {
-        Arc::new(
-            Csv::with_header("text,id", b',', &FieldNames { text: "text".into(), ..FieldNames::default() })
-                .unwrap(),
-        )
+        Arc::new(Csv::with_header("text,id", b',', &"in".into(), &ReadOptions::default()).unwrap())
     }
 
     proptest! {

@@ -1,16 +1,19 @@
 //! CSV and TSV with a header.
 //!
 //! A record ends at a line end outside quotes, so records cannot be split at line ends alone. The `csv` crate parses but does
-//! not recover from a quote that is never closed, which would swallow the rest of the file: here such a record is
+//! not recover from a quote that is never closed: it reads the rest of the file as one record. Here, such a record is
 //! rejected up to its first line end, and splitting continues there. Tests compare the splitter with the `csv` crate.
 
-use super::format::{Consumed, Fault, FieldNames, MAX_RECORDS, ParsedRecord, RecordFormat, Span};
+use super::ReadOptions;
+use super::fields::{InputFields, choose, listed};
+use super::format::{Consumed, Fault, MAX_RECORDS, ParsedRecord, RecordFormat, Span};
 use super::lines::next_line;
-use super::reject::{Problem, Reason, Remedy};
+use super::reject::{InputError, Problem, Reason, Remedy};
 use crate::escape::escaped;
 use memchr::{memchr, memchr_iter, memchr2, memchr3, memrchr};
 use sameish::DocId;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Maximum number of columns.
 const MAX_COLUMNS: usize = 65_536;
@@ -31,36 +34,35 @@ pub(crate) struct Csv {
 
 impl Csv {
     /// Looks up the columns of the fields.
-    pub(crate) fn with_header(header: &str, delimiter: u8, fields: &FieldNames) -> Result<Csv, Problem> {
+    pub(crate) fn with_header(
+        header: &str,
+        delimiter: u8,
+        input: &Arc<str>,
+        options: &ReadOptions,
+    ) -> Result<Csv, InputError> {
+        let refused = |problem: String| InputError::unreadable(input, problem);
         let names: Vec<String> =
             values(header, delimiter).take(MAX_COLUMNS + 1).map(|name| name.trim().to_owned()).collect();
         if names.len() > MAX_COLUMNS {
-            return Err(format!(
+            return Err(refused(format!(
                 "the header has more than {MAX_COLUMNS} columns; check that the file is a table of texts"
-            )
-            .into());
+            )));
         }
         if let Some(name) = first_repeated(&names) {
             let text = format!("column `{}` occurs twice in {}; rename one", escaped(name), listed(&names));
-            return Err(text.into());
+            return Err(refused(text));
         }
+        let fields = choose(input, &InputFields::of_table(&names, |_| true), options)?;
         let column = |name: &String| names.iter().position(|column| column == name);
-        let csv = Csv {
+        Ok(Csv {
             delimiter,
             columns: names.len(),
             id: fields.id.as_ref().and_then(column),
-            text: column(&fields.text),
+            text: fields.text.as_ref().and_then(column),
             title: fields.title.as_ref().and_then(column),
             source: fields.source.iter().find_map(column),
             date: fields.date.as_ref().and_then(column),
-        };
-        match csv.text.or(csv.title) {
-            Some(_) => Ok(csv),
-            None => {
-                let text = format!("no column {} in {}", fields.text_fields(&[]), listed(&names));
-                Err(Problem::with(text, Remedy::TextFieldOrFormat))
-            }
-        }
+        })
     }
 }
 
@@ -70,13 +72,50 @@ fn first_repeated(names: &[String]) -> Option<&str> {
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
-/// Lists column names for a message.
-fn listed(names: &[String]) -> String {
-    let short = |name: &String| format!("`{}`", escaped(name).chars().take(40).collect::<String>());
-    let shown: Vec<String> = names.iter().take(12).map(short).collect();
-    match names.len().saturating_sub(12) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+/// Tells whether lines that should be JSON are a table.
+#[derive(Default)]
+pub(crate) struct TableGuess {
+    /// Values of the first line for each delimiter.
+    header: Option<[usize; 2]>,
+    /// Number of lines with as many values as the first one, for each delimiter.
+    alike: [usize; 2],
+    lines: usize,
+    objects: usize,
+}
+
+/// Delimiters that are recognized.
+const DELIMITERS: [u8; 2] = [b',', b'\t'];
+
+impl TableGuess {
+    /// Adds a line.
+    pub(crate) fn add(&mut self, line: &[u8]) {
+        self.lines += 1;
+        self.objects += usize::from(line.starts_with(b"{") || line.starts_with(b"["));
+        if self.objects > 0 {
+            return;
+        }
+        let values = DELIMITERS.map(|delimiter| match scan(line, delimiter, true) {
+            Scan::Whole(record) => record.values,
+            _ => 0,
+        });
+        let header = *self.header.get_or_insert(values);
+        for (alike, (values, header)) in self.alike.iter_mut().zip(values.into_iter().zip(header)) {
+            *alike += usize::from(values == header && values > 1);
+        }
+    }
+
+    /// Returns the problem if the lines are a table: none of them is an object, and at least half of them have as many values as
+    /// the first one.
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        if self.objects > 0 || self.lines < 2 {
+            return None;
+        }
+        let is_table = |alike: usize| alike >= 2 && alike * 2 >= self.lines;
+        match self.alike.map(is_table) {
+            [true, _] => Some(Problem::with("looks like CSV", Remedy::FormatCsv)),
+            [false, true] => Some(Problem::with("looks like TSV", Remedy::FormatTsv)),
+            [false, false] => None,
+        }
     }
 }
 
@@ -356,19 +395,20 @@ mod tests {
 
     #[test]
     fn header_must_contain_the_text_column_once() {
-        let header = |text: &str| Csv::with_header(text, b',', &FieldNames::default());
+        let header = |text: &str| Csv::with_header(text, b',', &"in".into(), &ReadOptions::default());
         assert_eq!(header("host, text,id").unwrap().text, Some(1));
         let missing = header("a;text").unwrap_err();
-        assert_eq!(missing.text, "no column `text` or `title` in `a;text`");
-        assert!(missing.remedy.is_some());
+        let columns = "no column `text`, `body`, `content`, `article`, `title`; the columns are `a;text`";
+        assert_eq!(missing.reason, columns);
+        assert_eq!(missing.remedy, Some(Remedy::Delimiter));
         let twice = header("text,id,id").unwrap_err();
-        assert!(twice.text.starts_with("column `id` occurs twice in `text`, `id`, `id`"), "{}", twice.text);
+        assert!(twice.reason.starts_with("column `id` occurs twice in `text`, `id`, `id`"), "{twice}");
         assert!(header("text,,").is_ok());
     }
 
     #[test]
     fn uses_the_title_if_the_text_is_empty() {
-        let csv = Csv::with_header("id,title,text", b',', &FieldNames::default()).unwrap();
+        let csv = Csv::with_header("id,title,text", b',', &"in".into(), &ReadOptions::default()).unwrap();
         assert_eq!(csv.parse("1,t,").unwrap().content, sameish::Content::Text("t".into()));
         assert_eq!(csv.parse(",t,x").unwrap().id, None);
         assert_eq!(csv.parse(",,").unwrap().content, sameish::Content::Text(String::new()));

@@ -1,7 +1,6 @@
 //! Record formats: how an input is split into records, and what a record contains.
 
 use super::reject::Reason;
-use crate::escape::escaped;
 use sameish::{Content, DocId};
 use std::path::Path;
 
@@ -22,7 +21,7 @@ pub enum FileFormat {
 
 impl FileFormat {
     /// Returns the format that a file's suffix stands for, and that suffix; the suffix of a compression is ignored.
-    pub(crate) fn of_path(path: &Path) -> (Option<FileFormat>, String) {
+    pub fn of_path(path: &Path) -> (Option<FileFormat>, String) {
         let suffix =
             |path: &Path| path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let mut last = suffix(path);
@@ -38,6 +37,28 @@ impl FileFormat {
             _ => None,
         };
         (format, last)
+    }
+
+    /// Returns the name of the format.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileFormat::Jsonl => "JSONL",
+            FileFormat::Csv => "CSV",
+            FileFormat::Tsv => "TSV",
+            FileFormat::Parquet => "Parquet",
+            FileFormat::Text => "plain text",
+        }
+    }
+
+    /// Returns the usual suffix of a file, without its dot.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            FileFormat::Jsonl => "jsonl",
+            FileFormat::Csv => "csv",
+            FileFormat::Tsv => "tsv",
+            FileFormat::Parquet => "parquet",
+            FileFormat::Text => "txt",
+        }
     }
 
     /// Guesses the format from the first bytes.
@@ -121,6 +142,11 @@ pub(crate) trait RecordFormat: Send + Sync {
         false
     }
 
+    /// Returns `true` if each input is one record.
+    fn is_whole_file(&self) -> bool {
+        false
+    }
+
     /// Parses one record.
     fn parse(&self, record: &str) -> Result<ParsedRecord, Reason>;
 }
@@ -128,27 +154,22 @@ pub(crate) trait RecordFormat: Send + Sync {
 /// Names of the fields that are read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldNames {
-    /// Field of the id. Without it, the id of a record is its sequence number.
+    /// Name of the id field. Without it, the id of a record is its sequence number.
     pub id: Option<String>,
-    /// Field of the text.
-    pub text: String,
-    /// Field of the title, which is used if there is no text.
+    /// Name of the text field; by default the first of `text`, `body`, `content` and `article` that an input has.
+    pub text: Option<String>,
+    /// Name of the title field, which is used if there is no text.
     pub title: Option<String>,
     /// Names of the source field; the first one that is present is used.
     pub source: Vec<String>,
-    /// Field of the publication date.
+    /// Name of the date field.
     pub date: Option<String>,
 }
 
 impl FieldNames {
-    /// Lists the fields that may contain the text, for a message.
-    pub(crate) fn text_fields(&self, more: &[&str]) -> String {
-        let names = [self.text.as_str()].into_iter().chain(self.title.as_deref()).chain(more.iter().copied());
-        let names: Vec<String> = names.map(|name| format!("`{}`", escaped(name))).collect();
-        match names.split_last() {
-            Some((last, first)) if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-            _ => names.concat(),
-        }
+    /// Returns the name of the field of the text.
+    pub fn text_name(&self) -> &str {
+        self.text.as_deref().unwrap_or(super::fields::TEXT)
     }
 }
 
@@ -156,7 +177,7 @@ impl Default for FieldNames {
     fn default() -> FieldNames {
         FieldNames {
             id: Some("id".into()),
-            text: "text".into(),
+            text: None,
             title: Some("title".into()),
             source: vec!["source".into(), "host".into()],
             date: Some("published_at".into()),

@@ -49,7 +49,8 @@ impl Jsonl {
     fn field(&self, key: &str) -> Option<(Field, Keep)> {
         let fields = &self.fields;
         let is = |name: &Option<String>| name.as_deref() == Some(key);
-        let field = if key == fields.text {
+        // The tokens can also be named as the text.
+        let field = if key == fields.text_name() && key != TOKENS {
             Field::Text
         } else if is(&fields.id) {
             Field::Id
@@ -135,7 +136,7 @@ fn read_content(
     match (text, tokens, title) {
         (Some(Value::Text(text)), _, _) => Ok(Content::Text(text.into_owned())),
         (Some(other), _, _) => {
-            let mut reason = wrong_type(&fields.text, &other, "it must be a string");
+            let mut reason = wrong_type(fields.text_name(), &other, "it must be a string");
             reason.problem.remedy = Some(Remedy::TextField);
             Err(reason)
         }
@@ -154,7 +155,7 @@ fn read_content(
         (None, Some(other), None) => Err(wrong_type(TOKENS, &other, "it must be an array of strings")),
         (None, _, Some(title)) => Ok(Content::Text(title.to_owned())),
         (None, None, None) => Err(Reason::new(Problem::with(
-            format!("field `{}` is missing", escaped(&fields.text)),
+            format!("field `{}` is missing", escaped(fields.text_name())),
             Remedy::TextField,
         ))),
     }

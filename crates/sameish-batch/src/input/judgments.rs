@@ -278,7 +278,7 @@ impl<N: FnMut(DocId) -> Result<u32, String>> Reader<'_, N> {
             Line { cluster: Some(_), .. } => Ok(Kind::Labels),
             _ => Err(format!(
                 "neither a cluster (`members`), nor a pair (`a` and `b`), nor a document with its cluster (`{}`); \
-                 set the field of the cluster with `--cluster-field`",
+                 name the cluster field with `--cluster-field`",
                 escaped(self.fields.cluster)
             )),
         }

@@ -10,6 +10,7 @@ mod changes;
 mod chunks;
 mod compression;
 mod csv;
+mod fields;
 mod find;
 mod format;
 mod jsonl;
@@ -24,6 +25,7 @@ mod text;
 pub use batch::{Record, RecordBatch, RecordRules};
 pub use byte_counter::{ByteCounter, total_size};
 pub use changes::FileStates;
+pub use fields::{ChosenField, FieldLog, FieldScope, RequiredField};
 pub use find::{Input, InputResult, find, known_suffix};
 pub use format::{FieldNames, FileFormat};
 pub use pipes::spool_pipes;
@@ -35,9 +37,11 @@ pub(crate) use format::RecordFormat;
 pub(crate) use open::open_any;
 
 use chunks::Chunks;
+use fields::InputFields;
 use open::{Opened, open};
 use sameish::Content;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// How the inputs of a run are read.
@@ -47,22 +51,37 @@ pub struct ReadOptions {
     pub format: Option<FileFormat>,
     /// Reads each file as one document whose id is the path.
     pub whole_files: bool,
+    /// Separator of the values of a table; by default that of the format.
+    pub delimiter: Option<u8>,
     /// Names of the fields of records.
     pub fields: FieldNames,
+    /// Fields that the user named and that must therefore exist.
+    pub required: Vec<RequiredField>,
     /// Limits of records.
     pub rules: RecordRules,
     /// Maximum decompressed size of an input in bytes; by default 200 times its size above 64 MiB.
     pub max_expanded: Option<u64>,
     /// Called with the name of an input that is read as plain text only because nothing indicates another format.
     pub on_guessed_text: Option<fn(&str)>,
+    /// Called once for each text field that is used because an input has no field `text`.
+    pub on_text_field: Option<fn(&ChosenField)>,
+    /// Receives the fields of the inputs.
+    pub field_log: FieldLog,
     /// Counts the bytes read from files.
     pub counter: ByteCounter,
 }
 
 impl ReadOptions {
-    /// Returns the options without the callback for guessed formats, for reading an input a second time.
+    /// Returns the options without callbacks, for reading an input a second time.
     pub(crate) fn quiet(&self) -> ReadOptions {
-        ReadOptions { on_guessed_text: None, ..self.clone() }
+        ReadOptions { on_guessed_text: None, on_text_field: None, ..self.clone() }
+    }
+
+    /// Returns the options for an existing corpus, which needs a text, but no other field.
+    pub fn for_reference(&self) -> ReadOptions {
+        let mut options = self.clone();
+        options.required.retain(|field| self.fields.text.as_ref() == Some(&field.name));
+        options
     }
 }
 
@@ -188,7 +207,7 @@ fn start_rows(input: Input, opened: Opened, options: &ReadOptions) -> Result<par
         ));
     }
     let table = parquet::Table::open(&input, opened.bytes, options)?;
-    parquet::Rows::new(table, options.fields.clone(), options.rules.max_line)
+    parquet::Rows::new(table, options)
 }
 
 fn start_chunks(input: Input, opened: Opened, options: &ReadOptions) -> Result<Option<Chunks>, InputError> {
@@ -198,6 +217,7 @@ fn start_chunks(input: Input, opened: Opened, options: &ReadOptions) -> Result<O
         Chunks::new(input.clone(), bytes, skipped, seekable, format, max)
     };
     if options.whole_files {
+        fields::refuse_fields(&input.name, options)?;
         let id = input.name.to_string();
         return Ok(Some(chunks(Arc::new(text::WholeFile { id }), options.rules.max_document)));
     }
@@ -211,22 +231,79 @@ fn start_chunks(input: Input, opened: Opened, options: &ReadOptions) -> Result<O
     }
     match known.unwrap_or(guess) {
         // Parquet files are handled by `start_rows`.
-        FileFormat::Text | FileFormat::Parquet => Ok(Some(chunks(Arc::new(text::TextLines), max_line))),
+        FileFormat::Text | FileFormat::Parquet => {
+            if first.is_some() {
+                fields::refuse_fields(&input.name, options)?;
+            }
+            Ok(Some(chunks(Arc::new(text::TextLines), max_line)))
+        }
         FileFormat::Jsonl if first == Some(b'[') => Err(InputError::unreadable(
             &input.name,
             Problem::with("is a JSON array; expected one object per line", Remedy::FormatText),
         )),
-        FileFormat::Jsonl => {
-            Ok(Some(chunks(Arc::new(jsonl::Jsonl { fields: options.fields.clone() }), max_line)))
-        }
-        FileFormat::Csv => table(chunks(Arc::new(text::TextLines), max_line), b',', options),
-        FileFormat::Tsv => table(chunks(Arc::new(text::TextLines), max_line), b'\t', options),
+        FileFormat::Jsonl => records(chunks(Arc::new(text::TextLines), max_line), &input, options).map(Some),
+        FileFormat::Csv => table(chunks(Arc::new(text::TextLines), max_line), b',', &input, options),
+        FileFormat::Tsv => table(chunks(Arc::new(text::TextLines), max_line), b'\t', &input, options),
     }
 }
 
-fn table(mut chunks: Chunks, delimiter: u8, options: &ReadOptions) -> Result<Option<Chunks>, InputError> {
-    let make = |header: &str| csv::Csv::with_header(header, delimiter, &options.fields);
+/// Reads a table with a header.
+fn table(
+    mut chunks: Chunks,
+    delimiter: u8,
+    input: &Input,
+    options: &ReadOptions,
+) -> Result<Option<Chunks>, InputError> {
+    let delimiter = options.delimiter.unwrap_or(delimiter);
+    let make = |header: &str| csv::Csv::with_header(header, delimiter, &input.name, options);
     Ok(chunks.read_header(delimiter, make)?.then_some(chunks))
+}
+
+/// Reads JSONL. Its first records decide which fields are read.
+fn records(mut chunks: Chunks, input: &Input, options: &ReadOptions) -> Result<Chunks, InputError> {
+    let mut found = InputFields::of_records();
+    let mut table = csv::TableGuess::default();
+    chunks.read_ahead(fields::EXAMINED, |record| {
+        table.add(record);
+        found.add_record(record);
+        if found.is_decided(options) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if let Some(problem) = table.problem() {
+        return Err(InputError::unreadable(&input.name, problem));
+    }
+    let fields = fields::choose(&input.name, &found, options)?;
+    chunks.format = Arc::new(jsonl::Jsonl { fields });
+    Ok(chunks)
+}
+
+/// Opens every input that can be opened again, before any work is done. Returns the inputs that cannot be read; fails if a
+/// field that the user named does not exist.
+pub fn check_inputs(inputs: &[InputResult], options: &ReadOptions) -> crate::Result<Vec<InputError>> {
+    let options = ReadOptions { on_guessed_text: None, ..options.clone() };
+    let mut unreadable = Vec::new();
+    let mut unseen = false;
+    for input in inputs {
+        let input = match input {
+            Ok(input) if input.path.as_deref().is_none_or(pipes::is_pipe) => {
+                unseen = true;
+                continue;
+            }
+            Ok(input) => input,
+            Err(error) => {
+                unreadable.push(error.clone());
+                continue;
+            }
+        };
+        match start(input.clone(), &options) {
+            Ok(_) => {}
+            Err(error) if error.kind == InputErrorKind::MissingField => return Err(error.into()),
+            Err(error) => unreadable.push(error),
+        }
+    }
+    if let (Some(Ok(first)), false, true) = (inputs.first(), unseen, unreadable.is_empty()) {
+        options.field_log.check(&options.required, &first.name)?;
+    }
+    Ok(unreadable)
 }
 
 /// Reads an input as a single text.

@@ -14,7 +14,7 @@ use std::io::{self, Cursor, Read};
 const HEAD: usize = 4096;
 /// Number of bytes that identify a compression.
 const LEAST: usize = 6;
-/// Number of bytes up to which a compressed binary input is expanded, to tell a decompression bomb from a wrong file.
+/// Number of bytes up to which a compressed binary input is expanded, to distinguish a decompression bomb from a file of the wrong kind.
 const FOLLOW: u64 = (64 << 20) + (1 << 20);
 const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
 

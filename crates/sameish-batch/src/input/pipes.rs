@@ -43,12 +43,12 @@ pub fn spool_pipes(
 }
 
 #[cfg(unix)]
-fn is_pipe(path: &Path) -> bool {
+pub(crate) fn is_pipe(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
     path.metadata().is_ok_and(|meta| meta.file_type().is_fifo())
 }
 
 #[cfg(not(unix))]
-fn is_pipe(_: &Path) -> bool {
+pub(crate) fn is_pipe(_: &Path) -> bool {
     false
 }

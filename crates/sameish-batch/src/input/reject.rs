@@ -86,12 +86,16 @@ pub enum Remedy {
     MaxExpanded,
     /// Replace bytes that are not UTF-8.
     Lossy,
-    /// Name the field of the id.
+    /// Name the id field.
     IdField,
-    /// Name the field of the text.
+    /// Name the text field.
     TextField,
-    /// Name the column of the text, or the format.
-    TextFieldOrFormat,
+    /// Name the text column, or the separator of the values.
+    Delimiter,
+    /// Read the input as CSV.
+    FormatCsv,
+    /// Read the input as TSV.
+    FormatTsv,
     /// Read the input as plain text.
     FormatText,
     /// Do not set a format, and do not read whole files.
@@ -108,9 +112,11 @@ impl Remedy {
             Remedy::MaxDocument => "raise the maximum length of a document if that is intended",
             Remedy::MaxExpanded => "raise the maximum decompressed size if that is intended",
             Remedy::Lossy => "convert the file, or allow invalid characters to be replaced",
-            Remedy::IdField => "name the field of the id",
-            Remedy::TextField => "name the field of the text",
-            Remedy::TextFieldOrFormat => "name the column of the text, or the format",
+            Remedy::IdField => "name the id field",
+            Remedy::TextField => "name the text field",
+            Remedy::Delimiter => "name the separator of the values, or the text column",
+            Remedy::FormatCsv => "read it as CSV",
+            Remedy::FormatTsv => "read it as TSV",
             Remedy::FormatText => "convert it, as in `jq -c '.[]' FILE`, or read it as plain text",
             Remedy::NoFormat => "do not set a format, and do not read whole files",
             Remedy::LastOfId => "make ids unique, or keep the last record of each id",
@@ -196,6 +202,8 @@ pub enum InputErrorKind {
     Unreadable,
     /// The input exceeds a limit.
     Limit,
+    /// The input does not have a field that the user named.
+    MissingField,
 }
 
 impl InputError {
@@ -218,7 +226,7 @@ impl InputError {
     /// Returns the completion of a run with this problem.
     pub fn completion(&self) -> Completion {
         match self.kind {
-            InputErrorKind::Unreadable => Completion::Unreadable,
+            InputErrorKind::Unreadable | InputErrorKind::MissingField => Completion::Unreadable,
             InputErrorKind::Limit => Completion::Limit,
         }
     }

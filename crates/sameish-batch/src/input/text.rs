@@ -33,6 +33,10 @@ impl RecordFormat for WholeFile {
         Consumed { bytes: bytes.len(), lines: 1 }
     }
 
+    fn is_whole_file(&self) -> bool {
+        true
+    }
+
     fn overlong(&self) -> Fault {
         Fault::FileTooLong
     }

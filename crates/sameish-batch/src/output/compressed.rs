@@ -2,6 +2,7 @@
 
 use super::file::Output;
 use crate::error::{Error, Result};
+use crate::input::InputResult;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
 use std::path::Path;
@@ -29,14 +30,16 @@ impl OutputCompression {
 }
 
 /// An output that compresses what is written to it.
-pub(crate) enum CompressedOutput {
+pub struct CompressedOutput(Encoder);
+
+enum Encoder {
     Plain(Sink),
     Gz(GzEncoder<Sink>),
     Zst(zstd::Encoder<'static, Sink>),
 }
 
 /// Adapts an [`Output`] to [`io::Write`] and keeps its error.
-pub(crate) struct Sink {
+struct Sink {
     output: Output,
     error: Option<Error>,
     /// `true` if the reader of a pipe has closed it.
@@ -66,19 +69,30 @@ impl Write for Sink {
 impl CompressedOutput {
     pub(crate) fn new(output: Output, compression: OutputCompression) -> Result<CompressedOutput> {
         let sink = Sink { output, error: None, closed: false };
-        Ok(match compression {
-            OutputCompression::None => CompressedOutput::Plain(sink),
-            OutputCompression::Gz => {
-                CompressedOutput::Gz(GzEncoder::new(sink, flate2::Compression::default()))
-            }
-            OutputCompression::Zst => {
-                CompressedOutput::Zst(zstd::Encoder::new(sink, 3).map_err(compression_error)?)
-            }
-        })
+        Ok(CompressedOutput(match compression {
+            OutputCompression::None => Encoder::Plain(sink),
+            OutputCompression::Gz => Encoder::Gz(GzEncoder::new(sink, flate2::Compression::default())),
+            OutputCompression::Zst => Encoder::Zst(zstd::Encoder::new(sink, 3).map_err(compression_error)?),
+        }))
+    }
+
+    /// Opens an output as [`Output::create`] does, with the compression that its suffix stands for.
+    pub fn create(path: Option<&Path>, force: bool, inputs: &[InputResult]) -> Result<CompressedOutput> {
+        let compression = path.map_or(OutputCompression::None, OutputCompression::of_path);
+        CompressedOutput::new(Output::create(path, force, inputs)?, compression)
+    }
+
+    /// Ends the compression, syncs the output and renames it to its final path. Returns `false` if the reader of a pipe has
+    /// closed it.
+    pub fn finish(self) -> Result<bool> {
+        match self.into_output()? {
+            Some(output) => output.finish().map(|()| true),
+            None => Ok(false),
+        }
     }
 
     /// Writes bytes. Returns `false` if the reader of a pipe has closed it.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<bool> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<bool> {
         let written = Write::write_all(self, bytes);
         self.check(written)
     }
@@ -103,28 +117,28 @@ impl CompressedOutput {
     }
 
     fn sink(&mut self) -> &mut Sink {
-        match self {
-            CompressedOutput::Plain(sink) => sink,
-            CompressedOutput::Gz(encoder) => encoder.get_mut(),
-            CompressedOutput::Zst(encoder) => encoder.get_mut(),
+        match &mut self.0 {
+            Encoder::Plain(sink) => sink,
+            Encoder::Gz(encoder) => encoder.get_mut(),
+            Encoder::Zst(encoder) => encoder.get_mut(),
         }
     }
 
     /// Ends the compression and returns the output, which must still be [finished](Output::finish). Returns `None` if the
     /// reader of a pipe has closed it.
     pub(crate) fn into_output(mut self) -> Result<Option<Output>> {
-        let flushed = match &mut self {
-            CompressedOutput::Plain(_) => Ok(()),
-            CompressedOutput::Gz(encoder) => encoder.try_finish(),
-            CompressedOutput::Zst(encoder) => encoder.do_finish(),
+        let flushed = match &mut self.0 {
+            Encoder::Plain(_) => Ok(()),
+            Encoder::Gz(encoder) => encoder.try_finish(),
+            Encoder::Zst(encoder) => encoder.do_finish(),
         };
         if !self.check(flushed)? {
             return Ok(None);
         }
-        let sink = match self {
-            CompressedOutput::Plain(sink) => sink,
-            CompressedOutput::Gz(encoder) => encoder.finish().map_err(compression_error)?,
-            CompressedOutput::Zst(encoder) => encoder.finish().map_err(compression_error)?,
+        let sink = match self.0 {
+            Encoder::Plain(sink) => sink,
+            Encoder::Gz(encoder) => encoder.finish().map_err(compression_error)?,
+            Encoder::Zst(encoder) => encoder.finish().map_err(compression_error)?,
         };
         Ok(Some(sink.output))
     }
@@ -136,10 +150,10 @@ fn compression_error(source: io::Error) -> Error {
 
 impl Write for CompressedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            CompressedOutput::Plain(sink) => sink.write(bytes),
-            CompressedOutput::Gz(encoder) => encoder.write(bytes),
-            CompressedOutput::Zst(encoder) => encoder.write(bytes),
+        match &mut self.0 {
+            Encoder::Plain(sink) => sink.write(bytes),
+            Encoder::Gz(encoder) => encoder.write(bytes),
+            Encoder::Zst(encoder) => encoder.write(bytes),
         }
     }
 

@@ -4,6 +4,8 @@ pub(crate) mod compressed;
 pub mod file;
 pub mod jsonl;
 pub(crate) mod parquet;
+mod suffix;
 pub mod temporary;
 
-pub use compressed::OutputCompression;
+pub use compressed::{CompressedOutput, OutputCompression};
+pub use suffix::check_suffix;

@@ -22,13 +22,13 @@ pub(crate) struct Args {
     /// SQLite database file
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// Table of the texts; with `--query`, the table whose ids the query returns
+    /// Table that contains the texts; with `--query`, the table whose ids the query returns
     #[arg(long, value_name = "TABLE")]
     table: Option<String>,
-    /// Column of the ids
+    /// Column that contains the ids
     #[arg(long, value_name = "COLUMN", default_value = "id")]
     id: String,
-    /// Column of the texts
+    /// Column that contains the texts
     #[arg(long, value_name = "COLUMN", default_value = "text", conflicts_with = "query")]
     text: String,
     /// Query that returns ids and texts, for texts in another table
@@ -68,8 +68,9 @@ Examples:
 
 A signature is a little-endian BLOB of 4 bytes per row, a fingerprint a BLOB of
 8 bytes. Texts that are too short for the preset have no signature. The tables
-`sameish_backfill` and `sameish_backfill_values` record what was written; `--undo`
-removes them as well, and restores values that `--recompute` replaced.
+`sameish_backfill` and `sameish_backfill_values` record what was written.
+`--undo` also removes these tables, and restores values that `--recompute`
+replaced.
 
 Exit codes: 0 success, 2 usage error, 4 database unreadable or without the given
 table or column, 5 out of disk space, 6 output failed, 1 internal error.";
@@ -116,6 +117,7 @@ struct Summary {
     replaced: u64,
     too_short: u64,
     skipped: u64,
+    repeated: u64,
     before: u64,
     added: bool,
 }
@@ -134,19 +136,20 @@ fn report_undone(undone: Undone) {
 }
 
 fn report(done: Backfilled, json: bool, quiet: bool) -> anyhow::Result<Exit> {
-    let Backfilled { computed, changed, replaced, too_short, skipped, before, added } = done;
+    let Backfilled { computed, changed, replaced, too_short, skipped, repeated, before, added } = done;
     if json {
-        let summary = Summary { computed, changed, replaced, too_short, skipped, before, added };
+        let summary = Summary { computed, changed, replaced, too_short, skipped, repeated, before, added };
         print(true, &summary, String::new)?;
     } else if !quiet {
         say(format_args!(
             "{} computed ({} with a changed text, {} with values of another program), {} up to date, \
-             {} skipped (no id, text or signature), {} too short",
+             {} skipped (no id, text or signature), {} ignored because of a repeated id, {} too short",
             counted(computed, "row"),
             grouped(changed),
             grouped(replaced),
             grouped(before),
             grouped(skipped),
+            grouped(repeated),
             grouped(too_short)
         ));
     }

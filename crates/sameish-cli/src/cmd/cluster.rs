@@ -3,11 +3,11 @@
 use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs, TemplateArgs};
 use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
-use crate::output::file::Output;
-use crate::output::messages::{counted, grouped};
+use crate::output::messages::{counted, counted_as, limits_reached};
 use crate::run_args::RunArgs;
 use crate::run_log::{CountsText as _, finish};
 use sameish::config::Linkage;
+use sameish_batch::output::CompressedOutput;
 use sameish_batch::{
     ClusterCounts, Clusters, Counts, Files, IndexedCorpus, Source, Spreads, Task, index, sign,
 };
@@ -83,10 +83,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         templates.set(config);
     })?;
     let options = memory.options(config, run.threads.count(), matching.on_dup_id)?;
+    run.check_lines("cluster")?;
     let inputs = input.find()?;
     let mut log = run.log(&inputs)?;
-    let mut output = run.create_output(&inputs)?;
-    let read = input.reading(run.quiet);
+    let mut output = run.create_lines(&inputs)?;
+    let read = input.reading(&inputs, run.quiet);
+    run.check_inputs(&inputs, &read)?;
     let source = Source::Files(Files { inputs: &inputs, against: &[], read: &read });
     let signed = sign(Task::Cluster, &source, &options, None, &mut log)?;
     let corpus = index(signed, &source, &options)?;
@@ -95,7 +97,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         log.monitor.clear();
         return Ok(Exit::Clean);
     }
-    output.finish()?;
+    if !run.publish(output, &mut log)? {
+        return Ok(Exit::Clean);
+    }
     let (counts, exit) = finish(log)?;
     let summary = Summary::new(counts, &clusters, options.analyzer.expected_recall());
     run.summarize(&summary, || summary.in_words())?;
@@ -110,7 +114,7 @@ fn write_clusters(
     corpus: &IndexedCorpus<'_>,
     clusters: &Clusters,
     min_size: u64,
-    output: &mut Output,
+    output: &mut CompressedOutput,
 ) -> Result<bool, Failure> {
     let mut spreads = Spreads::new(corpus, clusters);
     let measure = if spreads.distances { "average_distance" } else { "mean_similarity" };
@@ -174,6 +178,7 @@ struct Summary {
 impl Summary {
     fn new(counts: Counts, clusters: &Clusters, expected_recall: Option<f64>) -> Summary {
         let ClusterCounts { candidates, caps_hit, chains_cut, .. } = clusters.counts;
+        let has_documents = counts.documents > 0;
         let sizes = (0..clusters.len()).map(|cluster| clusters.members(cluster).len() as u64);
         Summary {
             counts,
@@ -182,7 +187,7 @@ impl Summary {
             chains_cut,
             candidates,
             caps_hit,
-            expected_recall,
+            expected_recall: expected_recall.filter(|_| has_documents),
         }
     }
 
@@ -191,13 +196,11 @@ impl Summary {
         let mut words =
             format!("{}: {clusters} (largest size: {})", self.counts.in_words(), self.largest_cluster);
         if self.chains_cut > 0 {
-            words += &format!(", {} matches between different clusters ignored", grouped(self.chains_cut));
+            let matches = counted_as(self.chains_cut, "match", "matches");
+            words += &format!(", {matches} between different clusters ignored");
         }
         if self.caps_hit > 0 {
-            words += &format!(
-                ", {} bucket or candidate limits reached (matches may be missing)",
-                grouped(self.caps_hit)
-            );
+            words += &format!(", {}", limits_reached(self.caps_hit, "matches"));
         }
         format!("{words}; {}", self.counts.effort())
     }

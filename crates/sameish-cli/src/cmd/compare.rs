@@ -1,12 +1,14 @@
 //! `sameish compare`: every measure of two texts, and their shared passages.
 
 use crate::args::{EngineArgs, TextArgs, ThreadArgs};
+use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::output::report::{Report, Side};
 use anstream::AutoStream;
 use clap::ColorChoice;
 use sameish::Content;
+use sameish::matching::OffsetUnit;
 use sameish_batch::input::{Input, read_whole};
 use sameish_server::CompareResponse;
 use std::ffi::OsString;
@@ -30,6 +32,9 @@ pub(crate) struct Args {
     /// Minimum length of a shared passage in words
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     min_tokens: u32,
+    /// Unit of the offsets of passages in the output of `--json`
+    #[arg(long, value_name = "UNIT", default_value = "utf8", value_parser = one_of(&OFFSETS))]
+    offsets: OffsetUnit,
     /// Print the result as one JSON object
     #[arg(long)]
     json: bool,
@@ -46,6 +51,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     engine: EngineArgs,
 }
+
+const OFFSETS: [Choice<OffsetUnit>; 3] = [
+    choice("utf8", "Bytes of UTF-8", OffsetUnit::Utf8),
+    choice("utf16", "UTF-16 units, as in JavaScript and Java", OffsetUnit::Utf16),
+    choice("chars", "Code points, as in Python", OffsetUnit::Chars),
+];
 
 const USAGE: &str = "\
 sameish compare [OPTIONS] A B
@@ -67,7 +78,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let engine = args.engine.analyzer()?;
     let [a, b] = sides(&args, engine.config().text.lossy)?;
     let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
-    print(args.json, &CompareResponse::new(&comparison, a.text()), || {
+    print(args.json, &CompareResponse::new(&comparison, a.text(), b.text(), args.offsets), || {
         let color = use_color(args.color);
         let report = Report { a: &a, b: &b, comparison: &comparison, min_tokens: args.min_tokens, color };
         report.to_string()

@@ -1,21 +1,25 @@
 //! `sameish dedup`: keeps one document per cluster.
 
 mod against;
+mod assumptions;
 mod lists;
 mod report;
 mod summary;
 
-use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs, TemplateArgs};
+use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs, TemplateArgs, fraction};
 use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
 use crate::output::escape::escaped;
 use crate::output::file::{Output, same_place};
 use crate::output::messages::{counted, grouped, say};
-use crate::run_args::RunArgs;
+use crate::run_args::{NOTHING_WRITTEN, RunArgs, stop_if_unreadable};
 use crate::run_log::{Log, finish};
 use against::Against;
-use sameish_batch::input::{FileStates, InputResult, ReadOptions, spool_pipes};
-use sameish_batch::output::OutputCompression;
+use assumptions::Assumptions;
+use sameish_batch::input::{
+    FieldScope, FileFormat, FileStates, InputResult, ReadOptions, RequiredField, check_inputs, spool_pipes,
+};
+use sameish_batch::output::{OutputCompression, check_suffix};
 use sameish_batch::{
     BYTES_PER_DOCUMENT, Files, IndexedCorpus, Keep, Monitor, Options, Rank, RecordWriter, RunLog, Selection,
     SignedCorpus, Source, StarClusters, StepDirectory, Target, Task, check_dedup, index, open_texts, run_key,
@@ -65,9 +69,9 @@ struct SelectionArgs {
     /// Also remove near-duplicates of the documents in these files or data directories, which are only read
     #[arg(long, value_name = "FILE", num_args = 1..)]
     against: Vec<OsString>,
-    /// Write no records if a larger fraction of the documents would be removed, unless `--force` is given
-    #[arg(long, value_name = "FRACTION", default_value = "90%")]
-    max_removed: Fraction,
+    /// Write nothing if a larger fraction of the documents would be removed; `100%` allows any
+    #[arg(long, value_name = "FRACTION", default_value = "90%", value_parser = max_removed)]
+    max_removed: f64,
     /// Report what would be removed, and write no records
     #[arg(long)]
     dry_run: bool,
@@ -119,20 +123,8 @@ impl FromStr for KeepArg {
     }
 }
 
-/// A fraction, as `60%` or `0.6`.
-#[derive(Clone, Copy, Debug)]
-struct Fraction(f64);
-
-impl FromStr for Fraction {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Fraction, String> {
-        let (number, of) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-        match number.trim().parse::<f64>().map(|number| number / of) {
-            Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(Fraction(fraction)),
-            _ => Err("must be 0% to 100%, or 0 to 1".into()),
-        }
-    }
+fn max_removed(text: &str) -> Result<f64, String> {
+    fraction(text).map_err(|_| "must be 0% to 100%, or 0 to 1".into())
 }
 
 const AFTER_HELP: &str = "\
@@ -154,7 +146,9 @@ copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached (also `--max-removed`), 6 output failed, 1 internal
-error.";
+error. Files are written only after 0 and 3.
+
+On a terminal, `sameish dedup FILE` without `-o` is a dry run.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let run = Run::prepare(args)?;
@@ -164,6 +158,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     run.print_estimate();
     let states = FileStates::of(run.against.iter().chain(&run.inputs));
     let signed = run.sign(steps.as_ref(), &mut log, &mut times)?;
+    run.stop_if_incomplete(&log)?;
     run.warn_of_missing_field(&signed);
     let (corpus, clusters) = run.cluster(signed, steps.as_ref(), &mut log, &mut times)?;
     let selection = Selection::new(&corpus, &clusters, run.args.per_source);
@@ -172,15 +167,23 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     states.check_all()?;
     let refused = run.refuses(&selection);
     let open = run.write_records(&result, &states, refused, &mut log, &mut times)?;
-    run.write_lists(&result, refused)?;
+    let publishes = log.completion.is_usable() && !refused;
+    if publishes {
+        run.write_lists(&result)?;
+    } else {
+        log.discard_rejects();
+    }
     let (counts, exit) = finish(log)?;
     run.remove_steps(steps, refused)?;
     if !open {
         return Ok(Exit::Clean);
     }
     let summary = Summary::new(counts, &result, &run.options.analyzer, times);
-    run.write_report(&result, &summary)?;
+    if publishes {
+        run.write_report(&result, &summary)?;
+    }
     run.print_summary(&summary)?;
+    run.print_assumptions(&summary);
     Ok(run.report_refusal(&selection, refused, exit))
 }
 
@@ -201,6 +204,8 @@ struct Run {
     against: Vec<InputResult>,
     target: Target,
     resume: bool,
+    /// Present if the run is a dry run only because the records would go to a terminal.
+    assumptions: Option<Assumptions>,
     /// `true` if an input was a pipe.
     piped: bool,
     /// Copies of pipes and data directories, which are removed at the end.
@@ -210,18 +215,19 @@ struct Run {
 impl Run {
     /// Checks all arguments before any work is done.
     fn prepare(args: Args) -> Result<Run, Failure> {
-        let Args { input, engine, matching, templates, selection: args, work, run: output } = args;
-        if output.output.is_none() && !args.dry_run && std::io::IsTerminal::is_terminal(&std::io::stdout()) {
-            return Err(Failure::usage("pass `-o OUT` for the kept records, or `--dry-run`"));
-        }
+        let Args { input, engine, matching, templates, selection: mut args, work, run: output } = args;
+        let on_terminal =
+            output.output.is_none() && !args.dry_run && std::io::IsTerminal::is_terminal(&std::io::stdout());
+        args.dry_run |= on_terminal;
         let config = matching.config(&engine, |config| templates.set(config))?;
         let threads = output.threads.count();
         let mut options = work.memory.options(config, threads, matching.on_dup_id)?;
         options.keep = args.keep.0.clone();
         check_dedup(&options.analyzer)?;
-        let read = read_options(&input, &args.keep.0, output.quiet)?;
-        let Against { files, mut indexes } = against::copy_indexes(&args.against, &work, &read)?;
+        check_list_names(&args, &output)?;
         let inputs = input.find()?;
+        let read = read_options(&input, &inputs, &args.keep.0, output.quiet)?;
+        let Against { files, mut indexes } = against::copy_indexes(&args.against, &work, &read)?;
         let mut against: Vec<InputResult> = indexes.iter().map(|index| Ok(index.input.clone())).collect();
         against.extend(input.find_against(&files)?);
         let target = Target::new(output.output.as_deref(), work.compress);
@@ -230,13 +236,28 @@ impl Run {
         let (inputs, mut pipes) = spool_pipes(inputs, temp_dir)?;
         let (against, more_pipes) = spool_pipes(against, temp_dir)?;
         pipes.extend(more_pipes);
+        check_readable(&inputs, &against, &read, output.writes_file() && !args.dry_run)?;
         if !args.dry_run {
             target.check_inputs(&inputs, &read, output.force)?;
         }
+        let assumptions =
+            on_terminal.then(|| Assumptions::new(&engine, &options, &read, &inputs)).transpose()?;
         let piped = !pipes.is_empty();
         pipes.extend(indexes.drain(..).map(|index| index.file));
         let resume = work.resume;
-        Ok(Run { args, output, options, read, inputs, against, target, resume, piped, _temporary: pipes })
+        Ok(Run {
+            args,
+            output,
+            options,
+            read,
+            inputs,
+            against,
+            target,
+            resume,
+            assumptions,
+            piped,
+            _temporary: pipes,
+        })
     }
 
     fn files(&self) -> Files<'_> {
@@ -308,6 +329,14 @@ impl Run {
         Ok(signed)
     }
 
+    /// Stops if an input could not be read completely and the records would go to a file.
+    fn stop_if_incomplete(&self, log: &Log) -> Result<(), Failure> {
+        if log.completion.is_usable() || self.args.dry_run || !self.output.writes_file() {
+            return Ok(());
+        }
+        Err(Failure::new(log.completion.into(), NOTHING_WRITTEN))
+    }
+
     /// Warns if the field of `--keep` is missing in some or all documents.
     fn warn_of_missing_field(&self, signed: &SignedCorpus) {
         let own = signed.ranks.get(signed.against as usize..).unwrap_or_default();
@@ -362,7 +391,7 @@ impl Run {
 
     /// Returns `true` if `--max-removed` forbids to write the outputs.
     fn refuses(&self, selection: &Selection) -> bool {
-        removed_fraction(selection) > self.args.max_removed.0 && !self.output.force
+        removed_fraction(selection) > self.args.max_removed
     }
 
     /// Writes the kept records. Returns `false` if the reader of a pipe has closed it.
@@ -394,10 +423,7 @@ impl Run {
     }
 
     /// Writes `--clusters` and `--removed`; after the records, so that a run that fails with them leaves no lists.
-    fn write_lists(&self, result: &DedupResult<'_>, refused: bool) -> Result<(), Failure> {
-        if refused && !self.args.dry_run {
-            return Ok(());
-        }
+    fn write_lists(&self, result: &DedupResult<'_>) -> Result<(), Failure> {
         if let Some(path) = &self.args.clusters {
             lists::write(path, result.cluster_lines(), self.output.force, &self.inputs)?;
         }
@@ -407,7 +433,7 @@ impl Run {
         Ok(())
     }
 
-    /// Removes the saved steps, unless the run was refused and may be repeated with `--force`.
+    /// Removes the saved steps, unless the run was refused and may be repeated with another `--max-removed`.
     fn remove_steps(&self, steps: Option<StepDirectory>, refused: bool) -> Result<(), Failure> {
         match steps.filter(|_| !(refused && self.resume)) {
             Some(steps) => Ok(steps.remove()?),
@@ -429,15 +455,22 @@ impl Run {
         self.output.answer(summary, data_on_stdout, || summary.in_words())
     }
 
+    /// Prints what a dry run on a terminal assumed, and the command that writes the result.
+    fn print_assumptions(&self, summary: &Summary) {
+        if let (Some(assumptions), false) = (&self.assumptions, self.output.quiet) {
+            say(format_args!("{}", assumptions.in_words(summary.text_fields())));
+        }
+    }
+
     fn report_refusal(&self, selection: &Selection, refused: bool, exit: Exit) -> Exit {
         if !refused {
             return exit;
         }
         say(format_args!(
             "error: {:.1} % of the documents would be removed, more than `--max-removed` ({:.0} %) allows; nothing was \
-             written: check with `--dry-run`, then raise `--max-removed` or pass `--force`",
+             written: if that is intended, raise `--max-removed`, up to `--max-removed 100%`",
             removed_fraction(selection) * 100.0,
-            self.args.max_removed.0 * 100.0
+            self.args.max_removed * 100.0
         ));
         exit.or_worse(Exit::Limit)
     }
@@ -453,11 +486,16 @@ fn removed_fraction(selection: &Selection) -> f64 {
 }
 
 /// Returns how inputs are read. The field of `--keep` is read in place of the date.
-fn read_options(input: &InputArgs, keep: &Keep, quiet: bool) -> Result<ReadOptions, Failure> {
-    let mut read = input.reading(quiet);
+fn read_options(
+    input: &InputArgs,
+    inputs: &[InputResult],
+    keep: &Keep,
+    quiet: bool,
+) -> Result<ReadOptions, Failure> {
+    let mut read = input.reading(inputs, quiet);
     if let Keep::Field(name) = keep {
         let fields = &read.fields;
-        let is_used = fields.text == *name
+        let is_used = fields.text_name() == name
             || [&fields.id, &fields.title]
                 .into_iter()
                 .flatten()
@@ -469,8 +507,36 @@ fn read_options(input: &InputArgs, keep: &Keep, quiet: bool) -> Result<ReadOptio
             )));
         }
         read.fields.date = Some(name.clone());
+        let scope = if inputs.len() == 1 { FieldScope::EachInput } else { FieldScope::AnyInput };
+        read.required.push(RequiredField { name: name.clone(), parameter: "--keep", scope });
     }
     Ok(read)
+}
+
+/// Fails if an input does not have a named field, if the existing corpus cannot be opened, or if an input cannot be opened and
+/// the records would go to a file.
+fn check_readable(
+    inputs: &[InputResult],
+    against: &[InputResult],
+    read: &ReadOptions,
+    writes_file: bool,
+) -> Result<(), Failure> {
+    let unreadable = check_inputs(inputs, read)?;
+    if writes_file {
+        stop_if_unreadable(&unreadable)?;
+    }
+    stop_if_unreadable(&check_inputs(against, &read.for_reference())?)
+}
+
+/// Refuses lists whose suffixes stand for other formats.
+fn check_list_names(args: &SelectionArgs, run: &RunArgs) -> Result<(), Failure> {
+    run.check_rejects()?;
+    for (flag, path) in [("--clusters", &args.clusters), ("--removed", &args.removed)] {
+        if let Some(path) = path {
+            check_suffix(path, FileFormat::Jsonl, &format!("`{flag}` writes JSONL"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks the outputs before the run.

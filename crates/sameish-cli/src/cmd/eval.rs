@@ -9,6 +9,7 @@ use crate::args::{DocumentArgs, EngineArgs, MatchArgs, Size, TemplateArgs, Threa
 use crate::exit::{Exit, Failure};
 use crate::output::agreement::{Answer, Example, Part, SideReport};
 use crate::output::jsonl::rounded;
+use crate::output::messages::say;
 use crate::output::print;
 use sameish::DocId;
 use sameish::cluster::{Contingency, Mixed, PairCounts};
@@ -47,7 +48,7 @@ pub(crate) struct Args {
     /// Sampling seed (with `--exact`)
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Field of the cluster in labeled records; null means no cluster
+    /// Name of the cluster field in labeled records; null means no cluster
     #[arg(long, value_name = "NAME", default_value = "cluster")]
     cluster_field: String,
     /// Number of errors of each kind to show
@@ -116,6 +117,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let predicted = read(predicted, &args, &mut ids)?;
     let gold = read(gold, &args, &mut ids)?;
     let answer = evaluate(&predicted, &gold, &ids, usize::from(args.examples));
+    if answer.has_nothing_in_common() {
+        say(format_args!(
+            "warning: the two files have no id in common, so they cannot be compared; check that both have the ids of the same \
+             documents (7 and \"7\" are different)"
+        ));
+    }
     print(args.json, &answer, || answer.to_string())?;
     Ok(Exit::Clean)
 }
@@ -128,10 +135,10 @@ struct Side {
 
 fn read(file: &OsString, args: &Args, ids: &mut Ids) -> Result<Side, Failure> {
     let source = if file == "-" { Input::stdin() } else { Input::file(PathBuf::from(file)) };
-    let mut reading = args.documents.reading(Size::RECORD, true);
+    let mut reading = args.documents.reading(Size::RECORD, &[], true);
     reading.rules.max_line = args.max_line.map_or(JUDGMENT_LINE, Size::bytes);
     let number = |id: DocId| ids.number(id);
-    match read_judgments(&source, &args.documents.id_field, &args.cluster_field, &reading, number) {
+    match read_judgments(&source, args.documents.id_field(), &args.cluster_field, &reading, number) {
         Ok(judgments) => Ok(Side { name: source.name.to_string(), judgments }),
         Err(error) => Err(sameish_batch::Error::from(error).into()),
     }
@@ -168,9 +175,11 @@ fn evaluate(predicted: &Side, gold: &Side, ids: &Ids, examples: usize) -> Answer
         predicted: SideReport::new(&predicted.name, p, documents - g.documents()),
         gold: SideReport::new(&gold.name, g, documents - p.documents()),
         documents,
+        common_documents: (p.documents() + g.documents()).saturating_sub(documents),
         ..Answer::default()
     };
-    if p.kind() == Kind::Pairs || g.kind() == Kind::Pairs {
+    let no_measures = answer.has_nothing_in_common();
+    if no_measures || p.kind() == Kind::Pairs || g.kind() == Kind::Pairs {
         answer.pairs = compare_pairs(p, g).into();
         return answer;
     }

@@ -40,17 +40,19 @@ gets its sequence number, from 0 over all inputs. Ids keep their JSON type: 7
 and \"7\" are different.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
-input, 5 limit reached, 6 output failed, 1 internal error. After 3, 4 and 5 the
-output contains everything that could be read.";
+input, 5 limit reached, 6 output failed, 1 internal error. After 4 and 5 no file
+is written; standard output contains everything that could be read.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, run } = args;
     let engine = engine.analyzer()?;
+    run.check_lines("fingerprint")?;
     let inputs = input.find()?;
-    let mut read = input.reading(run.quiet);
+    let mut read = input.reading(&inputs, run.quiet);
     read.rules.lossy |= engine.config().text.lossy;
     let rules = read.rules;
     let mut output = LineOutput::create(&run, &inputs)?;
+    run.check_inputs(&inputs, &read)?;
     let line_bytes = longest_line(&engine);
     let work = move |batch: RecordBatch| with_scratch(|scratch| sketch(&batch, &engine, rules, scratch));
     let batches = RecordBatches::new(inputs, read);

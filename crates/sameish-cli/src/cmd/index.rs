@@ -41,7 +41,7 @@ failed, 1 internal error.";
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Build(Box<add::BuildArgs>),
-    Add(Box<add::AddArgs>),
+    Add(Box<add::AddCommand>),
     Remove(admin::RemoveArgs),
     Query(Box<query::Args>),
     Stats(admin::StatsArgs),
@@ -118,22 +118,28 @@ struct MatchLine<'a> {
     title: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<&'a str>,
+    similarity: f64,
+    /// Equal to `similarity`, as in the responses of the service.
     similarity_score: f64,
     match_type: &'static str,
     verified: bool,
+    /// `null` without a SimHash.
+    simhash_distance: Option<u32>,
     template: bool,
 }
 
 impl<'a> From<&'a Match> for MatchLine<'a> {
     fn from(found: &'a Match) -> MatchLine<'a> {
-        let Verdict { similarity, kind, verified, template, .. } = found.verdict;
+        let Verdict { similarity, kind, verified, distance, template, .. } = found.verdict;
         MatchLine {
             id: &found.id,
             title: None,
             host: None,
+            similarity,
             similarity_score: similarity,
             match_type: kind.name(),
             verified,
+            simhash_distance: distance,
             template,
         }
     }
@@ -161,11 +167,24 @@ fn open(directory: &Path, access: Access) -> Result<Catalog, Failure> {
 
 /// Opens a directory and reports what an upgrade changed.
 fn open_with(directory: &Path, options: OpenOptions) -> Result<Catalog, Failure> {
+    check_directory(directory)?;
     let catalog = Catalog::open(directory, options).map_err(failure)?;
     for change in catalog.reclustered() {
         say(format_args!("{change}"));
     }
     Ok(catalog)
+}
+
+/// Fails if a data directory is a file.
+pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
+    if !directory.is_file() {
+        return Ok(());
+    }
+    let name = escaped_name(directory.as_os_str());
+    let reason = format!(
+        "`{name}` is a file; expected a data directory, which `sameish serve` and `sameish index build` create"
+    );
+    Err(Failure::new(Exit::Unreadable, reason))
 }
 
 /// Converts an error of the store, with its exit code.

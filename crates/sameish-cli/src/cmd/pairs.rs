@@ -2,13 +2,13 @@
 
 use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs};
 use crate::exit::{Exit, Failure};
-use crate::output::file::Output;
 use crate::output::jsonl::{push_line, rounded};
-use crate::output::messages::{counted, grouped};
+use crate::output::messages::{counted, limits_reached};
 use crate::run_args::RunArgs;
 use crate::run_log::{CountsText as _, Log, finish};
 use sameish::Verdict;
 use sameish::engine::Effort;
+use sameish_batch::output::CompressedOutput;
 use sameish_batch::{Counts, Files, Ids, IndexedCorpus, Pair, Source, Task, index, sign};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -55,10 +55,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, matching, memory, run } = args;
     let config = matching.config(&engine, |_| {})?;
     let options = memory.options(config, run.threads.count(), matching.on_dup_id)?;
+    run.check_lines("pairs")?;
     let inputs = input.find()?;
     let mut log = run.log(&inputs)?;
-    let mut output = run.create_output(&inputs)?;
-    let read = input.reading(run.quiet);
+    let mut output = run.create_lines(&inputs)?;
+    let read = input.reading(&inputs, run.quiet);
+    run.check_inputs(&inputs, &read)?;
     let source = Source::Files(Files { inputs: &inputs, against: &[], read: &read });
     let signed = sign(Task::Pairs, &source, &options, None, &mut log)?;
     let corpus = index(signed, &source, &options)?;
@@ -66,7 +68,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         log.monitor.clear();
         return Ok(Exit::Clean);
     };
-    output.finish()?;
+    if !run.publish(output, &mut log)? {
+        return Ok(Exit::Clean);
+    }
     let (counts, exit) = finish(log)?;
     let summary = Summary::new(counts, written, options.analyzer.expected_recall());
     run.summarize(&summary, || summary.in_words())?;
@@ -85,7 +89,7 @@ struct Written {
 /// Writes all pairs. Returns `None` if the reader of a pipe has closed it.
 fn write_pairs(
     corpus: &IndexedCorpus<'_>,
-    output: &mut Output,
+    output: &mut CompressedOutput,
     log: &mut Log,
 ) -> Result<Option<Written>, Failure> {
     let mut lines =
@@ -103,7 +107,7 @@ fn write_pairs(
 /// Buffer of output lines.
 struct Lines<'a> {
     ids: &'a Ids,
-    output: &'a mut Output,
+    output: &'a mut CompressedOutput,
     bytes: Vec<u8>,
     pairs: u64,
     /// The last verdict and its end of a line, which is the same for all copies of two texts.
@@ -146,6 +150,8 @@ struct VerdictFields {
     similarity: f64,
     match_type: &'static str,
     verified: bool,
+    /// `null` without a SimHash.
+    simhash_distance: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     facts: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,11 +160,12 @@ struct VerdictFields {
 
 impl From<Verdict> for VerdictFields {
     fn from(verdict: Verdict) -> VerdictFields {
-        let Verdict { similarity, kind, verified, facts, template, .. } = verdict;
+        let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
         VerdictFields {
             similarity,
             match_type: kind.name(),
             verified,
+            simhash_distance: distance,
             facts: facts.map(rounded),
             template: facts.map(|_| template),
         }
@@ -180,6 +187,7 @@ struct Summary {
 impl Summary {
     fn new(counts: Counts, Written { pairs, effort }: Written, expected_recall: Option<f64>) -> Summary {
         let Effort { candidates, capped: caps_hit, .. } = effort;
+        let expected_recall = expected_recall.filter(|_| counts.documents > 0);
         Summary { counts, pairs, candidates, caps_hit, expected_recall }
     }
 
@@ -189,10 +197,7 @@ impl Summary {
             words += &format!(", expected recall at the threshold {:.1} %", 100.0 * recall);
         }
         if self.caps_hit > 0 {
-            words += &format!(
-                ", {} bucket or candidate limits reached (pairs may be missing)",
-                grouped(self.caps_hit)
-            );
+            words += &format!(", {}", limits_reached(self.caps_hit, "pairs"));
         }
         format!("{words}; {}", self.counts.effort())
     }

@@ -1,5 +1,6 @@
 //! `sameish serve`: the HTTP service and its page.
 
+use super::index::check_directory;
 use crate::exit::{Exit, Failure};
 use crate::output::escape::escaped_name;
 use sameish_server::{Error, LogFormat, LogQueue, Server, Settings, VARIABLES, parse_listen};
@@ -151,7 +152,10 @@ fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failur
     }
     let mut temporary = None;
     match &args.data {
-        Some(data) => settings.data.clone_from(data),
+        Some(data) => {
+            check_directory(data)?;
+            settings.data.clone_from(data);
+        }
         None if args.demo && settings.data == Settings::default().data => {
             let folder = tempfile::Builder::new().prefix("sameish-demo-").tempdir();
             let folder = folder.map_err(|error| {

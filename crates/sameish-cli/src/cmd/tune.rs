@@ -22,15 +22,16 @@ mod render;
 mod report;
 mod sample;
 
-use crate::args::{EngineArgs, InputArgs, ON_DUP_ID};
+use crate::args::{EngineArgs, InputArgs, ON_DUP_ID, recall, threshold};
 use crate::choice::one_of;
 use crate::exit::{Exit, Failure};
+use crate::output::command::kept_name;
 use crate::output::escape::escaped_name;
 use crate::output::file::Output;
 use crate::output::jsonl::push_line;
 use crate::output::plot::svg::standalone;
 use crate::output::plot::terminal::Charset;
-use crate::run_args::RunArgs;
+use crate::run_args::{NOTHING_WRITTEN, RunArgs, stop_if_unreadable};
 use crate::run_log::{CountsText as _, finish};
 use labels::{LabeledPair, Labels, Quality};
 use measure::{Distances, Similarities};
@@ -38,7 +39,7 @@ use proposal::Proposal;
 use report::Section;
 use sameish::config::Linkage;
 use sameish::{Analyzer, Config};
-use sameish_batch::input::InputResult;
+use sameish_batch::input::{FieldScope, InputResult, ReadOptions, RequiredField, check_inputs};
 use sameish_batch::{Counts, OnDupId};
 use sample::{Sample, Texts};
 use std::path::{Path, PathBuf};
@@ -72,13 +73,13 @@ struct TuningArgs {
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     sample: u32,
     /// Evaluate this threshold instead of proposing one
-    #[arg(long, value_name = "SIMILARITY")]
+    #[arg(long, value_name = "SIMILARITY", value_parser = threshold)]
     threshold: Option<f64>,
     /// Required recall of pairs exactly at the threshold [default: from the preset]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "FRACTION", value_parser = recall)]
     recall: Option<f64>,
     /// Evaluate this radius instead of proposing one (presets that compare fingerprints)
-    #[arg(long, value_name = "BITS")]
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(0..=64))]
     radius: Option<u32>,
     /// Record to use if an id occurs again with a different text
     #[arg(long, value_parser = one_of(&ON_DUP_ID), default_value = "reject")]
@@ -95,7 +96,7 @@ struct LabelArgs {
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
     /// Propose the lowest threshold with at least this precision instead of the one with the best F1
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "FRACTION", value_parser = threshold)]
     precision: Option<f64>,
 }
 
@@ -130,11 +131,6 @@ more similar pairs with a higher probability. See docs/tuning.md.
 Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
 4 unreadable input, 5 limit reached, 6 output failed.";
 
-fn share(text: &str) -> Result<f64, String> {
-    let share: Option<f64> = text.parse().ok();
-    share.filter(|share| *share > 0.0 && *share <= 1.0).ok_or("must be more than 0 and at most 1".into())
-}
-
 /// Maximum sample size for fingerprints, because all pairs are compared.
 const MAX_FINGERPRINTS: u32 = 50_000;
 
@@ -145,24 +141,53 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let sources = input.find()?;
     let mut log = run.log(&sources)?;
     let output = run.create_output(&sources)?;
+    let reading = read_options(&input, &labels, &sources, run.quiet);
+    let unreadable = check_inputs(&sources, &reading)?;
+    let writes_files = run.writes_file() || plots.html.is_some() || plots.svg.is_some();
+    if writes_files {
+        stop_if_unreadable(&unreadable)?;
+    }
     let mut files = Files::create(&plots, run.force, &sources)?;
-    let mut reading = input.reading(run.quiet);
-    // The source is not used here, so its field holds the cluster.
-    reading.fields.source = vec![labels.cluster_field.clone().unwrap_or_else(|| "cluster".into())];
+    let kept_name = kept_name(&sources);
     let plan = sample_plan(&engine, &tuning, labeled_pairs.as_deref());
     let threads = run.threads.count();
     let sample = sample::read(&engine, sources, reading, threads, plan, &mut log)?;
+    log.end_input()?;
+    if !log.completion.is_usable() && (writes_files || sample.read == 0) {
+        return Err(Failure::new(log.completion.into(), NOTHING_WRITTEN).into());
+    }
     let texts = Texts::of(&sample);
     let labels = Labels::choose(&labels, labeled_pairs, &texts)?;
+    if !run.quiet {
+        labels.warn_of_unknown_ids();
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let findings = pool.install(|| Findings::compute(&engine, &texts, &labels, &tuning))?;
     let (counts, exit) = finish(log)?;
-    let tuning =
-        Tuning { counts: &counts, sample: &sample, texts: &texts, labels: &labels, config: engine.config() };
+    let tuning = Tuning {
+        counts: &counts,
+        sample: &sample,
+        texts: &texts,
+        labels: &labels,
+        config: engine.config(),
+        kept_name: &kept_name,
+    };
     let sections = report::sections(&tuning, &findings);
     files.finish(&sections)?;
     print(output, &run, &tuning, &findings, render::text(&sections, Charset::detect(plots.ascii)))?;
     Ok(exit)
+}
+
+/// Returns how inputs are read. The source is not used here, so its field holds the cluster.
+fn read_options(input: &InputArgs, labels: &LabelArgs, sources: &[InputResult], quiet: bool) -> ReadOptions {
+    let mut reading = input.reading(sources, quiet);
+    reading.fields.source = vec![labels.cluster_field.clone().unwrap_or_else(|| "cluster".into())];
+    reading.required.extend(labels.cluster_field.clone().map(|name| RequiredField {
+        name,
+        parameter: "--cluster-field",
+        scope: FieldScope::AnyInput,
+    }));
+    reading
 }
 
 /// Returns the sampling parameters. Documents of labeled pairs are always read.
@@ -242,6 +267,8 @@ struct Tuning<'a> {
     texts: &'a Texts<'a>,
     labels: &'a Labels,
     config: &'a Config,
+    /// Output of the command that the report suggests.
+    kept_name: &'a str,
 }
 
 /// The results of a run.

@@ -20,6 +20,8 @@ pub(crate) struct Answer {
     pub(crate) gold: SideReport,
     /// Number of documents in either file.
     pub(crate) documents: u64,
+    /// Number of documents in both files.
+    pub(crate) common_documents: u64,
     pub(crate) pairs: Pairs,
     pub(crate) bcubed: Option<Rounded>,
     pub(crate) adjusted_rand_index: Option<f64>,
@@ -119,6 +121,9 @@ pub(crate) struct Part {
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.sides(f)?;
+        if self.has_nothing_in_common() {
+            return Ok(());
+        }
         self.table(f)?;
         let merges = Errors { title: "False merges", own: "PRED", other: "GOLD", fault: "wrong" };
         merges.list(f, &self.false_merges)?;
@@ -128,6 +133,11 @@ impl fmt::Display for Answer {
 }
 
 impl Answer {
+    /// Returns `true` if both files have documents, but none in common, so that measures would say nothing.
+    pub(crate) fn has_nothing_in_common(&self) -> bool {
+        self.common_documents == 0 && self.predicted.documents > 0 && self.gold.documents > 0
+    }
+
     fn sides(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Answer { predicted, gold, .. } = self;
         for (title, side) in [("PRED", predicted), ("GOLD", gold)] {

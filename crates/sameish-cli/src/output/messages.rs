@@ -115,7 +115,17 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// Formats a number with its noun: `1 document`, `2,000 documents`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+    counted_as(number, noun, &format!("{noun}s"))
+}
+
+/// Formats a number with a noun whose plural is irregular: `1 match`, `2 matches`.
+pub(crate) fn counted_as(number: u64, noun: &str, plural: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { noun } else { plural })
+}
+
+/// Formats a limit that was reached this many times, for a summary.
+pub(crate) fn limits_reached(number: u64, missing: &str) -> String {
+    format!("{} reached ({missing} may be missing)", counted(number, "bucket or candidate limit"))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod agreement;
 pub(crate) mod audit;
+pub(crate) mod command;
 pub(crate) mod escape;
 pub(crate) mod figures;
 pub(crate) mod html;

@@ -214,7 +214,7 @@ fn reports_usage_errors_and_invalid_inputs() {
         (&["a", "b", "--exact", "corpus.jsonl"], "cannot be used with"),
         (&["--exact", "corpus.jsonl", "--sample", "0"], "--sample"),
         (&["--exact", "corpus.jsonl", "--preset", "sdr"], "sparse codes"),
-        (&["--exact", "corpus.jsonl", "--threshold", "1.1"], "at most 1"),
+        (&["--exact", "corpus.jsonl", "--threshold", "1.1"], "must be between 0 and 1"),
         (&["a", "b", "--threshold", "0.5"], "--exact"),
         (&["a"], "GOLD"),
     ];

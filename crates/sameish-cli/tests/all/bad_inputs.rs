@@ -83,7 +83,7 @@ fn c6_to_c8_accepts_unusual_names() {
         assert_eq!(run.ids(), "\"good\"");
     }
     dir.write("\u{1b}]0;title\u{7}.jsonl", "broken\n");
-    let run = dir.run(["fingerprint", "\u{1b}]0;title\u{7}.jsonl"]).ends_with(3);
+    let run = dir.run(["fingerprint", "\u{1b}]0;title\u{7}.jsonl"]).ends_with(4);
     assert!(run.stderr.contains("\\u{1b}]0;title\\u{7}.jsonl, line 1") && !run.stderr.contains('\u{1b}'));
 }
 
@@ -211,10 +211,22 @@ fn c24_c25_c26_rejects_invalid_rows() {
 fn c27_c28_refuses_invalid_headers() {
     let dir = Dir::new();
     let cases = [
-        ("a.csv", "1,some words\n2,more\n", "no column `text` or `title` in `1`, `some words`;"),
+        (
+            "a.csv",
+            "1,some words\n2,more\n",
+            "no column `text`, `body`, `content`, `article`, `title`; the columns are `1`, `some words`; name",
+        ),
         ("b.csv", "id,text,text\n1,a,b\n", "column `text` occurs twice in `id`, `text`, `text`;"),
-        ("c.csv", "id;text\n1;a\n", "no column `text` or `title` in `id;text`;"),
-        ("d.tsv", "id,text\n1,a\n", "no column `text` or `title` in `id,text`;"),
+        (
+            "c.csv",
+            "id;text\n1;a\n",
+            "no column `text`, `body`, `content`, `article`, `title`; the columns are `id;text`; set the separator",
+        ),
+        (
+            "d.tsv",
+            "id,text\n1,a\n",
+            "no column `text`, `body`, `content`, `article`, `title`; the columns are `id,text`; set the separator",
+        ),
         ("e.csv", "id,\"text\n1,a\n", "quote in the header is never closed"),
     ];
     for (name, content, reason) in cases {

@@ -94,12 +94,13 @@ fn pairs(engine: &Engine) -> Vec<String> {
     let mut pairs = Vec::new();
     engine.pairs(|pair| {
         let mut line = format!(
-            r#"{{"a":{},"b":{},"similarity":{},"match_type":"{}","verified":{}"#,
+            r#"{{"a":{},"b":{},"similarity":{},"match_type":"{}","verified":{},"simhash_distance":{}"#,
             json!(pair.a),
             json!(pair.b),
             json!(pair.verdict.similarity),
             pair.verdict.kind.name(),
-            pair.verdict.verified
+            pair.verdict.verified,
+            json!(pair.verdict.distance)
         );
         if let Some(facts) = pair.verdict.facts {
             let facts = json!((facts * 1e6).round() / 1e6);

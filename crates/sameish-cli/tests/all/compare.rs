@@ -165,3 +165,15 @@ fn accepts_common_flags() {
     let args = ["compare", "--text", "one text", "--text", "one text", "--quiet", "--threads", "2", "--json"];
     assert!(Dir::new().run(args).ends_with(0).stdout.contains("\"exact\""));
 }
+
+#[test]
+fn offsets_of_passages_are_in_the_requested_unit() {
+    let a = "🦀 Größe the old bridge is closed for repairs";
+    let b = "the old bridge is closed for repairs";
+    for (unit, start) in [("utf8", 13), ("utf16", 9), ("chars", 8)] {
+        let object = json(&Dir::new(), &["--offsets", unit, "--text", a, "--text", b]);
+        let passage = &object["passages"][0];
+        assert_eq!((&passage["a_start"], &passage["b_start"]), (&start.into(), &0.into()), "{unit}");
+        assert_eq!(passage["text"], b);
+    }
+}

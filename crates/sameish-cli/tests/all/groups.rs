@@ -25,7 +25,7 @@ fn pairs_have_all_fields_and_keep_the_type_of_ids() {
     let found =
         dir.run(["pairs", "news.jsonl", "--threshold", "0.6"]).ends_with(0).says(&["6 documents", "4 pairs"]);
     let found = lines(&found.stdout);
-    let expected = json!({"a": 1, "b": 2, "similarity": 1.0, "match_type": "exact", "verified": true, "facts": 1.0, "template": false});
+    let expected = json!({"a": 1, "b": 2, "similarity": 1.0, "match_type": "exact", "verified": true, "simhash_distance": null, "facts": 1.0, "template": false});
     assert_eq!(found[0], expected);
     let ids: Vec<(String, String)> =
         found.iter().map(|pair| (pair["a"].to_string(), pair["b"].to_string())).collect();
@@ -126,11 +126,11 @@ fn settings_out_of_range_are_usage_errors() {
     let dir = Dir::new();
     news(&dir);
     for (flags, says) in [
-        (vec!["--threshold", "nan"], "must be more than 0 and at most 1"),
-        (vec!["--threshold", "1.1"], "must be more than 0 and at most 1"),
-        (vec!["--threshold=-1"], "must be more than 0 and at most 1"),
-        (vec!["--recall", "1"], "must be more than 0 and less than 1"),
-        (vec!["--preset", "wire", "--radius", "65"], "must be 0 to 64"),
+        (vec!["--threshold", "nan"], "must be between 0 and 1"),
+        (vec!["--threshold", "1.1"], "must be between 0 and 1"),
+        (vec!["--threshold=-1"], "must be between 0 and 1"),
+        (vec!["--recall", "1"], "must be less than 1"),
+        (vec!["--preset", "wire", "--radius", "65"], "0..=64"),
         (vec!["--radius", "3"], "the configuration has no fingerprints"),
         (vec!["--threads", "0"], "1..=1024"),
     ] {

@@ -33,6 +33,10 @@ fn stores_and_finds_documents() {
         lines(&dir.run(["index", "query", "folder", "ask.jsonl", "--limit", "1"]).ends_with(0).stdout);
     assert_eq!(found[0]["similar"][0]["title"], json!("Bridge"));
     assert_eq!(found[0]["similar"][0]["host"], json!("a.example"));
+    for name in ["similarity", "similarity_score"] {
+        assert_eq!(found[0]["similar"][0][name], json!(1.0), "{name}");
+    }
+    assert_eq!(found[0]["similar"][0].get("simhash_distance"), Some(&json!(null)), "null without a SimHash");
     assert_eq!(
         (found[0]["similar"].as_array().unwrap().len(), &found[1]["similar"][0]["id"]),
         (1, &json!("1"))
@@ -62,7 +66,7 @@ fn accepts_repeated_documents_and_rejects_other_texts() {
     assert_eq!(lines(&dir.read("o.jsonl"))[0]["status"], json!("replaced"));
     dir.run(["index", "build", "folder", "news.jsonl"])
         .ends_with(2)
-        .says(&["add more with `sameish index add`"]);
+        .says(&["add more with `sameish index add folder FILE"]);
 }
 
 #[test]
@@ -112,14 +116,17 @@ fn compacts_drops_and_expires() {
     dir.run(["index", "compact", "folder", "--remove-copies"]).ends_with(0).says(&["deleted"]);
     assert!(!dir.exists("folder/sameish.db.before-restore"));
 
-    dir.write_records("old.jsonl", &[json!({"id": 1, "text": BRIDGE, "published_at": "2001-01-01"})]);
+    let old = |id: u32| json!({"id": id, "text": format!("{BRIDGE} {id}"), "published_at": "2001-01-01"});
+    dir.write_records("old.jsonl", &(0..101).map(old).collect::<Vec<_>>());
     dir.run(["index", "build", "folder", "old.jsonl", "--collection", "month", "--retention-days", "30"])
         .ends_with(0);
-    dir.run(["index", "expire", "folder"]).ends_with(5).says(&["1 of 1 documents are expired", "--confirm"]);
+    dir.run(["index", "expire", "folder"])
+        .ends_with(5)
+        .says(&["101 of 101 documents are expired", "--confirm"]);
     dir.run(["index", "expire", "folder", "--collection", "copies"])
         .ends_with(0)
         .says(&["copies: 0 documents deleted"]);
-    dir.run(["index", "expire", "folder", "--confirm"]).ends_with(0).says(&["month: 1 document deleted"]);
+    dir.run(["index", "expire", "folder", "--confirm"]).ends_with(0).says(&["month: 101 documents deleted"]);
 
     dir.run(["index", "drop", "folder"]).ends_with(2);
     dir.run(["index", "drop", "folder", "--collection", "absent"])

@@ -13,6 +13,7 @@ mod dedup;
 mod docs;
 mod ends;
 mod eval;
+mod first_use;
 mod groups;
 mod index;
 mod inputs;

@@ -209,7 +209,7 @@ fn rejects_have_position_and_reason() {
     assert_eq!(reject["offset"], 22);
     assert!(reject["reason"].as_str().unwrap().starts_with("invalid JSON: control character"), "{reject}");
     assert_eq!(reject["excerpt"], "{\"text\":\"\\u{1b}[31m\"}");
-    dir.write("b.jsonl", format!("{}\n", "é".repeat(100_000)));
+    dir.write("b.jsonl", format!("{{\"text\":\"x\"}}\n{}\n", "é".repeat(100_000)));
     dir.run(["fingerprint", "b.jsonl", "--rejects", "long.jsonl"]).ends_with(3);
     assert!(dir.read("long.jsonl").len() < 400);
 }
@@ -217,11 +217,11 @@ fn rejects_have_position_and_reason() {
 #[test]
 fn reports_only_the_first_rejects() {
     let dir = Dir::new();
-    dir.write("a.jsonl", "broken\n".repeat(1000));
+    dir.write("a.jsonl", "{\"text\":\"x\"}\n".to_owned() + &"broken\n".repeat(1000));
     let run = dir
         .run(["fingerprint", "a.jsonl"])
         .ends_with(3)
-        .says(&["0 documents, 1,000 rejected", "--rejects FILE"]);
+        .says(&["1 document, 1 too short, 1,000 rejected", "--rejects FILE"]);
     assert_eq!(run.stderr.lines().count(), 12);
 }
 
@@ -292,7 +292,7 @@ fn shingle_flag_sets_its_hash() {
 fn web_preset_accepts_any_bytes() {
     let dir = Dir::new();
     dir.write("a.txt", b"caf\xE9 au lait with four more words\n");
-    dir.run(["fingerprint", "a.txt"]).ends_with(3);
+    dir.run(["fingerprint", "a.txt"]).ends_with(4);
     assert!(dir.run(["fingerprint", "a.txt", "--preset", "web"]).ends_with(0).stdout.contains("\"ok\""));
     dir.run(["compare", "a.txt", "a.txt", "--preset", "web"]).ends_with(0);
 }

@@ -121,7 +121,7 @@ fn reads_tokens_titles_and_nested_fields() {
         (0..60).map(|i| line(i, serde_json::json!({"tokens": tokens(i)}))).collect::<String>(),
     );
     let expected = dir.run(["fingerprint", "t.jsonl", "--preset", "wire"]).ends_with(0).stdout;
-    assert_eq!(run(&["--text-field", "nothing", "--title-field", "nothing"]), expected);
+    assert_eq!(run(&["--text-field", "tokens"]), expected);
     // Every fourth struct is null; the tokens are used.
     let nested = |i: usize| match i % 4 == 3 {
         false => serde_json::json!({"text": format!("h{}", i % 3)}),
@@ -207,7 +207,11 @@ fn c53_to_c55_refuses_invalid_columns_and_accepts_no_rows() {
             Values::Numbers(vec![Some(1)]),
             "column `text` is of type INT64; it must contain strings",
         ),
-        ("optional binary words (UTF8)", texts(&["a"]), "no column `text`, `title` or `tokens` in `words`"),
+        (
+            "optional binary words (UTF8)",
+            texts(&["a"]),
+            "no column `text`, `body`, `content`, `article`, `title`; the columns are `words`; name the text field",
+        ),
         (
             "optional int64 title (TIMESTAMP(MILLIS,true))",
             Values::Numbers(vec![Some(1)]),

@@ -319,11 +319,11 @@ fn reports_usage_errors_and_rejects_records() {
     dir.write_records("in.jsonl", &without_clusters(&corpus(20, 0, 20)));
     let cases: [(&[&str], &str); 8] = [
         (&["--preset", "sdr"], "sparse codes"),
-        (&["--threshold", "1.5"], "`matching.threshold` is 1.5"),
-        (&["--recall", "1"], "`matching.recall` is 1"),
+        (&["--threshold", "1.5"], "must be between 0 and 1"),
+        (&["--recall", "1"], "must be less than 1"),
         (&["--radius", "3"], "`--radius` has no effect"),
         (&["--preset", "wire", "--threshold", "0.5"], "`--threshold` has no effect"),
-        (&["--cluster-field", "story"], "no record has a string or number in field `story`"),
+        (&["--cluster-field", "story"], "no field `story`"),
         (&["--precision", "0.9"], "`--precision` requires labels"),
         (&["--sample", "1"], "invalid value '1'"),
     ];

@@ -2,10 +2,12 @@
 
 use super::{MAX_ELEMENTS, Pages, Table, damaged, fenced};
 use crate::escape::escaped;
+use crate::input::ReadOptions;
 use crate::input::batch::RecordBatch;
+use crate::input::fields::{InputFields, choose};
 use crate::input::format::{Consumed, Fault, FieldNames, MAX_RECORDS, ParsedRecord, RecordFormat, Span};
 use crate::input::jsonl::{Jsonl, TOKENS};
-use crate::input::reject::{InputError, Problem, Reason, Remedy};
+use crate::input::reject::{InputError, Problem, Reason};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::ByteArray;
@@ -64,18 +66,15 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Looks up the columns of the fields.
-    pub(crate) fn new(
-        table: Table,
-        fields: FieldNames,
-        max_line: usize,
-    ) -> std::result::Result<Rows, InputError> {
+    pub(crate) fn new(table: Table, options: &ReadOptions) -> std::result::Result<Rows, InputError> {
         let schema = table.metadata.file_metadata().schema_descr();
+        let fields = choose(&table.input.name, &fields_of(schema), options)?;
         let columns = requested_columns(schema, &fields)
             .map_err(|why| InputError::unreadable(&table.input.name, why))?;
         let lists = columns.iter().any(|column| column.max_rep > 0);
         Ok(Rows {
             format: Arc::new(Row(Jsonl { fields })),
-            max_line,
+            max_line: options.rules.max_line,
             columns,
             step: if lists { ROWS_WITH_LISTS } else { ROWS },
             group: 0,
@@ -397,12 +396,10 @@ fn requested_columns(
             columns.push(Column::new(index, column, name, number));
         }
     };
-    let mut has_text = false;
-    for name in [&fields.text].into_iter().chain(&fields.title) {
+    for name in fields.text.iter().chain(&fields.title).filter(|name| *name != TOKENS) {
         match leaf(name) {
             Some((index, column)) if is_text(column) => {
                 add(index, column, name, Number::Signed);
-                has_text = true;
             }
             Some((_, column)) => return Err(wrong_type(name, &described(column), "must contain strings")),
             None if group(name) => return Err(wrong_type(name, "a list or a group", "must contain strings")),
@@ -440,28 +437,33 @@ fn requested_columns(
         && column.physical_type() == Type::BYTE_ARRAY
     {
         add(index, column, TOKENS, Number::Signed);
-        has_text = true;
     }
-    match has_text {
-        true => Ok(columns),
-        false => {
-            let text = format!("no column {} in {}", fields.text_fields(&[TOKENS]), listed(schema));
-            Err(Problem::with(text, Remedy::TextField))
+    Ok(columns)
+}
+
+/// Returns the columns of a file: the paths of single values, and the names of lists.
+fn fields_of(schema: &SchemaDescriptor) -> InputFields {
+    let mut names: Vec<String> = Vec::new();
+    for column in schema.columns() {
+        let name = match column.max_rep_level() {
+            0 => column.path().string(),
+            _ => column.path().parts()[0].clone(),
+        };
+        if names.last() != Some(&name) {
+            names.push(name);
         }
     }
+    let is_string = |name: &str| {
+        schema
+            .columns()
+            .iter()
+            .any(|column| column.path().string() == name && column.max_rep_level() == 0 && is_text(column))
+    };
+    InputFields::of_table(&names, is_string)
 }
 
 fn wrong_type(name: &str, found: &str, remedy: &str) -> Problem {
     format!("column `{}` is {found}; it {remedy}", escaped(name)).into()
-}
-
-fn listed(schema: &SchemaDescriptor) -> String {
-    let short = |name: String| format!("`{}`", escaped(&name).chars().take(40).collect::<String>());
-    let shown: Vec<String> = schema.columns().iter().take(12).map(|c| short(c.path().string())).collect();
-    match schema.num_columns().saturating_sub(12) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }
 
 /// Returns `true` for strings, and bytes that may be strings.

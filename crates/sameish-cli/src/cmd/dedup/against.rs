@@ -98,7 +98,7 @@ fn record(id: &DocId, content: Content, read: &ReadOptions) -> Map<String, Value
     let id =
         serde_json::to_value(id).unwrap_or_else(|error| unreachable!("every id has a JSON form: {error}"));
     let content = match content {
-        Content::Text(text) => (read.fields.text.clone(), text.into()),
+        Content::Text(text) => (read.fields.text_name().to_owned(), text.into()),
         Content::Tokens(tokens) => ("tokens".to_owned(), tokens.into()),
     };
     read.fields.id.clone().map(|field| (field, id)).into_iter().chain([content]).collect()

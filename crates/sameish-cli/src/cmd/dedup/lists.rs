@@ -2,9 +2,9 @@
 
 use super::DedupResult;
 use crate::exit::Failure;
-use crate::output::file::Output;
 use crate::output::jsonl::rounded;
 use sameish_batch::input::InputResult;
+use sameish_batch::output::CompressedOutput;
 use std::path::Path;
 
 impl DedupResult<'_> {
@@ -52,7 +52,7 @@ pub(super) fn write(
     force: bool,
     inputs: &[InputResult],
 ) -> Result<(), Failure> {
-    let mut output = Output::create(Some(path), force, inputs)?;
+    let mut output = CompressedOutput::create(Some(path), force, inputs)?;
     let mut piece = String::new();
     for line in lines {
         piece += &line;
@@ -62,5 +62,6 @@ pub(super) fn write(
         }
     }
     output.write(piece.as_bytes())?;
-    Ok(output.finish()?)
+    output.finish()?;
+    Ok(())
 }

@@ -40,6 +40,14 @@ impl DedupResult<'_> {
         Ok(())
     }
 
+    /// Returns the number of documents that match one of the existing corpus; absent if there is none.
+    pub(super) fn known(&self) -> Option<u64> {
+        let against = self.corpus.signed.against;
+        let is_known = |doc: &u32| self.clusters.center[*doc as usize] < against;
+        let removed = self.selection.removed_documents(self.corpus);
+        (against > 0).then(|| removed.filter(is_known).count() as u64)
+    }
+
     /// Returns the HTML report.
     pub(super) fn html_report(
         &self,
@@ -69,8 +77,12 @@ impl DedupResult<'_> {
         }))
     }
 
+    /// Returns the removals of each source; none if the documents have no sources.
     fn by_source(&self) -> Vec<Removed> {
         let mut rows = self.removals_by(|row| self.corpus.signed.sources.get(row.source).to_owned());
+        if rows.iter().all(|row| row.name.is_empty()) {
+            return Vec::new();
+        }
         rows.sort_by(|a, b| b.removed.cmp(&a.removed).then_with(|| a.name.cmp(&b.name)));
         rows
     }

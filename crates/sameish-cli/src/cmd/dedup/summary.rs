@@ -1,7 +1,7 @@
 //! Summary of a run, as JSON and in words.
 
 use super::DedupResult;
-use crate::output::messages::{counted, grouped};
+use crate::output::messages::{counted, counted_as, grouped, limits_reached};
 use sameish::Analyzer;
 use sameish_batch::{ClusterCounts, Counts};
 use serde::Serialize;
@@ -33,6 +33,9 @@ pub(super) struct Summary {
     documents: u64,
     kept: u64,
     removed: u64,
+    /// Number of documents that match one of the existing corpus; absent without `--against`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<u64>,
     /// Number of clusters with more than one document.
     clusters: u64,
     largest_cluster: u64,
@@ -50,6 +53,9 @@ pub(super) struct Summary {
     chains_cut: u64,
     caps_hit: u64,
     expected_recall: Option<f64>,
+    /// Fields from which texts were read; none for plain text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    text_fields: Vec<String>,
     bytes: u64,
     seconds: f64,
     stages: BTreeMap<&'static str, f64>,
@@ -73,6 +79,7 @@ impl Summary {
             documents: counts.documents,
             kept: selection.kept.len() as u64,
             removed: selection.removed,
+            known: result.known(),
             clusters: selection.clusters.len() as u64,
             largest_cluster: sizes.max().unwrap_or(u64::from(selection.documents > 0)),
             too_short: counts.too_short,
@@ -85,13 +92,19 @@ impl Summary {
             templates,
             chains_cut,
             caps_hit,
-            expected_recall: analyzer.expected_recall(),
+            expected_recall: analyzer.expected_recall().filter(|_| counts.documents > 0),
+            text_fields: counts.text_fields,
             bytes: counts.bytes,
             seconds: counts.seconds,
             stages: times.times,
             peak_memory: peak_memory(),
             unverified: !analyzer.config().matching.verify,
         }
+    }
+
+    /// Returns the fields from which texts were read.
+    pub(super) fn text_fields(&self) -> &[String] {
+        &self.text_fields
     }
 
     /// Returns the figures of the HTML report.
@@ -111,21 +124,25 @@ impl Summary {
     /// Returns the notes of the HTML report.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let mut add = |count: u64, what: &str| {
+        let mut add = |count: u64, one: &str, many: &str, what: &str| {
             if count > 0 {
-                notes.push(format!("{} {what}", grouped(count)));
+                notes.push(format!("{} {what}", counted_as(count, one, many)));
             }
         };
         add(
             self.templates,
-            "pairs are templates (the same wording with different names or numbers) and were kept; \
-             `--templates merge` removes them.",
+            "pair is a template",
+            "pairs are templates",
+            "(the same wording with different names or numbers), which `--templates merge` would remove.",
         );
         add(
             self.chains_cut,
-            "matches between documents of different clusters were ignored, so that every document matches the center of its cluster.",
+            "match between documents of different clusters was ignored",
+            "matches between documents of different clusters were ignored",
+            "so that every document matches the center of its cluster.",
         );
-        add(self.caps_hit, "bucket or candidate limits were reached: some matches may be missing.");
+        let limits = ["bucket or candidate limit was reached:", "bucket or candidate limits were reached:"];
+        add(self.caps_hit, limits[0], limits[1], "some matches may be missing.");
         if self.unverified {
             notes.push("Only fingerprints were compared; nothing was verified.".to_owned());
         }
@@ -135,24 +152,30 @@ impl Summary {
     pub(super) fn in_words(&self) -> String {
         let share = 100.0 * self.removed as f64 / self.documents.max(1) as f64;
         let mut words = format!(
-            "{}: {} kept, {} removed ({share:.1} %) in {} (largest size: {})",
+            "{}: {} kept, {} removed ({share:.1} %{}) in {} (largest size: {})",
             counted(self.documents, "document"),
             grouped(self.kept),
             grouped(self.removed),
+            self.removed_because(),
             counted(self.clusters, "cluster"),
             grouped(self.largest_cluster)
         );
-        let mut add = |count: u64, what: &str| {
+        let mut add = |count: u64, one: &str, many: &str, what: &str| {
+            if count > 0 {
+                _ = write!(words, ", {} {what}", counted_as(count, one, many));
+            }
+        };
+        add(self.templates, "template pair", "template pairs", "kept");
+        add(self.chains_cut, "match", "matches", "between different clusters ignored");
+        add(self.repeated, "repeated record", "repeated records", "skipped");
+        for (count, what) in [(self.too_short, "too short"), (self.rejected, "rejected")] {
             if count > 0 {
                 _ = write!(words, ", {} {what}", grouped(count));
             }
-        };
-        add(self.templates, "template pairs kept");
-        add(self.chains_cut, "matches between different clusters ignored");
-        add(self.too_short, "too short");
-        add(self.repeated, "repeated records skipped");
-        add(self.rejected, "rejected");
-        add(self.caps_hit, "bucket or candidate limits reached (matches may be missing)");
+        }
+        if self.caps_hit > 0 {
+            _ = write!(words, ", {}", limits_reached(self.caps_hit, "matches"));
+        }
         if let Some(recall) = self.expected_recall {
             _ = write!(words, "; expected recall at the threshold {:.1} %", 100.0 * recall);
         }
@@ -161,6 +184,15 @@ impl Summary {
         }
         _ = write!(words, "; {:.1} MB in {:.2} s", self.bytes as f64 / 1e6, self.seconds);
         words
+    }
+}
+
+impl Summary {
+    /// Returns why documents were removed, if there is an existing corpus.
+    fn removed_because(&self) -> String {
+        let Some(known) = self.known else { return String::new() };
+        let within = counted(self.removed - known, "duplicate");
+        format!(": {} already known, {within} within the new input", grouped(known))
     }
 }
 

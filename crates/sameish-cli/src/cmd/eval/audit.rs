@@ -18,7 +18,9 @@ use sameish::config::Templates;
 use sameish::features::TextKey;
 use sameish::matching::{facts_agreement, is_template};
 use sameish::{Analyzer, DocId, Prepared, Scratch, Status};
-use sameish_batch::input::{InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules};
+use sameish_batch::input::{
+    InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, check_inputs,
+};
 use sameish_batch::ordered_pool::{in_order, with_scratch};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -36,7 +38,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut ids = Ids::default();
     let side = args.predicted.as_ref().map(|file| read(file, args, &mut ids)).transpose()?;
     let sources = args.documents.find(&args.exact)?;
-    let mut reading = args.documents.reading(args.max_line.unwrap_or(Size::RECORD), args.quiet);
+    let mut reading = args.documents.reading(args.max_line.unwrap_or(Size::RECORD), &sources, args.quiet);
+    check_inputs(&sources, &reading)?;
     reading.rules.lossy |= config.text.lossy;
     let threads = args.threads.count();
     let mut log = plain_log(args.quiet, &sources);

@@ -47,7 +47,7 @@ impl Index {
         })
     }
 
-    /// Returns the detection probability of a similarity, or `None` if fingerprints also bring up candidates.
+    /// Returns the detection probability of a similarity, or `None` if fingerprints also provide candidates.
     pub(super) fn probability(&self, similarity: f64) -> Option<f64> {
         self.bands.filter(|_| self.radius.is_none()).map(|bands| bands.probability(similarity))
     }

@@ -148,7 +148,7 @@ struct Sampler<'a> {
 impl Sampler<'_> {
     fn take(&mut self, turn: Result<Surveyed, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match turn {
-            Err(broken) => self.log.input_failed(&broken),
+            Err(broken) => self.log.input_failed(&broken)?,
             Ok(surveyed) => self.take_surveyed(surveyed)?,
         }
         Ok(ControlFlow::Continue(()))
@@ -157,6 +157,7 @@ impl Sampler<'_> {
     fn take_surveyed(&mut self, surveyed: Surveyed) -> anyhow::Result<()> {
         let Surveyed { batch, ready, mut rejects } = surveyed;
         let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
+        self.log.count_records(&batch.input_name(), batch.len() as u64, rejects.len() as u64)?;
         for ready in ready {
             let number = batch.first + ready.record as u64;
             let id = TextKey::verbatim(&Content::Text(ready.id.to_json()));

@@ -4,20 +4,25 @@ use super::{Access, DirectoryArgs, MatchLine, failure};
 use crate::args::{EngineArgs, InputArgs, ON_DUP_ID};
 use crate::choice::one_of;
 use crate::exit::{Exit, Failure};
+use crate::output::command::quoted;
 use crate::output::escape::escaped;
-use crate::output::file::Output;
 use crate::output::jsonl::push_line;
-use crate::output::messages::{counted, grouped};
-use crate::run_args::RunArgs;
+use crate::output::messages::{counted, grouped, limits_reached};
+use crate::run_args::{RunArgs, stop_if_unreadable};
 use crate::run_log::{CountsText as _, Log, finish};
 use sameish::{DocId, Document, Status};
-use sameish_batch::input::{InputError, RecordBatch, RecordBatches, RecordRules, Reject};
+use sameish_batch::input::{
+    InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject, check_inputs,
+};
 use sameish_batch::ordered_pool::in_order;
+use sameish_batch::output::CompressedOutput;
 use sameish_batch::{Counts, OnDupId, duplicate_id};
-use sameish_store::{Collection, CollectionConfig, Error, Inserted, Outcome, Pending};
+use sameish_store::{Catalog, Collection, CollectionConfig, Error, Inserted, Outcome, Pending};
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 /// Create a collection from documents
 #[derive(Debug, clap::Args)]
@@ -37,7 +42,19 @@ pub(super) struct BuildArgs {
 /// Add documents to a collection
 ///
 /// Stores each document durably and matches it with all earlier ones. With `--output`, writes one line of JSON per document: its
-/// id, status (`created`, `unchanged` or `too_short`), duplicates and cluster.
+/// id, status (`created`, `unchanged`, `replaced` or `too_short`), duplicates and cluster.
+#[derive(Debug, clap::Args)]
+pub(super) struct AddCommand {
+    #[command(flatten)]
+    add: AddArgs,
+    /// Accepted only to explain why it cannot be changed
+    #[arg(long, hide = true)]
+    preset: Option<OsString>,
+    /// Accepted only to explain why it cannot be changed
+    #[arg(long, hide = true)]
+    config: Option<OsString>,
+}
+
 #[derive(Debug, clap::Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
@@ -57,30 +74,63 @@ pub(super) fn build(args: BuildArgs) -> anyhow::Result<Exit> {
     let overrides = if config == preset.config() { String::new() } else { config.to_toml() };
     let settings = CollectionConfig { preset, overrides, retention_days, window_days };
     let name = add.directory.collection.as_deref().unwrap_or(preset.name());
+    let files = InputFiles::check(&add)?;
     let catalog = add.directory.open(Access::Create)?;
+    refuse_filled(&catalog, name, &add.directory.directory)?;
     let collection = catalog.create(name, settings).map_err(failure)?;
-    if !collection.is_empty() {
-        let count = grouped(collection.len() as u64);
-        let message =
-            format!("collection `{name}` already has {count} documents; add more with `sameish index add`");
-        return Err(Failure::usage(message).into());
-    }
-    fill(&collection, &add)
+    fill(&collection, &add, files)
 }
 
-pub(super) fn add(args: AddArgs) -> anyhow::Result<Exit> {
+/// Fails if a collection exists and has documents.
+fn refuse_filled(catalog: &Catalog, name: &str, directory: &Path) -> Result<(), Failure> {
+    let Some(known) = catalog.collection(name).ok().filter(|known| !known.is_empty()) else { return Ok(()) };
+    let directory = quoted(&directory.to_string_lossy());
+    let documents = counted(known.len() as u64, "document");
+    Err(Failure::usage(format!(
+        "collection `{name}` already has {documents}; add more with `sameish index add {directory} FILE --collection {name}`, \
+         build another collection with `--collection NAME`, or delete this one with `sameish index drop {directory} \
+         --collection {name}`"
+    )))
+}
+
+pub(super) fn add(command: AddCommand) -> anyhow::Result<Exit> {
+    let AddCommand { add: args, preset, config } = command;
+    let given = [("--preset", preset), ("--config", config)];
+    if let Some((flag, _)) = given.iter().find(|(_, value)| value.is_some()) {
+        let reason = format!(
+            "the preset and the settings were fixed when the index was built; omit `{flag}`, or build another collection with \
+             `sameish index build --collection NAME`"
+        );
+        return Err(Failure::usage(reason).into());
+    }
+    let files = InputFiles::check(&args)?;
     let catalog = args.directory.open(Access::Change)?;
     let collection = args.directory.collection(&catalog)?;
-    fill(&collection, &args)
+    fill(&collection, &args, files)
 }
 
-fn fill(collection: &Collection, args: &AddArgs) -> anyhow::Result<Exit> {
-    let AddArgs { input, on_dup_id, run, .. } = args;
-    let inputs = input.find()?;
-    let mut read = input.reading(run.quiet);
+/// The inputs, which were checked before the data directory is opened.
+struct InputFiles {
+    inputs: Vec<InputResult>,
+    read: ReadOptions,
+}
+
+impl InputFiles {
+    fn check(args: &AddArgs) -> Result<InputFiles, Failure> {
+        args.run.check_lines("index add")?;
+        let inputs = args.input.find()?;
+        let read = args.input.reading(&inputs, args.run.quiet);
+        stop_if_unreadable(&check_inputs(&inputs, &read)?)?;
+        Ok(InputFiles { inputs, read })
+    }
+}
+
+fn fill(collection: &Collection, args: &AddArgs, files: InputFiles) -> anyhow::Result<Exit> {
+    let AddArgs { on_dup_id, run, .. } = args;
+    let InputFiles { inputs, mut read } = files;
     read.rules.lossy |= collection.analyzer().config().text.lossy;
     let rules = read.rules;
-    let output = run.output.as_ref().map(|_| run.create_output(&inputs)).transpose()?;
+    let output = run.output.as_ref().map(|_| run.create_lines(&inputs)).transpose()?;
     let mut inserter = Inserter {
         collection,
         on_dup_id: *on_dup_id,
@@ -128,7 +178,7 @@ fn parse(batch: RecordBatch, rules: RecordRules) -> ParsedBatch {
 struct Inserter<'a> {
     collection: &'a Collection,
     on_dup_id: OnDupId,
-    output: Option<Output>,
+    output: Option<CompressedOutput>,
     log: Log,
     pending: VecDeque<PendingBatch>,
     totals: Totals,
@@ -180,8 +230,9 @@ impl<'a> From<&'a Inserted> for Line<'a> {
 impl Inserter<'_> {
     fn add(&mut self, result: Result<ParsedBatch, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match result {
-            Err(error) => self.log.input_failed(&error),
+            Err(error) => self.log.input_failed(&error)?,
             Ok(ParsedBatch { batch, documents, rejects, replaced }) => {
+                self.log.count_records(&batch.input_name(), batch.len() as u64, rejects.len() as u64)?;
                 let (positions, documents): (Vec<usize>, Vec<Document>) = documents.into_iter().unzip();
                 let replaces = self.on_dup_id == OnDupId::Last;
                 let replacements =
@@ -245,7 +296,9 @@ impl Inserter<'_> {
         while !self.pending.is_empty() {
             self.finish_oldest()?;
         }
-        self.output.map_or(Ok(()), Output::finish)?;
+        if let Some(output) = self.output.take() {
+            run.publish(output, &mut self.log)?;
+        }
         let (counts, exit) = finish(self.log)?;
         let Totals { with_duplicates, changed: replaced_documents, capped: caps_hit } = self.totals;
         let total = self.collection.len() as u64;
@@ -278,10 +331,7 @@ impl Summary {
             counted(self.total, "document")
         );
         if self.caps_hit > 0 {
-            words += &format!(
-                ", {} bucket or candidate limits reached (duplicates may be missing)",
-                grouped(self.caps_hit)
-            );
+            words += &format!(", {}", limits_reached(self.caps_hit, "duplicates"));
         }
         format!("{words}; {}", self.counts.effort())
     }

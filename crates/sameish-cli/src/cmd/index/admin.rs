@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub(super) struct RemoveArgs {
     #[command(flatten)]
     directory: DirectoryArgs,
-    /// Ids of the documents: 7 is a number, '"7"' and seven are strings; `-` reads one id per line from standard input
+    /// Ids of the documents: `7` is an integer, `'"7"'` and `seven` are strings; `-` reads one id per line from standard input
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }

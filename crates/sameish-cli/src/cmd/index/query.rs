@@ -43,11 +43,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
     }
     let catalog = directory.open(Access::Read)?;
     let collection = directory.collection(&catalog)?;
+    run.check_lines("index query")?;
     let inputs = input.find()?;
-    let mut read = input.reading(run.quiet);
+    let mut read = input.reading(&inputs, run.quiet);
     read.rules.lossy |= collection.analyzer().config().text.lossy;
     let rules = read.rules;
     let mut output = LineOutput::create(&run, &inputs)?;
+    run.check_inputs(&inputs, &read)?;
     let options = SimilarOptions { limit: limit.map(|limit| limit as usize), min_similarity, evidence: None };
     let work = move |batch: RecordBatch| query(&batch, &collection, rules, options);
     let batches = RecordBatches::new(inputs, read);

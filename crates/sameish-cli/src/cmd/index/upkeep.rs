@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 /// Remove free space and all traces of deleted documents
 ///
-/// Rewrites the database, so the disk needs free space for a copy. A service erases deleted texts from its files within a
-/// minute; this command also erases those that an interrupted process left.
+/// Rewrites the database, so the disk needs free space for a copy. A service erases deleted texts from its files after 10 s,
+/// or later if a reader still uses them; this command also erases those that an interrupted process left.
 #[derive(Debug, clap::Args)]
 pub(super) struct CompactArgs {
     /// Data directory

@@ -8,6 +8,7 @@ use super::measure::{Distances, MAX_BITS, MIN_LEVEL, Origin, Similarities, finge
 use super::sample::Texts;
 use crate::exit::{Exit, Failure};
 use crate::output::escape::{escaped, escaped_name};
+use crate::output::messages::{counted, grouped, say};
 use rayon::prelude::*;
 use sameish::config::{Bands, TokenHash};
 use sameish::features::hash_token;
@@ -157,6 +158,22 @@ impl Labels {
         Ok(Labels { source, target_precision: args.precision })
     }
 
+    /// Warns about labels whose ids are not in the input.
+    pub(super) fn warn_of_unknown_ids(&self) {
+        let LabelSource::Pairs { pairs, unknown: unknown @ 1.. } = &self.source else { return };
+        let labels = counted(pairs.len() as u64 + unknown, "labeled pair");
+        let hint = "check `--id-field` and the type of the ids (7 and \"7\" are different)";
+        match pairs.len() {
+            0 => say(format_args!(
+                "warning: none of {labels} has ids of documents, so the labels are ignored; {hint}"
+            )),
+            _ => say(format_args!(
+                "warning: {} of {labels} ignored, because no document has one of their ids; {hint}",
+                grouped(*unknown)
+            )),
+        }
+    }
+
     pub(super) fn by_similarity(
         &self,
         config: &Config,
@@ -173,6 +190,7 @@ impl Labels {
         let compare = |a: u32, b: u32| bands.compare(texts, a, b);
         let pairs = match &self.source {
             LabelSource::None => return None,
+            LabelSource::Pairs { pairs, .. } if pairs.is_empty() => return None,
             LabelSource::Pairs { pairs, .. } => LabelPairs::from_pairs(pairs, compare),
             LabelSource::Clusters { .. } => {
                 let most = (MAX_FEATURES / (2.0 * measured.mean_features).max(1.0)) as u64;
@@ -190,6 +208,7 @@ impl Labels {
         };
         let pairs = match &self.source {
             LabelSource::None => return None,
+            LabelSource::Pairs { pairs, .. } if pairs.is_empty() => return None,
             LabelSource::Pairs { pairs, .. } => LabelPairs::from_pairs(pairs, compare),
             LabelSource::Clusters { .. } => {
                 let counts = measured.same.iter().zip(&measured.labeled).take(MAX_BITS + 1).enumerate();

@@ -190,7 +190,7 @@ impl Similarities {
         pairs.par_sort_unstable();
         let score = |&(a, b): &(u32, u32)| {
             let similarity = jaccard(texts, a, b);
-            // A hash collision can bring up a pair without shared features, whose weight would be infinite.
+            // A hash collision can produce a pair without shared features, whose weight would be infinite.
             let weight = if similarity > 0.0 { bands.weight(similarity) } else { 0.0 };
             Scored { a, b, similarity, weight }
         };

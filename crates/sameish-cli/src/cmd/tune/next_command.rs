@@ -1,6 +1,6 @@
 //! The arguments of the commands that `tune` suggests.
 
-use crate::output::escape::escaped;
+use crate::output::command::quoted;
 use std::ffi::OsString;
 
 /// Flags with a value that other commands do not have, or that the suggested command sets itself.
@@ -22,7 +22,7 @@ const WITH_VALUE: [&str; 14] = [
 ];
 const WITHOUT_VALUE: [&str; 5] = ["--ascii", "--json", "--quiet", "--force", "-q"];
 /// Longer argument lists are replaced by `IN...`.
-const MAX_CHARACTERS: usize = 300;
+const MAX_CHARACTERS: usize = 10_000;
 
 /// Returns the arguments of this `tune` command that other commands accept, quoted for a shell.
 pub(super) fn arguments(mut args: impl Iterator<Item = OsString>) -> String {
@@ -42,17 +42,6 @@ pub(super) fn arguments(mut args: impl Iterator<Item = OsString>) -> String {
     if line.len() > MAX_CHARACTERS { "IN...".into() } else { line }
 }
 
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
-    let word = escaped(word);
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%".contains(c) || !c.is_ascii();
-    if !word.is_empty() && word.chars().all(plain) {
-        word
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +51,6 @@ mod tests {
         let args = "--sample 9 a.jsonl --text-field=body --html=x.html --ascii -o out.txt -q --preset articles b's.csv";
         let line = arguments(args.split(' ').map(OsString::from));
         assert_eq!(line, r"a.jsonl --text-field=body --preset articles 'b'\''s.csv'");
-        assert_eq!(arguments((0..100).map(|i| format!("file{i}.jsonl").into())), "IN...");
+        assert_eq!(arguments((0..1000).map(|i| format!("file{i}.jsonl").into())), "IN...");
     }
 }

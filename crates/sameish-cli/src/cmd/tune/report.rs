@@ -50,7 +50,7 @@ pub(super) fn sections(tuning: &Tuning<'_>, findings: &Findings) -> Vec<Section>
     if let Some(quality) = quality {
         sections.push(label_report::section(tuning, quality, proposal));
     }
-    sections.push(next_steps(tuning.config, proposal));
+    sections.push(next_steps(tuning, proposal));
     sections
 }
 
@@ -303,7 +303,7 @@ fn curve_table(bands: Bands) -> Vec<String> {
     vec![row("similarity", &|at| format!("{at}")), row("found", &|at| percent(bands.probability(at)))]
 }
 
-fn next_steps(config: &Config, proposal: &Proposal) -> Section {
+fn next_steps(tuning: &Tuning<'_>, proposal: &Proposal) -> Section {
     let command = |name: &str, flags: &str| {
         Part::Command(format!("sameish {name} {} {flags}", arguments(std::env::args_os().skip(2))))
     };
@@ -317,12 +317,12 @@ fn next_steps(config: &Config, proposal: &Proposal) -> Section {
             command("cluster", &flags),
         ]
     } else {
-        let flags = format!("--threshold {} --recall {}", proposal.limit, config.matching.recall);
+        let flags = format!("--threshold {} --recall {}", proposal.limit, tuning.config.matching.recall);
         vec![
             prose("List the matching pairs:"),
             command("pairs", &flags),
             prose("Keep one document per cluster:"),
-            command("dedup", &format!("{flags} -o kept.jsonl")),
+            command("dedup", &format!("{flags} -o {}", tuning.kept_name)),
         ]
     };
     Section::new("Next steps", parts)

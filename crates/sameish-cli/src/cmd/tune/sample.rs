@@ -156,7 +156,7 @@ struct Sampler<'a> {
 impl Sampler<'_> {
     fn take(&mut self, turn: Result<Loaded, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match turn {
-            Err(broken) => self.log.input_failed(&broken),
+            Err(broken) => self.log.input_failed(&broken)?,
             Ok(loaded) => self.take_loaded(loaded)?,
         }
         Ok(ControlFlow::Continue(()))
@@ -164,6 +164,7 @@ impl Sampler<'_> {
 
     fn take_loaded(&mut self, loaded: Loaded) -> anyhow::Result<()> {
         let Loaded { batch, ready, mut rejects, mut counts } = loaded;
+        self.log.count_records(&batch.input_name(), batch.len() as u64, rejects.len() as u64)?;
         for Ready { record, place, doc } in ready {
             let key = (place, doc.id);
             let doc = Doc { id: key.1.clone(), ..doc };

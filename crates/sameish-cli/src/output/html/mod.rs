@@ -1,6 +1,6 @@
 //! The HTML report of a `dedup` run.
 //!
-//! The page loads nothing and runs no script: text from documents cannot be anything but text. It works on a screen, on a
+//! The page loads nothing and runs no script, and text from documents is always escaped. It works on a screen, on a
 //! phone, in dark mode and on paper.
 
 mod charts;

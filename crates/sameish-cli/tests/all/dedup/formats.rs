@@ -216,14 +216,14 @@ fn copies_parquet_columns_and_row_order() {
     dir.write("none.parquet", table(&[]));
     dir.run(["dedup", "none.parquet", "-o", "none.out.parquet"]).ends_with(0).says(&["0 documents"]);
     assert_eq!(rows(&dir, "none.out.parquet").len(), 0);
-    dir.run(["dedup", "b.parquet", "--against", "b.parquet", "-o", "gone.parquet", "--force"]).ends_with(0);
+    dir.run(["dedup", "b.parquet", "--against", "b.parquet", "-o", "gone.parquet", "--max-removed", "1"])
+        .ends_with(0);
     assert_eq!((rows(&dir, "gone.parquet").len(), schema("gone.parquet")), (0, schema("b.parquet")));
-    // An unreadable file does not affect the others.
+    // Nothing is written if a file is unreadable.
     let whole = std::fs::read(dir.path("a.parquet")).unwrap();
     dir.write("cut.parquet", &whole[..whole.len() - 9]);
     dir.run(["dedup", "cut.parquet", "b.parquet", "-o", "rest/"]).ends_with(4).says(&["cut.parquet"]);
-    assert_eq!(rows(&dir, "rest/b.parquet"), rows(&dir, "b.parquet"));
-    assert!(!dir.exists("rest/cut.parquet"));
+    assert!(!dir.exists("rest"));
 }
 
 #[test]

@@ -74,14 +74,12 @@ fn processes_other_inputs_after_an_unreadable_one() {
     dir.write("a.jsonl", news());
     let packed = gzip(crate::common::records(2000).as_bytes());
     dir.write("cut.jsonl.gz", &packed[..packed.len() / 2]);
-    let run =
-        dir.run(["dedup", "missing.jsonl", "a.jsonl", "cut.jsonl.gz", "--json", "-o", "out"]).ends_with(4);
+    let run = dir.run(["dedup", "missing.jsonl", "a.jsonl", "cut.jsonl.gz", "--json"]).ends_with(4);
     let run = run.says(&["missing.jsonl", "cut.jsonl.gz"]);
     let found = summary(&run);
     assert_eq!(found["failed_inputs"], 2);
     assert!(found["kept"].as_u64().unwrap() > 500);
-    assert_eq!(dir.read("out").lines().count() as u64, found["kept"].as_u64().unwrap());
-    dir.run(["dedup", "missing.jsonl", "-o", "none"]).ends_with(4);
+    assert_eq!(run.stdout.lines().count() as u64, found["kept"].as_u64().unwrap());
 }
 
 #[test]
