@@ -216,9 +216,9 @@ export interface Config {
   };
   /** Settings of sparse codes. If absent, no codes are computed. */
   sdr?: {
-    /** Number of bits of a code, 2 to 2^24. In preset `sdr`: 2048. */
+    /** Number of bits of a code, 2 to 16,384. In preset `sdr`: 2048. */
     size: number;
-    /** Number of set bits, at least 1 and less than `size`. Exactly one of `active_bits` and `sparsity` is present. */
+    /** Number of set bits, 1 to 2,048 and less than `size`. Exactly one of `active_bits` and `sparsity` is present. */
     active_bits?: number;
     /** Fraction of the bits that are set, 0 to 1. In preset `sdr`: 0.02. */
     sparsity?: number;
@@ -480,8 +480,8 @@ export interface Verdict {
   matchType: Exclude<MatchType, 'different'>;
   /** Whether the features of the two documents were compared. If `false`, only their sketches were compared. */
   verified: boolean;
-  /** Hamming distance of the fingerprints in bits. Present if both documents have a fingerprint. */
-  distance?: number;
+  /** Hamming distance of the fingerprints in bits; null unless both documents have a fingerprint. */
+  simhashDistance: number | null;
   /** Agreement of the names and numbers of the two texts, 0 to 1. Present if the match is verified. */
   facts?: number;
   /** Whether the two documents are templates: the same wording with different names or numbers. */
@@ -517,7 +517,7 @@ export interface SearchOptions {
 export interface Search {
   /** Matches by descending similarity; equally similar ones in the order of insertion. */
   matches: Match[];
-  /** Number of distinct candidates that were found. */
+  /** Number of distinct candidates that were examined. */
   candidates: number;
   /** Number of limits reached. If it is not 0, matches may be missing. */
   capped: number;
@@ -527,7 +527,7 @@ export interface Search {
 export interface Effort {
   /** Number of documents whose matches were computed. */
   asked: number;
-  /** Number of candidates that were compared. */
+  /** Number of candidates that were examined. */
   candidates: number;
   /** Number of limits reached. If it is not 0, matches may be missing. */
   capped: number;

@@ -3,7 +3,7 @@
 //! The analyzer returns offsets in bytes of UTF-8. JavaScript counts UTF-16 units in strings, and tokens in arrays.
 
 use napi_derive::napi;
-use sameish::matching::Passage;
+use sameish::matching::{OffsetUnit, Passage};
 use sameish::{Analyzer, Content};
 use std::vec::IntoIter;
 
@@ -75,7 +75,7 @@ impl ComparisonResult {
     /// Compares two texts. Passages have at least `min_tokens` words.
     pub(crate) fn new(analyzer: &Analyzer, a: &Content, b: &Content, min_tokens: usize) -> ComparisonResult {
         let comparison = analyzer.compare(a, b, min_tokens);
-        let passages = comparison.passages_in(a, b, |slice| slice.encode_utf16().count());
+        let passages = comparison.passages_in(a, b, OffsetUnit::Utf16);
         let measures = Measures {
             similarity: comparison.similarity,
             containment: comparison.containment,

@@ -347,7 +347,7 @@ fn insert(
 ) -> impl FnOnce(&mut Engine) -> Result<Inserted, CodedError> + Send {
     let id = id::from_js(id);
     let content = content(text);
-    let document = Document { id, content, published_at, title: None, source: None, url: None };
+    let document = Document { id, content, published_at, ..Document::new(0, "") };
     move |engine| {
         let inserted = engine.insert(&document);
         Ok(inserted.map_err(|error| CodedError::from_date(error, "publishedAt"))?.into())

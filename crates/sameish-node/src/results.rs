@@ -4,7 +4,7 @@
 //! chunk by chunk, so that the event loop can do other work between two chunks.
 
 use crate::id::{self, Id};
-use napi::bindgen_prelude::{Float64Array, Uint32Array};
+use napi::bindgen_prelude::{Either, Float64Array, Null, Uint32Array};
 use napi_derive::napi;
 use sameish::engine::{Effort, Groups, Match, MatchedPair, Search, Spread};
 use sameish::matching::Verdict;
@@ -47,8 +47,8 @@ macro_rules! verdict_object {
             pub match_type: String,
             /// Whether the documents' own features were compared.
             pub verified: bool,
-            /// Hamming distance of the fingerprints in bits, if both documents have one.
-            pub distance: Option<u32>,
+            /// Hamming distance of the fingerprints in bits; null unless both documents have one.
+            pub simhash_distance: Either<u32, Null>,
             /// How far the names and numbers agree, from 0 to 1.
             pub facts: Option<f64>,
             /// Whether the two are templates: the same wording with different names or numbers.
@@ -60,7 +60,8 @@ macro_rules! verdict_object {
                 let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
                 let match_type = kind.to_string();
                 $(let $id = id::to_js($id);)+
-                $name { $($id,)+ similarity, match_type, verified, distance, facts, template }
+                let simhash_distance = distance.map_or(Either::B(Null), Either::A);
+                $name { $($id,)+ similarity, match_type, verified, simhash_distance, facts, template }
             }
         }
     };

@@ -107,15 +107,15 @@ test('wire clusters around the newest document, by distance', () => {
   ]);
   const { pairs, complete } = engine.pairs();
   assert.equal(complete, true);
-  assert.deepEqual(pairs, [{ a: 'old', b: 'new', similarity: 1, matchType: 'exact', verified: false, distance: 0, template: false }]);
+  assert.deepEqual(pairs, [{ a: 'old', b: 'new', similarity: 1, matchType: 'exact', verified: false, simhashDistance: 0, template: false }]);
 });
 
 test('searchId and pairs return the same verdict', () => {
   const [, , , original, edited] = generateTexts(5, 60);
   const keys = {
-    headlines: ['facts', 'matchType', 'similarity', 'template', 'verified'],
-    articles: ['distance', 'facts', 'matchType', 'similarity', 'template', 'verified'],
-    wire: ['distance', 'matchType', 'similarity', 'template', 'verified'],
+    headlines: ['facts', 'matchType', 'simhashDistance', 'similarity', 'template', 'verified'],
+    articles: ['facts', 'matchType', 'simhashDistance', 'similarity', 'template', 'verified'],
+    wire: ['matchType', 'simhashDistance', 'similarity', 'template', 'verified'],
   };
   for (const [preset, expected] of Object.entries(keys)) {
     const engine = new Engine(preset);

@@ -150,7 +150,7 @@ impl BandIndex {
     ///     signature: A `Signature`, or its rows as a list or an array of uint32.
     ///
     /// Raises:
-    ///     SchemeMismatch: The signature has another scheme or number of rows than the index.
+    ///     SchemeMismatch: The signature has a different scheme or number of rows than the index.
     ///     NumberError: The number is far larger than the number of documents in the index.
     fn insert(&self, doc: &Bound<'_, PyAny>, signature: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = doc.py();
@@ -227,7 +227,7 @@ impl BandIndex {
     ///     A list (`Found`) of `Near`, the most similar first.
     ///
     /// Raises:
-    ///     SchemeMismatch: The signature has another scheme or number of rows than the index.
+    ///     SchemeMismatch: The signature has a different scheme or number of rows than the index.
     #[pyo3(signature = (signature, threshold=0.8))]
     fn search<'py>(
         &self,

@@ -298,7 +298,7 @@ fn find_kept(run: &mut Run<'_>, output: Option<OutputFile>, max_removed: f64) ->
     Ok(Kept::new(run, corpus, &stars, &selection, refused))
 }
 
-/// Returns an error if no record has the field of the date.
+/// Returns an error if no record has the date field.
 fn check_dates(signed: &SignedCorpus, options: &Options, source: &Source<'_>) -> Result<()> {
     let own = signed.ranks.get(signed.against as usize..).unwrap_or_default();
     let Source::Files(files) = source else { return Ok(()) };

@@ -9,7 +9,7 @@ use crate::texts;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sameish::Comparison;
-use sameish::matching::Passage;
+use sameish::matching::{OffsetUnit, Passage};
 
 static COMPARISON: ResultClass = ResultClass::new("Comparison");
 static PASSAGE: ResultClass = ResultClass::new("Passage");
@@ -75,7 +75,7 @@ pub(crate) fn compare_with<'py>(
     let comparison = run_detached(py, progress, move |_| {
         let mut comparison = analyzer.compare(&a, &b, min_tokens);
         // Slices of Python strings count characters; slices of lists count tokens.
-        comparison.passages = comparison.passages_in(&a, &b, |slice| slice.chars().count());
+        comparison.passages = comparison.passages_in(&a, &b, OffsetUnit::Chars);
         comparison
     })?;
     to_python(py, comparison)

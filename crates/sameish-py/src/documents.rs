@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use sameish::Timestamp;
 use sameish_batch::input::{
-    FieldNames, FileFormat, InputResult, ReadOptions, RecordRules, find, known_suffix, total_size,
+    FieldNames, FieldScope, FileFormat, InputResult, ReadOptions, RecordRules, RequiredField, check_inputs,
+    find, known_suffix, total_size,
 };
 use sameish_batch::{DocumentSource, DocumentText};
 use std::borrow::Cow;
@@ -53,7 +54,7 @@ pub(crate) struct FileCorpus {
     pub(crate) inputs: Vec<InputResult>,
     pub(crate) against: Vec<InputResult>,
     pub(crate) read: ReadOptions,
-    /// Whether documents are identified by the field of the id.
+    /// Whether documents are identified by the id field.
     pub(crate) has_ids: bool,
 }
 
@@ -174,23 +175,36 @@ impl FileCorpus {
     ) -> PyResult<FileCorpus> {
         let id = field_name(fields.id.as_ref(), "id")?;
         let has_ids = id.is_some();
+        let date = field_name(fields.date.as_ref(), "date")?;
+        let inputs = py.detach(|| find_files(paths)).map_err(crate::error::batch_error)?;
+        let required = required_fields(&[("text", &fields.text), ("id", &id), ("date", &date)], inputs.len());
         // A named field must exist; without a name, a record may have a title instead of a text.
         let title = if fields.text.is_some() { None } else { FieldNames::default().title };
         let read = ReadOptions {
             format: fields.format.as_deref().map(file_format).transpose()?,
-            fields: FieldNames {
-                id,
-                text: fields.text.clone().unwrap_or(FieldNames::default().text),
-                title,
-                source: Vec::new(),
-                date: field_name(fields.date.as_ref(), "date")?,
-            },
+            fields: FieldNames { id, text: fields.text.clone(), title, source: Vec::new(), date },
+            required,
             rules: RecordRules { require_id: has_ids, ..RecordRules::default() },
             ..ReadOptions::default()
         };
-        let find = |paths: &[PathBuf]| py.detach(|| find_files(paths));
-        let find = |paths| find(paths).map_err(crate::error::batch_error);
-        Ok(FileCorpus { inputs: find(paths)?, against: find(against)?, read, has_ids })
+        let against = py.detach(|| find_files(against)).map_err(crate::error::batch_error)?;
+        Ok(FileCorpus { inputs, against, read, has_ids })
+    }
+
+    /// Opens all files, so that a missing field is reported before any work is done.
+    pub(crate) fn check(&self) -> sameish_batch::Result<()> {
+        let own = check_inputs(&self.inputs, &self.read)?;
+        let against = check_inputs(&self.against, &self.read.for_reference())?;
+        own.into_iter().chain(against).next().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Returns a sentence about the fields that were used because the files have no field `text`.
+    pub(crate) fn chosen_fields(&self) -> Option<String> {
+        let fields = self.read.field_log.text_fields();
+        let names: Vec<String> =
+            fields.iter().filter(|field| *field != "text").map(|field| format!("`{field}`")).collect();
+        let is_chosen = self.read.fields.text.is_none() && !names.is_empty();
+        is_chosen.then(|| format!("no `text` field; using {}", names.join(" and ")))
     }
 
     /// Returns the size of all files in bytes, or 1 if it is not known.
@@ -198,6 +212,16 @@ impl FileCorpus {
         let total = total_size(self.against.iter().chain(&self.inputs));
         total.map_or(1, |total| usize::try_from(total).unwrap_or(usize::MAX))
     }
+}
+
+/// Returns the fields that parameters name. Texts and ids are needed from every file, dates from any.
+fn required_fields(named: &[(&'static str, &Option<String>)], files: usize) -> Vec<RequiredField> {
+    let required = |(parameter, name): &(&'static str, &Option<String>)| {
+        let any = *parameter == "date" && files > 1;
+        let scope = if any { FieldScope::AnyInput } else { FieldScope::EachInput };
+        Some(RequiredField { name: (*name).clone()?, parameter, scope })
+    };
+    named.iter().filter_map(required).collect()
 }
 
 fn find_files(paths: &[PathBuf]) -> sameish_batch::Result<Vec<InputResult>> {

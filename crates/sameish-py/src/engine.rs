@@ -159,8 +159,8 @@ impl Engine {
     ///
     /// Args:
     ///     ids: Distinct ids, as a list or an Arrow column of integers or strings.
-    ///     texts: As many texts, as a list or an Arrow column. A null counts as an empty text.
-    ///     published_at: As many publication dates, as a list or an Arrow column; default None.
+    ///     texts: One text per id, as a list or an Arrow column. A null counts as an empty text.
+    ///     published_at: One publication date per id, as a list or an Arrow column; default None.
     ///     threads: Number of threads, 1 to 1024; default: one per processor.
     ///     progress: Called as `progress(done, total)` about 20 times per second, in documents;
     ///         default None. An exception that it raises ends the call.

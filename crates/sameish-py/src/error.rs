@@ -116,8 +116,10 @@ pub(crate) fn batch_error(error: sameish_batch::Error) -> PyErr {
 /// Converts an error about an input. Errors of the system become the subclass of `OSError` for their number.
 fn input_error(error: &sameish_batch::input::InputError) -> PyErr {
     let error = error.explained(remedy);
-    if error.kind == InputErrorKind::Limit {
-        return limit_error(error.to_string());
+    match error.kind {
+        InputErrorKind::Limit => return limit_error(error.to_string()),
+        InputErrorKind::MissingField => return setting_error(error.to_string()),
+        InputErrorKind::Unreadable => {}
     }
     match error.io.and_then(error_number) {
         Some(number) => PyOSError::new_err((number, error.reason, error.file.to_string())),
@@ -138,11 +140,13 @@ pub(crate) fn remedy(remedy: Remedy) -> &'static str {
         Remedy::MaxLine | Remedy::MaxDocument => "split the record, or use the command `sameish dedup`",
         Remedy::MaxExpanded => "decompress the file if that is intended",
         Remedy::Lossy => "convert the file, or pass `lossy=True`",
-        Remedy::IdField => "name the field of the id with `id`",
-        Remedy::TextField => "name the field of the text with `text`; select a preset with `preset`",
-        Remedy::TextFieldOrFormat => {
-            "name the column of the text with `text`, or the format with `format`; select a preset with `preset`"
+        Remedy::IdField => "name the id field with `id`",
+        Remedy::TextField => "name the text field with `text`; select a preset with `preset`",
+        Remedy::Delimiter => {
+            "name the text column with `text`, or write the file with commas; select a preset with `preset`"
         }
+        Remedy::FormatCsv => "pass `format=\"csv\"`",
+        Remedy::FormatTsv => "pass `format=\"tsv\"`",
         Remedy::FormatText => "convert it, as in `jq -c '.[]' FILE`, or pass `format=\"text\"`",
         Remedy::NoFormat => "omit `format`",
         Remedy::LastOfId => "make ids unique, or omit `id`",

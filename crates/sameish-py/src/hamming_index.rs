@@ -122,7 +122,7 @@ impl HammingIndex {
     ///
     /// Args:
     ///     hashes: Fingerprints: a list of integers, or an array of uint64.
-    ///     docs: As many document numbers: a list of integers, or an array of uint32.
+    ///     docs: One document number per fingerprint: a list of integers, or an array of uint32.
     ///
     /// Returns:
     ///     Number of new documents.
@@ -134,7 +134,7 @@ impl HammingIndex {
     ///
     /// Args:
     ///     hashes: Fingerprints: a list of integers, or an array of uint64.
-    ///     docs: As many document numbers: a list of integers, or an array of uint32.
+    ///     docs: One document number per fingerprint: a list of integers, or an array of uint32.
     ///
     /// Returns:
     ///     Number of documents removed.

@@ -106,6 +106,12 @@ impl RunArgs<'_> {
     ) -> PyResult<T> {
         let total = corpus.total_bytes();
         let on_bad = self.on_bad()?;
+        py.detach(|| corpus.check()).map_err(batch_error)?;
+        if let Some(text) = corpus.chosen_fields() {
+            let text = std::ffi::CString::new(text.replace('\0', ""))?;
+            // Level 2 is the caller of `dedup`, `pairs` or `cluster`.
+            PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 2)?;
+        }
         let inputs = std::mem::take(&mut corpus.inputs);
         let against = std::mem::take(&mut corpus.against);
         let read = corpus.read.clone();

@@ -141,7 +141,7 @@ impl SimHasher {
     ///
     /// Args:
     ///     features: 64-bit hashes: a list of integers, or an array of uint64.
-    ///     weights: As many weights, 0 to 1,000,000; default None: every feature has weight 1.
+    ///     weights: One weight per feature, 0 to 1,000,000; default None: every feature has weight 1.
     ///
     /// Returns:
     ///     The fingerprint, 0 to 2**64 - 1; 0 if there are no features.

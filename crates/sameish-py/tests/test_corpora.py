@@ -181,7 +181,7 @@ def problems(directory):
     (directory / "array.json").write_text("[1, 2]")
     yield "array.json", sameish.InputError, 'format="text"'
     (directory / "table.csv").write_text("a,b\n1,2\n")
-    yield "table.csv", sameish.InputError, "`text`, or the format with `format`"
+    yield "table.csv", sameish.InputError, "the columns are `a`, `b`; name the text field with `text`"
     pq.write_table(pa.table({"a": [1]}), directory / "table.parquet")
     yield "table.parquet", sameish.InputError, "with `text`"
     (directory / "short.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 1000)[:-9])
@@ -189,11 +189,26 @@ def problems(directory):
     (directory / "latin.jsonl").write_bytes(b'{"text": "caf\xe9"}\n')
     yield "latin.jsonl", sameish.RecordError, "lossy=True"
     (directory / "other.jsonl").write_text('{"words": "a"}\n')
-    yield "other.jsonl", sameish.RecordError, "field of the text with `text`"
+    yield "other.jsonl", sameish.InputError, "name the text field with `text`"
     (directory / "bomb.jsonl.gz").write_bytes(gzip.compress(b'{"text": "' + b"a" * (70 << 20) + b'"}\n'))
     yield "bomb.jsonl.gz", sameish.LimitError, "decompress the file"
     yield "missing.jsonl", FileNotFoundError, "missing.jsonl"
     yield "*.none.jsonl", FileNotFoundError, "matches no file"
+
+
+def test_the_text_of_files_is_in_the_first_known_field(tmp_path):
+    texts = ["the old stone bridge is closed", "the new bridge over the river is open"]
+    records = [{"title": "same title", "body": text} for text in (texts[0], texts[1], texts[0])]
+    path = write_jsonl(tmp_path / "body.jsonl", records)
+    with pytest.warns(UserWarning, match="^no `text` field; using `body`$"):
+        assert sameish.dedup(path).kept.tolist() == [0, 1]
+    output = tmp_path / "kept.csv"
+    with pytest.raises(sameish.SettingError, match="has the suffix of CSV, but .* copied as JSONL"):
+        sameish.dedup(path, "body", output=output)
+    bad = write_jsonl(tmp_path / "bad.jsonl", [{"body": 7}, {"body": None}])
+    with pytest.raises(sameish.InputError, match="all 2 records were rejected"):
+        sameish.dedup(bad, "body", output=tmp_path / "none.jsonl", on_bad="skip")
+    assert not output.exists() and not (tmp_path / "none.jsonl").exists()
 
 
 def test_messages_about_files_name_parameters_and_not_flags(tmp_path):
@@ -202,11 +217,11 @@ def test_messages_about_files_name_parameters_and_not_flags(tmp_path):
             sameish.dedup(tmp_path / name)
         assert part in str(caught.value) and "--" not in str(caught.value), caught.value
     path = write_jsonl(tmp_path / "corpus.jsonl")
-    with pytest.raises(sameish.RecordError, match="has no id; name the field of the id with `id`"):
+    with pytest.raises(sameish.SettingError, match="no field `none`; the records have .*; change `id`"):
         sameish.dedup(path, "body", id="none")
-    with pytest.raises(sameish.RecordError, match="field `title` is missing"):
+    with pytest.raises(sameish.SettingError, match="no field `title`; the records have `text`; change `text`"):
         sameish.dedup(write_jsonl(tmp_path / "named.jsonl", [{"text": "a"}]), "title")
-    with pytest.raises(sameish.SettingError, match="no record has the field `none` of the date"):
+    with pytest.raises(sameish.SettingError, match="no field `none`; the records have .*; change `date`"):
         sameish.dedup(path, "body", date="none", keep="newest")
     with pytest.raises(sameish.WrongType, match="`id` must be the name of a field"):
         sameish.dedup(path, "body", id=IDS)

@@ -282,7 +282,7 @@ def test_reads_parquet_files_and_directories(tmp_path):
     for path in (one, str(one), directory):
         found = sameish.dedup(path, text="body", id="key", date="when", **OPTIONS)
         assert found.kept.tolist() == [0, 1, 3, 4] and found.clusters[0].members == ["a", "c", "f"]
-    with pytest.raises(sameish.InputError, match="no column `text`, `title` or `tokens` in `body`"):
+    with pytest.warns(UserWarning, match="no `text` field; using `body`"):
         sameish.dedup(one)
     with pytest.raises(FileNotFoundError):
         sameish.dedup(tmp_path / "missing.parquet")

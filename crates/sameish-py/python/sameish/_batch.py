@@ -1,16 +1,17 @@
 """`dedup`, `pairs` and `cluster`: a whole corpus at once.
 
 The signatures and docstrings are here, so that `help` and type checkers show every parameter; the compiled module
-does the work.
+does the work. The docstring of `dedup` describes the parameters that all functions share.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date as Day
 from types import EllipsisType
-from typing import Any, Literal, Protocol, Union
+from typing import Any, Literal, Protocol, TypeVar, Union
 
 import numpy as np
 
@@ -49,6 +50,26 @@ Config = Union[str, Mapping[str, Any]]
 # The default, `...`, stands for the settings of the preset, because None removes a section.
 Settings = Union[Mapping[str, Any], None, EllipsisType]
 Progress = Callable[[int, int], object]
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+# An entry of a docstring: a name, its description, and the continuation lines of the description.
+_ENTRY = re.compile(r"^( +)(\w+): .*\n(?:\1 +\S.*\n)*", re.MULTILINE)
+# Names of entries that are described in the docstring of `dedup`.
+_REFERENCE = re.compile(r"^ +((?:\w+,\s+)*\w+): See `dedup`\.\n", re.MULTILINE)
+
+
+def _with_entries_of_dedup(function: _F) -> _F:
+    """Replaces references to `dedup` in a docstring by its entries, so that `help` describes every parameter."""
+    # Python removes docstrings with the option -OO.
+    if dedup.__doc__ and function.__doc__:
+        entries = {entry[2]: entry[0] for entry in _ENTRY.finditer(dedup.__doc__)}
+
+        def expand(reference: re.Match[str]) -> str:
+            return "".join(entries[name] for name in re.split(r",\s+", reference[1]))
+
+        function.__doc__ = _REFERENCE.sub(expand, function.__doc__)
+    return function
 
 
 def dedup(
@@ -99,16 +120,18 @@ def dedup(
             objects: JSONL, CSV, TSV, Parquet or text with one document per line, each plain, .gz or .zst. Files
             may be larger than memory.
             A null counts as an empty text. A dict is refused: pass its values.
-        text: Name of the column or field of the texts; default `"text"`. A record of a file without the
-            default field may have a `"title"` instead.
-        id: Name of the column or field of the ids, or, for data in memory, a list or column of distinct
-            ids (integers or strings). Default None: documents are identified by their row number.
-        date: Name of the column or field of the dates, or, for data in memory, a list or column of dates;
-            default None.
+        text: Name of the column or field that contains the texts; default `"text"`. The default for files is the
+            first of `"text"`, `"body"`, `"content"`, `"article"` and `"title"` that a file has; if that is not
+            `"text"`, a warning names it.
+        id: Name of the column or field that contains the ids, or, for data in memory, a list or column of
+            distinct ids (integers or strings). Default None: documents are identified by their row number.
+        date: Name of the column or field that contains the dates, or, for data in memory, a list or column of
+            dates; default None.
         keep: Which document of a cluster is kept: the `"first"` (the default), the `"longest"` or the
             `"newest"`, which requires `date`.
-        against: An existing corpus: documents that match one of its documents are also removed. Paths if
-            `data` is paths, else any other data, with the same column or field of the texts; default None.
+        against: An existing corpus: documents that match one of its documents are also removed. Must be paths
+            if `data` consists of paths, otherwise any other data, with the same text column or field;
+            default None.
         output: File or directory for the kept records of files, which are copied byte for byte; a directory
             ends with `/` and gets one file per input. Its suffix may add .gz or .zst. Default None: nothing
             is written.
@@ -191,6 +214,7 @@ def dedup(
     return Dedup(**_dedup(_inputs.source(data, "data"), fields, run, dedup))
 
 
+@_with_entries_of_dedup
 def pairs(
     data: Data,
     text: str | None = None,
@@ -221,58 +245,10 @@ def pairs(
     """Finds all matching pairs of a corpus.
 
     Args:
-        data: The documents:
-            a list or another iterable of str;
-            a NumPy array of str;
-            an Arrow, pandas or Polars column of strings or bytes;
-            an Arrow, pandas or Polars table, a Polars LazyFrame, a Hugging Face `Dataset`, or a DuckDB
-            relation, with a column of texts;
-            the path of a file or directory, a pattern such as `"data/*.jsonl.zst"`, or a list of path
-            objects: JSONL, CSV, TSV, Parquet or text with one document per line, each plain, .gz or .zst. Files
-            may be larger than memory.
-            A null counts as an empty text. A dict is refused: pass its values.
-        text: Name of the column or field of the texts; default `"text"`. A record of a file without the
-            default field may have a `"title"` instead.
-        id: Name of the column or field of the ids, or, for data in memory, a list or column of distinct
-            ids (integers or strings). Default None: documents are identified by their row number.
-        date: Name of the column or field of the dates, or, for data in memory, a list or column of dates;
-            default None.
+        data, text, id, date: See `dedup`.
         limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
-        preset: Name of the preset: `"copies"` (the default), `"articles"`, `"headlines"`, `"wire"`, `"web"`
-            or `"sdr"`; see `Engine`.
-        config: Configuration file in TOML, or a mapping with its contents; default None.
-        threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1. Default None:
-            that of the preset, 0.8 for `"copies"`.
-        recall: Minimum probability that a pair at the threshold is found; greater than 0 and less than 1.
-            Default None: that of the preset.
-        verify: Whether candidates are verified by comparing the features of the documents. Default None:
-            as in the preset.
-        tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`. Default None: that of the preset.
-        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; None removes
-            no words. Default: that of the preset.
-        min_words: Minimum number of words, without stop words; a document with fewer words is too short.
-            Default None: that of the preset.
-        lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD. Default None: as in the
-            preset.
-        simhash: Settings of SimHash fingerprints, as a mapping; None computes no fingerprints. Default:
-            those of the preset.
-        minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None computes no
-            signatures. Default: those of the preset.
-        sdr: Settings of sparse codes, as a mapping; None computes no codes. Default: those of the preset.
-        matching: Other settings of the section `matching` of a configuration file, as a mapping; default
-            None.
-        format: Format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"` or `"text"`. Default None:
-            detected from the suffix or the first bytes of each file.
-        on_bad: What happens to a record of a file that is invalid, or has the id of an earlier record and
-            a different text: `"fail"` (the default) raises `RecordError`; `"skip"` leaves the record out
-            and counts it.
-        max_memory: Memory limit in bytes, at least 64 MiB; default None, no limit. About 300 bytes per
-            document are needed, in addition to data in memory. The result does not depend on it.
-        temp_dir: Directory for temporary files; default None, that of the system.
-        threads: Number of threads, 1 to 1024; default None, one per processor. The result does not depend
-            on it.
-        progress: Function that is called as `progress(done, total)` about 20 times per second; both count
-            documents, or for files bytes. Default None. An exception that it raises ends the call.
+        preset, config, threshold, recall, verify, tokenizer, stop_words, min_words, lossy, simhash,
+            minhash, sdr, matching, format, on_bad, max_memory, temp_dir, threads, progress: See `dedup`.
 
     Returns:
         A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one. Documents with
@@ -280,12 +256,7 @@ def pairs(
         the list to a data frame.
 
     Raises:
-        SettingError: A setting is out of range, or a column does not exist.
-        WrongType: The data or an item has the wrong type.
-        TextError: A text is not valid Unicode.
-        RecordError: A record of a file is invalid.
-        InputError: A file is damaged or unsupported; a missing file raises `FileNotFoundError`.
-        LimitError: A limit was reached.
+        SettingError, WrongType, TextError, RecordError, InputError, LimitError: See `dedup`.
 
     Examples:
         >>> import sameish
@@ -304,6 +275,7 @@ def pairs(
     return found
 
 
+@_with_entries_of_dedup
 def cluster(
     data: Data,
     text: str | None = None,
@@ -336,74 +308,19 @@ def cluster(
     """Clusters a corpus with the linkage of the settings.
 
     Args:
-        data: The documents:
-            a list or another iterable of str;
-            a NumPy array of str;
-            an Arrow, pandas or Polars column of strings or bytes;
-            an Arrow, pandas or Polars table, a Polars LazyFrame, a Hugging Face `Dataset`, or a DuckDB
-            relation, with a column of texts;
-            the path of a file or directory, a pattern such as `"data/*.jsonl.zst"`, or a list of path
-            objects: JSONL, CSV, TSV, Parquet or text with one document per line, each plain, .gz or .zst. Files
-            may be larger than memory.
-            A null counts as an empty text. A dict is refused: pass its values.
-        text: Name of the column or field of the texts; default `"text"`. A record of a file without the
-            default field may have a `"title"` instead.
-        id: Name of the column or field of the ids, or, for data in memory, a list or column of distinct
-            ids (integers or strings). Default None: documents are identified by their row number.
-        date: Name of the column or field of the dates, or, for data in memory, a list or column of dates;
-            default None.
+        data, text, id, date: See `dedup`.
         min_size: Minimum number of documents of a cluster, at least 0; default 1.
-        preset: Name of the preset: `"copies"` (the default), `"articles"`, `"headlines"`, `"wire"`, `"web"`
-            or `"sdr"`; see `Engine`.
-        config: Configuration file in TOML, or a mapping with its contents; default None.
-        threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1. Default None:
-            that of the preset, 0.8 for `"copies"`.
-        recall: Minimum probability that a pair at the threshold is found; greater than 0 and less than 1.
-            Default None: that of the preset.
-        verify: Whether candidates are verified by comparing the features of the documents. Default None:
-            as in the preset.
+        preset, config, threshold, recall, verify: See `dedup`.
         linkage: How matches are clustered: `"cohesive"`, `"greedy"`, `"components"` or `"online"`. Default
             None: that of the preset, `"cohesive"` for `"copies"`.
-        templates: Whether documents with the same wording but different names or numbers are kept in
-            separate clusters (`"keep"`) or clustered like other matches (`"merge"`). Default None: as in
-            the preset, `"keep"`.
-        tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`. Default None: that of the preset.
-        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; None removes
-            no words. Default: that of the preset.
-        min_words: Minimum number of words, without stop words; a document with fewer words is too short.
-            Default None: that of the preset.
-        lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD. Default None: as in the
-            preset.
-        simhash: Settings of SimHash fingerprints, as a mapping; None computes no fingerprints. Default:
-            those of the preset.
-        minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None computes no
-            signatures. Default: those of the preset.
-        sdr: Settings of sparse codes, as a mapping; None computes no codes. Default: those of the preset.
-        matching: Other settings of the section `matching` of a configuration file, as a mapping; default
-            None.
-        format: Format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"` or `"text"`. Default None:
-            detected from the suffix or the first bytes of each file.
-        on_bad: What happens to a record of a file that is invalid, or has the id of an earlier record and
-            a different text: `"fail"` (the default) raises `RecordError`; `"skip"` leaves the record out
-            and counts it.
-        max_memory: Memory limit in bytes, at least 64 MiB; default None, no limit. About 300 bytes per
-            document are needed, in addition to data in memory. The result does not depend on it.
-        temp_dir: Directory for temporary files; default None, that of the system.
-        threads: Number of threads, 1 to 1024; default None, one per processor. The result does not depend
-            on it.
-        progress: Function that is called as `progress(done, total)` about 20 times per second; both count
-            documents, or for files bytes. Default None. An exception that it raises ends the call.
+        templates, tokenizer, stop_words, min_words, lossy, simhash, minhash, sdr, matching, format, on_bad,
+            max_memory, temp_dir, threads, progress: See `dedup`.
 
     Returns:
         A list (`Found`) of `Cluster`. `to_frame` converts it to a data frame.
 
     Raises:
-        SettingError: A setting is out of range, or a column does not exist.
-        WrongType: The data or an item has the wrong type.
-        TextError: A text is not valid Unicode.
-        RecordError: A record of a file is invalid.
-        InputError: A file is damaged or unsupported; a missing file raises `FileNotFoundError`.
-        LimitError: A limit was reached.
+        SettingError, WrongType, TextError, RecordError, InputError, LimitError: See `dedup`.
 
     Examples:
         >>> import sameish

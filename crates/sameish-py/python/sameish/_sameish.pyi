@@ -168,8 +168,8 @@ class Engine:
 
         Args:
             ids: Distinct ids, as a list or an Arrow column of integers or strings.
-            texts: As many texts, as a list or an Arrow column. A null counts as an empty text.
-            published_at: As many publication dates, as a list or an Arrow column; default None.
+            texts: One text per id, as a list or an Arrow column. A null counts as an empty text.
+            published_at: One publication date per id, as a list or an Arrow column; default None.
             threads: Number of threads, 1 to 1024; default: one per processor.
             progress: Called as `progress(done, total)` about 20 times per second, in documents;
                 default None. An exception that it raises ends the call.
@@ -367,7 +367,7 @@ class SimHasher:
 
         Args:
             features: 64-bit hashes: a list of integers, or an array of uint64.
-            weights: As many weights, 0 to 1,000,000; default None: every feature has weight 1.
+            weights: One weight per feature, 0 to 1,000,000; default None: every feature has weight 1.
 
         Returns:
             The fingerprint, 0 to 2**64 - 1; 0 if there are no features.
@@ -792,7 +792,7 @@ class HammingIndex:
 
         Args:
             hashes: Fingerprints: a list of integers, or an array of uint64.
-            docs: As many document numbers: a list of integers, or an array of uint32.
+            docs: One document number per fingerprint: a list of integers, or an array of uint32.
 
         Returns:
             Number of new documents.
@@ -802,7 +802,7 @@ class HammingIndex:
 
         Args:
             hashes: Fingerprints: a list of integers, or an array of uint64.
-            docs: As many document numbers: a list of integers, or an array of uint32.
+            docs: One document number per fingerprint: a list of integers, or an array of uint32.
 
         Returns:
             Number of documents removed.
@@ -913,7 +913,7 @@ class BandIndex:
             signature: A `Signature`, or its rows as a list or an array of uint32.
 
         Raises:
-            SchemeMismatch: The signature has another scheme or number of rows than the index.
+            SchemeMismatch: The signature has a different scheme or number of rows than the index.
             NumberError: The number is far larger than the number of documents in the index.
         """
     def insert_bulk(self, signatures: NDArray[np.uint32], first: int = 0) -> int:
@@ -947,7 +947,7 @@ class BandIndex:
             A list (`Found`) of `Near`, the most similar first.
 
         Raises:
-            SchemeMismatch: The signature has another scheme or number of rows than the index.
+            SchemeMismatch: The signature has a different scheme or number of rows than the index.
         """
     def __len__(self) -> int: ...
     def __contains__(self, doc: SupportsIndex, /) -> bool: ...

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ._errors import SettingError, WrongType
 
-# Names of presets, to explain a preset in the place of a column.
+# Names of presets, for the error message if a preset is passed instead of a column.
 _PRESETS = ("copies", "articles", "headlines", "wire", "web", "sdr")
 
 
@@ -40,7 +40,7 @@ def _unknown_column(column: str, names: list[str]) -> str:
     message = f"unknown column `{column}`: the columns are `{'`, `'.join(names)[:200]}`"
     if column in _PRESETS:
         return f'{message}; select a column with `text=`, or the preset with `preset="{column}"`'
-    return f"{message}; select the column of the texts with `text=`" if column == "text" else message
+    return f"{message}; select the text column with `text=`" if column == "text" else message
 
 
 def _column_names(data: Any) -> list[str] | None:

@@ -19,7 +19,7 @@ class Found(List[_Item]):
     """A list of results that also reports how complete it is.
 
     Attributes:
-        candidates: Number of candidates that were compared.
+        candidates: Number of candidates that were examined.
         capped: Number of limits reached. If it is not 0, results may be missing.
     """
 
@@ -93,7 +93,7 @@ class Match(NamedTuple):
         match_type: `"exact"` (equal normalized text), `"near"` (Jaccard similarity >= 0.8, or at
             most 3 differing bits) or `"similar"`.
         verified: Whether the features of the two documents were compared.
-        distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
+        simhash_distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
         facts: Agreement of the names and numbers of the two texts, 0 to 1; None unless `verified`.
         template: Whether the two texts have the same wording but different names or numbers.
     """
@@ -102,7 +102,7 @@ class Match(NamedTuple):
     similarity: float
     match_type: Literal["exact", "near", "similar"]
     verified: bool
-    distance: Optional[int]
+    simhash_distance: Optional[int]
     facts: Optional[float]
     template: bool
 
@@ -118,7 +118,7 @@ class Pair(NamedTuple):
         match_type: `"exact"` (equal normalized text), `"near"` (Jaccard similarity >= 0.8, or at
             most 3 differing bits) or `"similar"`.
         verified: Whether the features of the two documents were compared.
-        distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
+        simhash_distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
         facts: Agreement of the names and numbers of the two texts, 0 to 1; None unless `verified`.
         template: Whether the two texts have the same wording but different names or numbers.
     """
@@ -128,7 +128,7 @@ class Pair(NamedTuple):
     similarity: float
     match_type: Literal["exact", "near", "similar"]
     verified: bool
-    distance: Optional[int]
+    simhash_distance: Optional[int]
     facts: Optional[float]
     template: bool
 
