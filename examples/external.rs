@@ -1,4 +1,4 @@
-//! An engine over texts that are stored elsewhere, here in a map in the place of a database. The engine keeps sketches only and
+//! An engine over texts that are stored elsewhere, here in a map instead of a database. The engine keeps sketches only and
 //! reads a text when it verifies a candidate.
 //!
 //! Run with `cargo run -p sameish --example external`.

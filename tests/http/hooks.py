@@ -11,7 +11,7 @@ def lines(ctx, value):
     if isinstance(value, bytes):
         return value
     document = value if isinstance(value, dict) else {"text": str(value)}
-    return "\n".join([json.dumps(document), json.dumps({"text": str(value)}), str(value)]).encode(errors="replace")
+    return "\n".join([json.dumps(document), json.dumps({"text": str(value)}), json.dumps({"delete": str(value)}), str(value)]).encode(errors="replace")
 
 
 @schemathesis.deserializer("application/x-ndjson")
