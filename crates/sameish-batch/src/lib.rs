@@ -83,7 +83,7 @@ pub use dedup::{Selection, check_dedup};
 pub use error::{Error, ErrorKind, Result};
 pub use memory::BYTES_PER_DOCUMENT;
 pub use on_dup_id::{OnDupId, duplicate_id};
-pub use pairs::Pair;
+pub use pairs::{ListedTemplates, Pair};
 pub use resume::StepDirectory;
 pub use run_log::{Completion, Counts, Monitor, OnBad, Progress, Resumed, RunLog};
 pub use signed::{IndexedCorpus, SignedCorpus};

@@ -75,6 +75,29 @@ pub struct Pair {
     pub verdict: Verdict,
 }
 
+/// Which pairs are listed: templates are matches, but not duplicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListedTemplates {
+    /// All matching pairs.
+    #[default]
+    Include,
+    /// Pairs that are not templates.
+    Exclude,
+    /// Pairs that are templates.
+    Only,
+}
+
+impl ListedTemplates {
+    /// Returns `true` if a pair with this verdict is listed.
+    pub fn lists(self, verdict: &Verdict) -> bool {
+        match self {
+            ListedTemplates::Include => true,
+            ListedTemplates::Exclude => !verdict.template,
+            ListedTemplates::Only => verdict.template,
+        }
+    }
+}
+
 impl IndexedCorpus<'_> {
     /// Calls `sink` with every matching pair until it returns `Break`: in the order of the later document, then of the earlier.
     /// Copies of a text are expanded one by one and not stored.

@@ -1,6 +1,6 @@
-//! Reference data: files of clusters, labeled records or pairs.
+//! Reference data: files of clusters, labeled records, pairs or removals.
 //!
-//! The first line decides which of the three a file contains. A line that cannot be parsed ends the reading, because
+//! The first line decides which of the four a file contains. A line that cannot be parsed ends the reading, because
 //! figures over part of a file would be misleading.
 
 use super::ReadOptions;
@@ -30,6 +30,8 @@ pub enum Kind {
     Labels,
     /// Two documents.
     Pairs,
+    /// A removed document with the document that was kept in its place.
+    Removals,
 }
 
 impl Kind {
@@ -39,6 +41,7 @@ impl Kind {
             Kind::Clusters => "clusters",
             Kind::Labels => "labels",
             Kind::Pairs => "pairs",
+            Kind::Removals => "removals",
         }
     }
 }
@@ -57,6 +60,10 @@ pub struct Judgments {
     sizes: Vec<u64>,
     /// Pairs of document numbers, the lower number first.
     pairs: HashSet<(u32, u32)>,
+    /// Pairs that are judged to be different, the lower number first.
+    negatives: HashSet<(u32, u32)>,
+    /// Whether a pair is marked as a template.
+    lists_templates: bool,
 }
 
 impl Judgments {
@@ -68,6 +75,8 @@ impl Judgments {
             names: Vec::new(),
             sizes: Vec::new(),
             pairs: HashSet::new(),
+            negatives: HashSet::new(),
+            lists_templates: false,
         }
     }
 
@@ -91,13 +100,26 @@ impl Judgments {
         (self.kind == Kind::Pairs).then_some(&self.pairs)
     }
 
+    /// Returns the pairs that the file judges to be different (`"same": false`).
+    pub fn negatives(&self) -> &HashSet<(u32, u32)> {
+        &self.negatives
+    }
+
+    /// Returns `true` if the file lists templates among its pairs.
+    pub fn lists_templates(&self) -> bool {
+        self.lists_templates
+    }
+
     /// Returns the number of positive pairs: listed pairs, or pairs of documents in the same cluster.
     pub fn count_pairs(&self) -> u64 {
         self.sizes.iter().map(|&n| n * n.saturating_sub(1) / 2).sum::<u64>() + self.pairs.len() as u64
     }
 
-    /// Returns `true` if both documents are in one cluster.
+    /// Returns `true` if the file lists the pair, the lower number first, or has both documents in one cluster.
     pub fn joins(&self, (a, b): (u32, u32)) -> bool {
+        if let Some(pairs) = self.pairs() {
+            return pairs.contains(&(a, b));
+        }
         let label = |doc: u32| self.labels.get(doc as usize).copied().filter(|&label| label != NONE);
         label(a).is_some() && label(a) == label(b)
     }
@@ -220,54 +242,12 @@ impl<N: FnMut(DocId) -> Result<u32, String>> Reader<'_, N> {
                 judgments.kind.name()
             ));
         }
-        let mut duplicate = None;
-        match parsed {
-            Line { members: Some(members), id, name, .. } => {
-                let name = name.or(id).flatten().unwrap_or(DocId::Number(line));
-                let cluster = judgments.add_cluster(name);
-                for id in members {
-                    let doc = (self.number)(id.clone())?;
-                    if !judgments.label(doc, cluster) {
-                        duplicate = Some(id);
-                    }
-                }
-            }
-            Line { a: Some(a), b: Some(b), .. } => {
-                let (a, b) = ((self.number)(a)?, (self.number)(b)?);
-                if a == b {
-                    return Err("pair of a document with itself; remove it".into());
-                }
-                for doc in [a, b] {
-                    let at = doc as usize;
-                    if judgments.labels.len() <= at {
-                        judgments.labels.resize(at + 1, NONE);
-                    }
-                    judgments.documents += u64::from(std::mem::replace(&mut judgments.labels[at], 0) == NONE);
-                }
-                if !judgments.pairs.insert((a.min(b), a.max(b))) {
-                    return Err("pair occurs twice; keep one".into());
-                }
-            }
-            Line { id, cluster, .. } => {
-                let Some(Some(id)) = id else {
-                    return Err(format!("field `{}` is missing; add it", escaped(self.fields.id)));
-                };
-                let cluster = match cluster.flatten() {
-                    None => judgments.add_cluster(id.clone()),
-                    Some(name) => *self
-                        .clusters
-                        .entry(name)
-                        .or_insert_with_key(|name| judgments.add_cluster(name.clone())),
-                };
-                let doc = (self.number)(id.clone())?;
-                if !judgments.label(doc, cluster) {
-                    duplicate = Some(id);
-                }
-            }
-        }
-        match duplicate {
-            None => Ok(()),
-            Some(id) => Err(format!("duplicate id {}; list each document in one cluster only", shown(&id))),
+        let number = &mut self.number;
+        match kind {
+            Kind::Clusters => add_cluster_line(judgments, parsed, line, number),
+            Kind::Pairs => add_pair(judgments, parsed, number),
+            Kind::Removals => add_removal(judgments, parsed, &mut self.clusters, number),
+            Kind::Labels => add_label(judgments, parsed, self.fields.id, &mut self.clusters, number),
         }
     }
 
@@ -276,13 +256,115 @@ impl<N: FnMut(DocId) -> Result<u32, String>> Reader<'_, N> {
             Line { members: Some(_), .. } => Ok(Kind::Clusters),
             Line { a: Some(_), b: Some(_), .. } => Ok(Kind::Pairs),
             Line { cluster: Some(_), .. } => Ok(Kind::Labels),
+            Line { kept: Some(Maybe::Is(_)), .. } => Ok(Kind::Removals),
             _ => Err(format!(
-                "neither a cluster (`members`), nor a pair (`a` and `b`), nor a document with its cluster (`{}`); \
-                 name the cluster field with `--cluster-field`",
+                "neither a cluster (`members`), nor a pair (`a` and `b`), nor a removal (`id` and `kept`), nor a document with \
+                 its cluster (`{}`); name the cluster field with `--cluster-field`",
                 escaped(self.fields.cluster)
             )),
         }
     }
+}
+
+/// Assigns the members of a line to a new cluster.
+fn add_cluster_line(
+    judgments: &mut Judgments,
+    parsed: Line,
+    line: u64,
+    number: &mut impl FnMut(DocId) -> Result<u32, String>,
+) -> Result<(), String> {
+    let name = parsed.name.or(parsed.id).flatten().unwrap_or(DocId::Number(line));
+    let cluster = judgments.add_cluster(name);
+    parsed.members.into_iter().flatten().try_for_each(|id| assign(judgments, id, cluster, number))
+}
+
+/// Adds a pair that is listed as a match, or judged to be the same or different.
+fn add_pair(
+    judgments: &mut Judgments,
+    parsed: Line,
+    number: &mut impl FnMut(DocId) -> Result<u32, String>,
+) -> Result<(), String> {
+    let (Some(a), Some(b)) = (parsed.a, parsed.b) else { return Ok(()) };
+    let (a, b) = (number(a)?, number(b)?);
+    if a == b {
+        return Err("pair of a document with itself; remove it".into());
+    }
+    let is_same = match parsed.same {
+        None => true,
+        Some(Maybe::Is(same)) => same,
+        Some(Maybe::Other(_)) => return Err("`same` must be true or false; fix the line".into()),
+    };
+    for doc in [a, b] {
+        let at = doc as usize;
+        if judgments.labels.len() <= at {
+            judgments.labels.resize(at + 1, NONE);
+        }
+        judgments.documents += u64::from(std::mem::replace(&mut judgments.labels[at], 0) == NONE);
+    }
+    let pair = (a.min(b), a.max(b));
+    let is_known = judgments.pairs.contains(&pair) || judgments.negatives.contains(&pair);
+    if is_known {
+        return Err("pair occurs twice; keep one".into());
+    }
+    judgments.lists_templates |= matches!(parsed.template, Some(Maybe::Is(true)));
+    let judged = if is_same { &mut judgments.pairs } else { &mut judgments.negatives };
+    judged.insert(pair);
+    Ok(())
+}
+
+/// Assigns a removed document to the cluster of the document that was kept.
+fn add_removal(
+    judgments: &mut Judgments,
+    parsed: Line,
+    clusters: &mut HashMap<DocId, u32>,
+    number: &mut impl FnMut(DocId) -> Result<u32, String>,
+) -> Result<(), String> {
+    let Some(Maybe::Is(kept)) = parsed.kept else { return Ok(()) };
+    let Some(removed) = parsed.id.or(parsed.name).flatten() else {
+        return Err("field `id` is missing; add it".into());
+    };
+    let cluster = match clusters.get(&kept) {
+        Some(&cluster) => cluster,
+        None => {
+            let cluster = judgments.add_cluster(kept.clone());
+            clusters.insert(kept.clone(), cluster);
+            assign(judgments, kept, cluster, number)?;
+            cluster
+        }
+    };
+    assign(judgments, removed, cluster, number)
+}
+
+/// Assigns a document to the cluster that its record names; without a name, to a cluster of its own.
+fn add_label(
+    judgments: &mut Judgments,
+    parsed: Line,
+    id_field: &str,
+    clusters: &mut HashMap<DocId, u32>,
+    number: &mut impl FnMut(DocId) -> Result<u32, String>,
+) -> Result<(), String> {
+    let Some(Some(id)) = parsed.id else {
+        return Err(format!("field `{}` is missing; add it", escaped(id_field)));
+    };
+    let cluster = match parsed.cluster.flatten() {
+        None => judgments.add_cluster(id.clone()),
+        Some(name) => *clusters.entry(name).or_insert_with_key(|name| judgments.add_cluster(name.clone())),
+    };
+    assign(judgments, id, cluster, number)
+}
+
+/// Assigns a document to a cluster. Fails if it is in a cluster already.
+fn assign(
+    judgments: &mut Judgments,
+    id: DocId,
+    cluster: u32,
+    number: &mut impl FnMut(DocId) -> Result<u32, String>,
+) -> Result<(), String> {
+    let doc = number(id.clone())?;
+    if judgments.label(doc, cluster) {
+        return Ok(());
+    }
+    Err(format!("duplicate id {}; list each document in one cluster only", shown(&id)))
 }
 
 /// Formats an id as JSON, escaped and shortened.
@@ -312,6 +394,17 @@ struct Line {
     a: Option<DocId>,
     b: Option<DocId>,
     cluster: Option<Option<DocId>>,
+    kept: Option<Maybe<DocId>>,
+    same: Option<Maybe<bool>>,
+    template: Option<Maybe<bool>>,
+}
+
+/// A value of a field that has a meaning in some kinds of lines only. In other lines it may have any type.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Maybe<T> {
+    Is(T),
+    Other(IgnoredAny),
 }
 
 impl<'de> Visitor<'de> for &Fields<'_> {
@@ -336,6 +429,12 @@ impl<'de> Visitor<'de> for &Fields<'_> {
                 once(&mut line.a, &key, &mut map)?;
             } else if key == "b" {
                 once(&mut line.b, &key, &mut map)?;
+            } else if key == "kept" {
+                once(&mut line.kept, &key, &mut map)?;
+            } else if key == "same" {
+                once(&mut line.same, &key, &mut map)?;
+            } else if key == "template" {
+                once(&mut line.template, &key, &mut map)?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }

@@ -24,9 +24,10 @@ pub(crate) use tally::{CLASS, ClassCounts, Share, Tally};
 
 /// Compare predicted clusters or pairs with a gold standard
 ///
-/// PRED is the prediction, GOLD the gold standard. Each is a JSONL file of clusters (the output of `sameish cluster`), of
-/// labeled records (an id and a cluster), or of pairs (the output of `sameish pairs`). Reports pairwise precision, recall and
-/// F1; for clusters also B-cubed and the adjusted Rand index; and the largest errors.
+/// PRED is the prediction, GOLD the gold standard. Each is a JSONL file of clusters (the output of `sameish cluster` or
+/// `sameish dedup --clusters`), of removals (the output of `sameish dedup --removed`), of labeled records (an id and a cluster),
+/// or of pairs (the output of `sameish pairs`, or judged pairs). Reports pairwise precision, recall and F1; for clusters also
+/// B-cubed and the adjusted Rand index; and the largest errors.
 ///
 /// Without a gold standard, `--exact IN...` compares a sample of the documents with all others by brute force. It reports the
 /// precision and recall of PRED or, without PRED, of the engine's index.
@@ -36,7 +37,7 @@ pub(crate) struct Args {
     /// Prediction: a JSONL file (plain, .gz or .zst), or `-` for standard input
     #[arg(value_name = "PRED", required_unless_present = "exact")]
     predicted: Option<OsString>,
-    /// Gold standard: a JSONL file of clusters, labeled records or pairs
+    /// Gold standard: a JSONL file of clusters, removals, labeled records or pairs
     #[arg(required_unless_present = "exact", conflicts_with = "exact")]
     gold: Option<OsString>,
     /// Compare with brute force over these documents instead of GOLD
@@ -83,10 +84,15 @@ Examples:
   sameish eval --exact articles.jsonl --threshold 0.7 --recall 0.999
   sameish eval found.jsonl --exact 'crawl/*.jsonl.zst' --sample 5000
 
-Lines of the three kinds of files (other fields are ignored):
+Lines of the kinds of files (other fields are ignored):
   {\"id\": 0, \"members\": [\"a\", \"b\", 7]}
+  {\"id\": \"a\", \"kept\": \"b\"}
   {\"id\": \"a\", \"cluster\": \"bridge\"}
   {\"a\": \"a\", \"b\": 7}
+  {\"a\": \"a\", \"b\": 7, \"same\": false}
+
+If GOLD contains pairs with \"same\": false, only the pairs that it judges are
+counted.
 
 Ids keep their type: 7 and \"7\" are different documents. A document that is
 missing in one file is a cluster of its own there. Pairs are not transitive: a-b
@@ -180,7 +186,10 @@ fn evaluate(predicted: &Side, gold: &Side, ids: &Ids, examples: usize) -> Answer
     };
     let no_measures = answer.has_nothing_in_common();
     if no_measures || p.kind() == Kind::Pairs || g.kind() == Kind::Pairs {
-        answer.pairs = compare_pairs(p, g).into();
+        let counts = compare_pairs(p, g);
+        let judged = counts.both + counts.only_predicted;
+        answer.unjudged = (!g.negatives().is_empty()).then(|| p.count_pairs().saturating_sub(judged));
+        answer.pairs = counts.into();
         return answer;
     }
     let p = Clustering { judgments: p, labels: p.labels(ids.numbers.len()) };
@@ -201,14 +210,24 @@ struct Clustering<'a> {
 }
 
 /// Counts common pairs if at least one file consists of pairs.
+///
+/// If the gold standard judges pairs as different, only its judged pairs count: about other pairs nothing is known.
 fn compare_pairs(predicted: &Judgments, gold: &Judgments) -> PairCounts {
+    let joined_by = |judgments: &Judgments, pairs: &HashSet<(u32, u32)>| {
+        pairs.iter().filter(|pair| judgments.joins(**pair)).count() as u64
+    };
     let both = match (predicted.pairs(), gold.pairs()) {
-        (Some(predicted), Some(gold)) => predicted.iter().filter(|pair| gold.contains(pair)).count(),
-        (Some(pairs), None) => pairs.iter().filter(|pair| gold.joins(**pair)).count(),
-        (None, Some(pairs)) => pairs.iter().filter(|pair| predicted.joins(**pair)).count(),
+        (_, Some(gold)) => joined_by(predicted, gold),
+        (Some(predicted), None) => joined_by(gold, predicted),
         (None, None) => 0,
-    } as u64;
-    PairCounts { both, only_predicted: predicted.count_pairs() - both, only_gold: gold.count_pairs() - both }
+    };
+    let only_gold = gold.count_pairs() - both;
+    let only_predicted = if gold.negatives().is_empty() {
+        predicted.count_pairs() - both
+    } else {
+        joined_by(predicted, gold.negatives())
+    };
+    PairCounts { both, only_predicted, only_gold }
 }
 
 /// Describes errors with the names of their clusters and an example document of each of the largest parts.

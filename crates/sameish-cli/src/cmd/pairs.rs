@@ -1,6 +1,7 @@
 //! `sameish pairs`: every matching pair.
 
 use crate::args::{EngineArgs, InputArgs, MatchArgs, MemoryArgs};
+use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
 use crate::output::jsonl::{push_line, rounded};
 use crate::output::messages::{counted, limits_reached};
@@ -9,7 +10,7 @@ use crate::run_log::{CountsText as _, Log, finish};
 use sameish::Verdict;
 use sameish::engine::Effort;
 use sameish_batch::output::CompressedOutput;
-use sameish_batch::{Counts, Files, Ids, IndexedCorpus, Pair, Source, Task, index, sign};
+use sameish_batch::{Counts, Files, Ids, IndexedCorpus, ListedTemplates, Pair, Source, Task, index, sign};
 use serde::Serialize;
 use std::ops::ControlFlow;
 
@@ -26,17 +27,27 @@ pub(crate) struct Args {
     engine: EngineArgs,
     #[command(flatten)]
     matching: MatchArgs,
+    /// Pairs to list, by whether they are templates: the same wording with different names or numbers [default: include]
+    #[arg(long, help_heading = "Matching", value_parser = one_of(&TEMPLATES))]
+    templates: Option<ListedTemplates>,
     #[command(flatten)]
     memory: MemoryArgs,
     #[command(flatten)]
     run: RunArgs,
 }
 
+const TEMPLATES: [Choice<ListedTemplates>; 3] = [
+    choice("include", "All matching pairs", ListedTemplates::Include),
+    choice("exclude", "Pairs that are not templates", ListedTemplates::Exclude),
+    choice("only", "Pairs that are templates", ListedTemplates::Only),
+];
+
 const AFTER_HELP: &str = "\
 Examples:
   sameish pairs articles.jsonl
   sameish pairs --threshold 0.6 --recall 0.999 'crawl/*.jsonl' -o pairs.jsonl
   sameish pairs --preset wire --radius 5 news.csv
+  sameish pairs --templates only notices.jsonl
 
 Pairs are sorted by the later document, then by the earlier one. The output does
 not depend on the number of threads. The presets `wire` and `web` compare
@@ -52,7 +63,7 @@ Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached, 6 output failed, 1 internal error.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { input, engine, matching, memory, run } = args;
+    let Args { input, engine, matching, templates, memory, run } = args;
     let config = matching.config(&engine, |_| {})?;
     let options = memory.options(config, run.threads.count(), matching.on_dup_id)?;
     run.check_lines("pairs")?;
@@ -64,7 +75,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let source = Source::Files(Files { inputs: &inputs, against: &[], read: &read });
     let signed = sign(Task::Pairs, &source, &options, None, &mut log)?;
     let corpus = index(signed, &source, &options)?;
-    let Some(written) = write_pairs(&corpus, &mut output, &mut log)? else {
+    let Some(written) = write_pairs(&corpus, templates.unwrap_or_default(), &mut output, &mut log)? else {
         log.monitor.clear();
         return Ok(Exit::Clean);
     };
@@ -89,6 +100,7 @@ struct Written {
 /// Writes all pairs. Returns `None` if the reader of a pipe has closed it.
 fn write_pairs(
     corpus: &IndexedCorpus<'_>,
+    templates: ListedTemplates,
     output: &mut CompressedOutput,
     log: &mut Log,
 ) -> Result<Option<Written>, Failure> {
@@ -96,7 +108,7 @@ fn write_pairs(
         Lines { ids: &corpus.signed.ids, output, bytes: Vec::with_capacity(2 * PIECE), pairs: 0, last: None };
     let mut open = true;
     let sink = |pair: Pair| {
-        open = lines.push(pair)?;
+        open = !templates.lists(&pair.verdict) || lines.push(pair)?;
         Ok(if open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     };
     let effort = corpus.pairs(sink, log)?;

@@ -23,6 +23,9 @@ pub(crate) struct Answer {
     /// Number of documents in both files.
     pub(crate) common_documents: u64,
     pub(crate) pairs: Pairs,
+    /// Number of predicted pairs that the gold standard does not judge, if it judges pairs as different.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unjudged: Option<u64>,
     pub(crate) bcubed: Option<Rounded>,
     pub(crate) adjusted_rand_index: Option<f64>,
     pub(crate) false_merges: Vec<Example>,
@@ -174,6 +177,13 @@ impl Answer {
         }
         let [both, wrong, missed] = [pairs.both, pairs.only_predicted, pairs.only_gold].map(grouped);
         writeln!(f, "\nPairs: {both} correct, {wrong} wrong, {missed} missed.")?;
+        if let Some(unjudged) = self.unjudged {
+            let pairs = counted(unjudged, "predicted pair");
+            writeln!(
+                f,
+                "GOLD contains pairs that are different, so {pairs} without a judgment are not counted."
+            )?;
+        }
         if bcubed.is_none() {
             writeln!(
                 f,

@@ -182,6 +182,10 @@ fn templates_kept_apart_are_not_missed() {
     assert_eq!((&answer["templates"], &answer["missed"]), (&json!(1), &json!(0)));
     let answer = audited(&dir, &[&args[..], &["--templates", "merge"]].concat());
     assert_eq!((&answer["templates"], &answer["missed"]), (&json!(0), &json!(1)));
+    // A file that lists templates does not keep them apart, so a template that it lacks is missed.
+    dir.write("listed.jsonl", "{\"a\":8,\"b\":9,\"template\":true}\n");
+    let answer = audited(&dir, &["listed.jsonl", "--threshold", "0.7", "--exact", "corpus.jsonl"]);
+    assert_eq!((&answer["templates"], &answer["missed"]), (&json!(0), &json!(1)));
 }
 
 #[test]

@@ -52,6 +52,56 @@ fn labels_give_the_same_result_as_clusters() {
 }
 
 #[test]
+fn removals_give_the_same_result_as_clusters() {
+    let dir = Dir::new();
+    dir.write("found", FOUND);
+    dir.write("truth", TRUTH);
+    // The format of `dedup --removed`, in which `id` is the removed document even if records have another id field.
+    dir.write("removed", "{\"id\":\"b\",\"kept\":\"a\",\"similarity\":0.9}\n{\"id\":\"c\",\"kept\":\"a\",\"similarity\":0.8}\n{\"id\":\"e\",\"kept\":\"d\",\"similarity\":1}\n");
+    let expected = evaluated(&dir, &["found", "truth"]);
+    for args in [&["removed", "truth"][..], &["removed", "truth", "--id-field", "doc"]] {
+        let answer = evaluated(&dir, args);
+        for measure in ["pairs", "bcubed", "adjusted_rand_index"] {
+            assert_eq!(answer[measure], expected[measure], "{measure}");
+        }
+        assert_eq!(answer["predicted"]["kind"], "removals");
+    }
+}
+
+#[test]
+fn removals_of_dedup_can_be_evaluated() {
+    let dir = Dir::new();
+    let text = "the council voted on monday to close the old bridge over the river until next spring";
+    let records = [(1, text), (2, "an unrelated text about the price of bread"), (3, text)];
+    dir.write_records("in.jsonl", &records.map(|(id, text)| json!({"id": id, "text": text})));
+    dir.run(["dedup", "in.jsonl", "-o", "out.jsonl", "--removed", "removed.jsonl"]).ends_with(0);
+    dir.write("truth", "{\"members\":[1,3]}\n{\"members\":[2]}\n");
+    let answer = evaluated(&dir, &["removed.jsonl", "truth"]);
+    assert_eq!((&answer["pairs"]["both"], &answer["pairs"]["f1"]), (&json!(1), &json!(1.0)));
+}
+
+#[test]
+fn only_judged_pairs_count_if_some_are_different() {
+    let dir = Dir::new();
+    dir.write("clusters", FOUND);
+    dir.write("pairs", "{\"a\":\"a\",\"b\":\"b\"}\n{\"a\":\"c\",\"b\":\"a\"}\n{\"a\":\"d\",\"b\":\"e\"}\n");
+    // The format of `tune --labels`: a-b is found, a-c is wrong, b-d is missed, c-d is not found, and d-e is not judged.
+    let judged = [("a", "b", true), ("a", "c", false), ("d", "b", true), ("c", "d", false)];
+    let lines = judged.map(|(a, b, same)| format!("{{\"a\":\"{a}\",\"b\":\"{b}\",\"same\":{same}}}\n"));
+    dir.write("judged", lines.concat());
+    for (predicted, unjudged) in [("clusters", 2), ("pairs", 1)] {
+        let answer = evaluated(&dir, &[predicted, "judged"]);
+        let expected = json!({"both": 1, "only_predicted": 1, "only_gold": 1, "precision": 0.5, "recall": 0.5, "f1": 0.5});
+        assert_eq!((&answer["pairs"], &answer["unjudged"]), (&expected, &json!(unjudged)), "{predicted}");
+    }
+    dir.write("invalid", "{\"a\":1,\"b\":2,\"same\":\"no\"}\n");
+    dir.run(["eval", "invalid", "judged"]).ends_with(4).says(&["`same` must be true or false"]);
+    // In labeled records, fields with these names have no meaning.
+    dir.write("labels", "{\"id\":\"a\",\"cluster\":1,\"same\":\"no\",\"kept\":[],\"template\":0}\n");
+    assert_eq!(evaluated(&dir, &["labels", "judged"])["predicted"]["documents"], 1);
+}
+
+#[test]
 fn null_label_is_a_cluster_of_its_own() {
     let dir = Dir::new();
     dir.write("a", "{\"id\":1,\"cluster\":null}\n{\"id\":2,\"cluster\":null}\n{\"id\":3,\"cluster\":1}\n");

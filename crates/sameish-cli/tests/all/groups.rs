@@ -35,6 +35,35 @@ fn pairs_have_all_fields_and_keep_the_type_of_ids() {
 }
 
 #[test]
+fn templates_are_included_excluded_or_listed_alone() {
+    let dir = Dir::new();
+    let report = |company: &str, amount: u32| {
+        format!(
+            "{company} said on Tuesday that its profit for the quarter rose to {amount} million euros, because sales of its main \
+             products grew in all markets and costs fell for the second time in a row this year, which was better than most \
+             analysts had expected before the report came out in the morning"
+        )
+    };
+    let texts = [
+        report("Northwind Trading", 412),
+        report("Contoso Motors", 958),
+        report("Contoso Motors", 958) + "!",
+    ];
+    let records: Vec<_> = (1..).zip(texts).map(|(id, text)| json!({"id": id, "text": text})).collect();
+    dir.write_records("in.jsonl", &records);
+    let listed = |args: &[&str]| -> Vec<(u64, u64)> {
+        let run = dir.run([&["pairs", "in.jsonl", "--threshold", "0.7", "-q"], args].concat()).ends_with(0);
+        let pair = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
+        let ids = |line: serde_json::Value| (line["a"].as_u64().unwrap(), line["b"].as_u64().unwrap());
+        run.stdout.lines().map(|line| ids(pair(line))).collect()
+    };
+    assert_eq!(listed(&[]), [(1, 2), (1, 3), (2, 3)]);
+    assert_eq!(listed(&["--templates", "include"]), [(1, 2), (1, 3), (2, 3)]);
+    assert_eq!(listed(&["--templates", "exclude"]), [(2, 3)]);
+    assert_eq!(listed(&["--templates", "only"]), [(1, 2), (1, 3)]);
+}
+
+#[test]
 fn wire_lists_the_pairs_within_the_radius_as_unverified() {
     let dir = Dir::new();
     let text = |i: usize| format!("{} {}", BRIDGE.repeat(6), ["", "again", "tonight", "late", "soon"][i % 5]);

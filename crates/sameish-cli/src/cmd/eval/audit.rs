@@ -219,7 +219,7 @@ impl Audit {
 
     /// Returns `true` if a file keeps the pair apart as a template.
     fn is_kept_template(&self, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
-        matches!(self.prediction, Prediction::File(_))
+        matches!(&self.prediction, Prediction::File(file) if !file.lists_templates)
             && self.truth.config().matching.templates == Templates::Keep
             && similarity < 1.0
             && is_template(similarity, facts_agreement(&a.features.facts, &b.features.facts))

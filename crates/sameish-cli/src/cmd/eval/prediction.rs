@@ -95,6 +95,8 @@ pub(crate) struct File {
     joined: HashMap<u32, Vec<u32>>,
     /// The cluster of each document number; absent in a file of pairs.
     clusters: Option<Vec<u32>>,
+    /// Whether the file lists templates among its pairs, so that it does not keep them apart.
+    pub(super) lists_templates: bool,
 }
 
 impl File {
@@ -125,7 +127,8 @@ impl File {
         };
         let kind = judgments.kind().name();
         let documents = judgments.documents();
-        File { name, kind, documents, numbers, joined, clusters }
+        let lists_templates = judgments.lists_templates();
+        File { name, kind, documents, numbers, joined, clusters, lists_templates }
     }
 
     /// Returns the sampled documents that the file joins with a document, in ascending order, or `None` if the file does not
