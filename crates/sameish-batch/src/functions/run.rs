@@ -134,6 +134,9 @@ impl<'a, C: Caller> Run<'a, C> {
         };
         let corpus = self.index(Task::Dedup)?;
         self.check_dates(&corpus.signed)?;
+        if *per_source && !corpus.signed.is_empty() && !corpus.signed.has_sources() {
+            return Err(Error::NoSources);
+        }
         let stars = corpus.stars(&mut self.log)?;
         let selection = Selection::new(&corpus, &stars, *per_source);
         states.check_all()?;
