@@ -164,9 +164,11 @@ impl BatchRun {
         run.temp_dir = options.temp_dir.map(PathBuf::from);
         run.keep = choice("keep", options.keep, Keep::from_name, "`first`, `longest` or `newest`")?;
         run.check().map_err(CodedError::from)?;
+        let on_bad = options.on_bad.or(Some("fail".into()));
+        let on_bad = choice("onBad", on_bad, OnBad::from_name, "`fail` or `skip`")?;
         Ok(BatchRun {
             options: run,
-            on_bad: choice("onBad", options.on_bad, OnBad::from_name, "`fail` or `skip`")?,
+            on_bad,
             per_source: options.per_source,
             corpus: Arc::new(Mutex::new(Some(Corpus::Memory(MemoryCorpus::default())))),
             done: Arc::default(),
