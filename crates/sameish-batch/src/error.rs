@@ -27,7 +27,9 @@ pub enum Error {
         field: String,
     },
     /// One document per source is kept, but no record has a source.
-    #[error("no record has a source, so one document per source cannot be kept; name the field of the source")]
+    #[error(
+        "no record has a source, so one document per source cannot be kept; name the field of the source"
+    )]
     NoSources,
     /// Standard input was named more than once.
     #[error("`-` is given twice; standard input can be read only once")]

@@ -20,11 +20,7 @@ impl NativeAnalyzer {
     /// Creates an analyzer from a preset and, optionally, a configuration file and a JSON object with settings, which override
     /// it in this order.
     #[napi(constructor, catch_unwind)]
-    pub fn new(
-        preset: String,
-        config: Option<String>,
-        overrides: Option<String>,
-    ) -> Result<NativeAnalyzer> {
+    pub fn new(preset: String, config: Option<String>, overrides: Option<String>) -> Result<NativeAnalyzer> {
         Ok(NativeAnalyzer { analyzer: build(&preset, config.as_deref(), overrides.as_deref())? })
     }
 

@@ -117,7 +117,9 @@ impl From<sameish_batch::Error> for CodedError {
             E::OutputExists { .. } => {
                 coded("EEXIST", format!("{error}; pass `overwrite: true` to replace it"))
             }
-            E::OutputCreated { name } => coded("EEXIST", format!("output `{name}` was created during the call")),
+            E::OutputCreated { name } => {
+                coded("EEXIST", format!("output `{name}` was created during the call"))
+            }
             E::OutputIsDirectory { .. } => coded("EISDIR", error.to_string()),
             E::NoOutputDirectory { .. } => coded("ENOENT", error.to_string()),
             E::Output { ref source, .. } => {

@@ -241,8 +241,8 @@ impl BatchRun {
     /// Selects the documents to keep.
     #[napi(js_name = "dedupAsync", catch_unwind)]
     pub fn dedup_async(&self, output: Option<DedupOutput>, max_removed: f64) -> AsyncTask<Job<KeptRows>> {
-        let output = output
-            .map(|output| OutputFile { path: PathBuf::from(output.path), overwrite: output.overwrite });
+        let output =
+            output.map(|output| OutputFile { path: PathBuf::from(output.path), overwrite: output.overwrite });
         let parameters = DedupParameters { per_source: self.per_source, output, max_removed };
         let expected_recall = self.options.analyzer.expected_recall();
         self.start(move |run, ids| {
@@ -303,9 +303,8 @@ fn choice<T: Default>(
 ) -> Result<T, CodedError> {
     match value {
         None => Ok(T::default()),
-        Some(value) => {
-            parse(&value).ok_or_else(|| CodedError::option(&format!("`{name}` is `{value}`: must be {expected}")))
-        }
+        Some(value) => parse(&value)
+            .ok_or_else(|| CodedError::option(&format!("`{name}` is `{value}`: must be {expected}"))),
     }
 }
 

@@ -58,9 +58,7 @@ impl<'py> Corpus<'py> {
     ) -> PyResult<Corpus<'py>> {
         match (&own.paths, against.map(|against| &against.paths)) {
             (Some(paths), None) => find_files(py, paths, &[], fields).map(Corpus::Files),
-            (Some(paths), Some(Some(against))) => {
-                find_files(py, paths, against, fields).map(Corpus::Files)
-            }
+            (Some(paths), Some(Some(against))) => find_files(py, paths, against, fields).map(Corpus::Files),
             (None, None | Some(None)) => {
                 MemoryCorpus::new(&own.data, against, fields, lossy).map(Corpus::Memory)
             }

@@ -59,7 +59,13 @@ pub struct OutputFile {
 
 impl<'a, C: Caller> Run<'a, C> {
     /// Prepares a run. `total` is the number of documents in memory, or the size of all files in bytes.
-    pub fn new(source: Source<'a>, options: &'a Options, on_bad: OnBad, caller: C, total: usize) -> Run<'a, C> {
+    pub fn new(
+        source: Source<'a>,
+        options: &'a Options,
+        on_bad: OnBad,
+        caller: C,
+        total: usize,
+    ) -> Run<'a, C> {
         let unit = match &source {
             Source::Documents(_) => Unit::Documents(total),
             Source::Files(files) => Unit::Bytes { counter: files.read.counter.clone(), total },
