@@ -3,7 +3,8 @@
 
 module.exports = {
   ...require('./lib/wire.cjs'),
-  ...require('./lib/engine.cjs'),
+  Engine: require('./lib/engine.cjs').Engine,
+  ...require('./lib/functions.cjs'),
   ...require('./lib/compare.cjs'),
   ...require('./lib/hashers.cjs'),
 };

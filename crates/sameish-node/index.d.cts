@@ -266,6 +266,42 @@ type Override<Value> = Value extends readonly unknown[]
     ? string extends keyof Value ? Value : Overrides<Value>
     : Value;
 
+/**
+ * Settings as options: each setting by its own name (`threshold: 0.7`), or in its section with the names of a configuration file
+ * (`matching: { threshold: 0.7 }`). A setting that is given in both ways is an error. `null` removes `stopWords`, `simhash`,
+ * `minhash` or `sdr`; for other settings it means the value of the preset.
+ */
+export interface SettingOptions extends Overrides {
+  /** Minimum similarity of a match, inclusive; greater than 0 and at most 1. In preset `copies`: 0.8. */
+  threshold?: number | null | undefined;
+  /** Minimum probability that the index finds a pair at the threshold; between 0 and 1. In preset `copies`: 0.99. */
+  recall?: number | null | undefined;
+  /** Maximum number of matches that a search returns, at least 1. Default: 10. */
+  limit?: number | null | undefined;
+  /** Whether candidates are verified on the features of the documents. In preset `copies`: `true`. */
+  verify?: boolean | null | undefined;
+  /** How matches are clustered. In preset `copies`: `cohesive`. */
+  linkage?: Linkage | null | undefined;
+  /** Whether templates are kept in separate clusters (`keep`) or clustered like other matches (`merge`). Default: `keep`. */
+  templates?: 'keep' | 'merge' | null | undefined;
+  /** Rules for splitting a text into words. In preset `copies`: `unicode`. */
+  tokenizer?: Tokenizer | null | undefined;
+  /** Language whose stop words are removed, as a two-letter code such as `en`; `null` removes no words. */
+  stopWords?: string | null | undefined;
+  /** Minimum number of words, without stop words. A document with fewer words is `too_short`. In preset `copies`: 3. */
+  minWords?: number | null | undefined;
+  /** Whether lone surrogates in texts, and invalid UTF-8 in files, are replaced by U+FFFD. Default: `false`. */
+  lossy?: boolean | null | undefined;
+}
+
+/** Options that select a preset and change its settings. */
+export interface EngineOptions extends SettingOptions {
+  /** Preset whose settings are used. Default: `copies`. */
+  preset?: Preset | null | undefined;
+  /** Contents of a configuration file in TOML, such as one that `sameish tune` wrote. Other options override it. */
+  config?: string | null | undefined;
+}
+
 // Sketches
 
 /** The sketches of a text. Which ones are present depends on the settings. */
@@ -407,11 +443,9 @@ export interface Comparison {
 }
 
 /** Options of {@link compare}. */
-export interface CompareOptions {
-  /** Preset whose settings are used. Default: `copies`. */
-  preset?: Preset | null | undefined;
-  /** Settings that override those of the preset. */
-  overrides?: Overrides | null | undefined;
+export interface CompareOptions extends EngineOptions {
+  /** Settings that override those of the preset; an alternative to settings among the other options. */
+  overrides?: SettingOptions | null | undefined;
   /** Minimum length of a passage in words, at least 1. Default: 5. */
   minTokens?: number | null | undefined;
 }
@@ -588,10 +622,15 @@ export interface Clusters extends Effort {
 export class Engine {
   /**
    * Creates an empty engine.
+   * @param options Preset and settings, such as `{ preset: 'articles', threshold: 0.7 }`.
+   */
+  constructor(options: EngineOptions);
+  /**
+   * Creates an empty engine.
    * @param preset Preset whose settings are used. Default: `copies`.
    * @param overrides Settings that override those of the preset.
    */
-  constructor(preset?: Preset | null, overrides?: Overrides | null);
+  constructor(preset?: Preset | null, overrides?: Omit<EngineOptions, 'preset'> | null);
   /** Loads an engine from a file. */
   static load(path: string | FileUrl): Engine;
   /** Loads an engine from a file, without blocking the event loop. */
@@ -667,3 +706,211 @@ export class Engine {
   /** Resolves to the bytes that `save` writes, without blocking the event loop. */
   toBytesAsync(): Promise<Uint8Array>;
 }
+
+// A whole corpus in one call
+
+/** A document in memory for {@link dedup}, {@link pairs} and {@link cluster}. Options can name other keys. */
+export interface CorpusDocument {
+  /** Id. Either all documents have one, or none. Default: the position. */
+  id?: DocId | null | undefined;
+  /** Text or tokens. */
+  text?: Text | null | undefined;
+  /** Tokens, compared if `text` is absent. */
+  tokens?: readonly string[] | null | undefined;
+  /** Title, compared if `text` and `tokens` are absent. */
+  title?: string | null | undefined;
+  /** Publication date; see {@link Document}. Used by `keep: 'newest'` and by linkage `greedy`. */
+  publishedAt?: string | Date | null | undefined;
+  /** Source, such as the name of a newspaper. Used by `perSource`. */
+  source?: string | null | undefined;
+}
+
+/** Several files, directories or patterns. */
+export interface Paths {
+  /** Paths; patterns can contain `*`, `?`, `[...]` and `**`. */
+  paths: readonly (string | FileUrl)[];
+}
+
+/**
+ * A corpus:
+ *
+ * - an array or another iterable of texts or documents, or an asynchronous iterable;
+ * - the path of a file or directory, or a pattern such as `data/*.jsonl.zst`, as a string or a `file:` URL;
+ * - `{ paths: [...] }` for several paths.
+ *
+ * Files are JSONL, CSV, TSV, Parquet, or text with one document per line, each plain, .gz or .zst. They may be larger than memory.
+ */
+export type Corpus = Iterable<string | CorpusDocument | object> | AsyncIterable<string | CorpusDocument | object> | string | FileUrl | Paths;
+
+/** Options that {@link dedup}, {@link pairs} and {@link cluster} have in common. */
+export interface CorpusOptions extends Omit<EngineOptions, 'limit'> {
+  /**
+   * Name of the field or key of the text. Default: `text`; files without it are read from `body`, `content`, `article` or `title`, with
+   * a warning, and objects from `tokens` or `title`.
+   */
+  textField?: string | null | undefined;
+  /** Name of the field or key of the id. Default: `id` for objects in memory; none for files, whose documents are identified by row. */
+  idField?: string | null | undefined;
+  /** Name of the field or key of the date. Default: `publishedAt` for objects in memory, none for files. */
+  dateField?: string | null | undefined;
+  /** Name of the field or key of the source. Default: `source`; in files also `host`. */
+  sourceField?: string | null | undefined;
+  /** Format of all files. Default: detected from the suffix or the first bytes of each file. */
+  format?: 'jsonl' | 'csv' | 'tsv' | 'parquet' | 'text' | null | undefined;
+  /** Separator of the values of CSV files: one ASCII character such as `;`, or `tab`. Default: a comma, or in TSV files a tab. */
+  delimiter?: string | null | undefined;
+  /**
+   * What happens to a record of a file that is invalid, or has the id of an earlier record and a different text: `fail` rejects the
+   * promise with `ERR_SAMEISH_RECORD`, `skip` leaves the record out and counts it. Default: `fail`.
+   */
+  onBad?: 'fail' | 'skip' | null | undefined;
+  /** Memory limit in bytes, at least 64 MiB. About 300 bytes per document are needed, in addition to data in memory. Default: none. */
+  maxMemory?: number | null | undefined;
+  /** Directory for temporary files. Default: that of the system. */
+  tempDir?: string | FileUrl | null | undefined;
+  /** Number of threads, 1 to 1024. The result does not depend on it. Default: one per processor. */
+  threads?: number | null | undefined;
+  /** Called about 20 times per second; both numbers count documents, or for files bytes. An error that it throws ends the call. */
+  onProgress?: ((done: number, total: number) => void) | null | undefined;
+  /** Ends the call. The promise is rejected with the reason of the signal when all work has stopped. */
+  signal?: AbortSignalLike | null | undefined;
+}
+
+/** An `AbortSignal`. */
+export interface AbortSignalLike {
+  readonly aborted: boolean;
+  readonly reason: any;
+  throwIfAborted(): void;
+  addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+/** Options of {@link dedup}. */
+export interface DedupOptions extends Omit<CorpusOptions, 'linkage'> {
+  /** Which document of a cluster is kept. `newest` requires dates. Default: `first`. */
+  keep?: 'first' | 'longest' | 'newest' | null | undefined;
+  /** Whether one document per source is kept in each cluster. Default: `false`. */
+  perSource?: boolean | null | undefined;
+  /** An existing corpus: documents that match one of its documents are also removed. Must be paths if the data consists of paths. */
+  against?: Corpus | null | undefined;
+  /**
+   * File or directory for the kept records of files, which are copied byte for byte; a directory ends with `/` and gets one file per
+   * input. The suffix may add .gz or .zst. Default: nothing is written.
+   */
+  output?: string | FileUrl | null | undefined;
+  /** Whether `output` may replace existing files. Default: `false`. */
+  overwrite?: boolean | null | undefined;
+  /**
+   * Maximum fraction of documents to remove if `output` is given, 0 to 1. If more would be removed, nothing is written and the promise
+   * is rejected with `ERR_SAMEISH_LIMIT`. Default: 0.9.
+   */
+  maxRemoved?: number | null | undefined;
+}
+
+/** Options of the function {@link pairs}. */
+export interface PairsOptions extends Omit<CorpusOptions, 'linkage' | 'templates'> {
+  /** Maximum number of pairs. Default: no limit. */
+  limitPairs?: number | null | undefined;
+}
+
+/** Options of {@link cluster}. */
+export interface ClusterOptions extends CorpusOptions {
+  /** Minimum number of documents of a cluster. Default: 1. */
+  minSize?: number | null | undefined;
+}
+
+/** Counts of {@link dedup}. */
+export interface DedupSummary {
+  /** Number of documents. */
+  documents: number;
+  /** Number of kept documents. */
+  kept: number;
+  /** Number of removed documents. */
+  removed: number;
+  /** Number of removed documents that match a document of `against`. */
+  known: number;
+  /** Number of clusters of at least two documents. */
+  clusters: number;
+  /** Number of documents of the largest cluster. */
+  largestCluster: number;
+  /** Number of documents that are too short for the settings. */
+  tooShort: number;
+  /** Number of records that could not be used. */
+  rejected: number;
+  /** Number of records that repeat an earlier record with the same id and text. */
+  repeated: number;
+  /** Number of candidates compared. */
+  candidates: number;
+  /** Number of verified matches. */
+  verified: number;
+  /** Number of verified matches that were kept apart as templates. */
+  templates: number;
+  /** Number of limits reached. If it is not 0, matches may be missing. */
+  capped: number;
+  /** Probability that a pair exactly at the threshold is found, or `null`. */
+  expectedRecall: number | null;
+}
+
+/**
+ * The result of {@link dedup}. A row is the position of a document in the data: of an item in memory, or of a record in all files,
+ * counted from 0.
+ */
+export interface Dedup {
+  /**
+   * The kept row of each row's cluster: for a kept row, the row itself; -1 for a row that matches a document of `against`; -2 for a row
+   * that was not used, because its record was rejected or repeats an earlier record with the same id.
+   */
+  readonly centers: Float64Array;
+  /** Kept rows in ascending order. */
+  readonly kept: number[];
+  /** Removed rows in ascending order. */
+  readonly removed: number[];
+  /** Removed rows that match a document of `against`, in ascending order. */
+  readonly known: number[];
+  /** Rows that are neither kept nor removed, in ascending order. Only data in files can have such rows. */
+  readonly unused: number[];
+  /** Ids of the kept documents in the order of `kept`; their rows if the documents have no ids. */
+  readonly keptIds: DocId[];
+  /** Ids of the removed documents in the order of `removed`; their rows if the documents have no ids. */
+  readonly removedIds: DocId[];
+  /** Clusters of at least two documents; the center is the kept document. Without documents that match one of `against`. */
+  readonly clusters: Cluster[];
+  /** Counts. */
+  readonly summary: DedupSummary;
+  /** Returns the items of the kept rows. The array must have one item per row, such as the data itself. */
+  take<Item>(items: readonly Item[]): Item[];
+}
+
+/** The matching pairs of a corpus. */
+export interface CorpusPairs {
+  /** Pairs, ordered by the later document, then by the earlier one. */
+  pairs: MatchedPair[];
+  /** `false` if there are more pairs than `limitPairs`. */
+  complete: boolean;
+  /** Number of candidates that were examined. */
+  candidates: number;
+  /** Number of limits reached. If it is not 0, matches may be missing. */
+  capped: number;
+}
+
+/** The clusters of a corpus. */
+export interface CorpusClusters {
+  /** Clusters in the order of their centers; with linkage `online` in the order in which they were started. */
+  clusters: Cluster[];
+  /** Number of candidates that were examined. */
+  candidates: number;
+  /** Number of limits reached. If it is not 0, matches may be missing. */
+  capped: number;
+}
+
+/**
+ * Selects one document to keep from each cluster of near-duplicates. Every removed document matches the kept document of its cluster.
+ * The data is not changed: `take` of the result returns the kept items, and `output` writes the kept records of files.
+ */
+export function dedup(data: Corpus, options?: DedupOptions | null): Promise<Dedup>;
+
+/** Finds all matching pairs of a corpus. */
+export function pairs(data: Corpus, options?: PairsOptions | null): Promise<CorpusPairs>;
+
+/** Clusters a corpus with the linkage of the settings. */
+export function cluster(data: Corpus, options?: ClusterOptions | null): Promise<CorpusClusters>;

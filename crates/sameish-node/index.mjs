@@ -4,9 +4,11 @@ import sameish from './index.cjs';
 export const {
   areArticlesSimilar,
   calculateHammingDistance,
+  cluster,
   compare,
   compareAsync,
   computeSimHash,
+  dedup,
   distanceToSimilarity,
   Engine,
   fnv1a64,
@@ -16,6 +18,7 @@ export const {
   hammingDistance,
   isNearDuplicate,
   MinHasher,
+  pairs,
   SimHasher,
 } = sameish;
 export default sameish;

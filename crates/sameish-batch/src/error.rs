@@ -26,6 +26,11 @@ pub enum Error {
         /// Name of the field.
         field: String,
     },
+    /// One document per source is kept, but no record has a source.
+    #[error(
+        "no record has a source, so one document per source cannot be kept; name the field of the source"
+    )]
+    NoSources,
     /// Standard input was named more than once.
     #[error("`-` is given twice; standard input can be read only once")]
     StdinTwice,
@@ -186,6 +191,7 @@ impl Error {
             Error::Config(_)
             | Error::UnsupportedConfig
             | Error::NoDates { .. }
+            | Error::NoSources
             | Error::StdinTwice
             | Error::MemoryLimitTooSmall { .. }
             | Error::RunInProgress { .. }

@@ -43,6 +43,10 @@
 //! [`Source::Files`] reads the same from files, and [`RecordWriter`] writes the kept records. [`IndexedCorpus::pairs`] and
 //! [`IndexedCorpus::clusters`] return pairs and clusters.
 //!
+//! # Functions of the packages
+//!
+//! The module [`functions`] has what the Python and Node packages share: `dedup`, `pairs` and `cluster` in one call each.
+//!
 //! # Steps over columns
 //!
 //! The module [`columns`] has the same steps as pure functions over slices, for engines that move the data themselves.
@@ -59,6 +63,7 @@ mod compare;
 mod dedup;
 mod error;
 pub mod escape;
+pub mod functions;
 pub mod input;
 mod memory;
 mod on_dup_id;

@@ -79,6 +79,17 @@ pub enum OnBad {
     Fail,
 }
 
+impl OnBad {
+    /// Returns the treatment with a name that parameters of the packages use: `fail` or `skip`.
+    pub fn from_name(name: &str) -> Option<OnBad> {
+        match name {
+            "fail" => Some(OnBad::Fail),
+            "skip" => Some(OnBad::Skip),
+            _ => None,
+        }
+    }
+}
+
 /// How complete the result of a run is, from best to worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Completion {

@@ -89,6 +89,11 @@ impl SignedCorpus {
         self.rows.is_empty()
     }
 
+    /// Returns `true` if a document has a source.
+    pub fn has_sources(&self) -> bool {
+        self.sources.list().iter().any(|source| !source.is_empty())
+    }
+
     /// Sorts the documents by rank, equal ranks in the order of the input.
     pub(crate) fn sort(&mut self) {
         self.order = (0..self.len() as u32).collect();

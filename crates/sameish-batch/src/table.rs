@@ -75,6 +75,16 @@ pub enum Keep {
 }
 
 impl Keep {
+    /// Returns the rule with a name: `first`, `longest` or `newest`.
+    pub fn from_name(name: &str) -> Option<Keep> {
+        match name {
+            "first" => Some(Keep::First),
+            "longest" => Some(Keep::Longest),
+            "newest" => Some(Keep::Newest),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if dates, or a field in their place, decide.
     pub(crate) fn reads_date(&self) -> bool {
         matches!(self, Keep::Newest | Keep::Field(_))

@@ -8,6 +8,7 @@ use crate::run_log::{byte_counter, field_log};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sameish::config::{Shingle, Templates, TokenHash};
 use sameish::{Analyzer, Config, Preset};
+use sameish_batch::functions::parse_delimiter;
 use sameish_batch::input::{
     ChosenField, FieldNames, FieldScope, FileFormat, InputResult, ReadOptions, RecordRules, RequiredField,
     find, known_suffix,
@@ -414,11 +415,8 @@ impl DocumentArgs {
 
 /// Parses the separator of a table.
 fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"tab" | b"\\t" => Ok(b'\t'),
-        [byte] if !matches!(byte, b'"' | b'\n' | b'\r' | 0x80..) => Ok(*byte),
-        _ => Err("must be one ASCII character, as in `--delimiter ';'`, or `tab`".into()),
-    }
+    parse_delimiter(text)
+        .ok_or_else(|| "must be one ASCII character, as in `--delimiter ';'`, or `tab`".into())
 }
 
 fn report_text_field(chosen: &ChosenField) {

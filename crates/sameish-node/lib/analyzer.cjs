@@ -18,10 +18,15 @@ class Analyzer {
     this.#lossy = this.config.text.lossy;
   }
 
-  static create(preset, overrides) {
+  /**
+   * `settings` are sections with settings that override the preset and `config`, a configuration file as text. `argument` is the name of
+   * the argument with the settings.
+   */
+  static create(preset, settings, config, argument = 'options') {
     const name = check.string(preset ?? DEFAULT_PRESET, 'preset');
-    const settings = check.optional(overrides, overridesJson);
-    return new Analyzer(callNative(() => new native.NativeAnalyzer(name, settings)));
+    const file = check.optional(config, check.wellFormed, 'config');
+    const overrides = check.optional(settings, settingsJson, argument);
+    return new Analyzer(callNative(() => new native.NativeAnalyzer(name, file, overrides)));
   }
 
   get native() {
@@ -73,9 +78,8 @@ function localSketch(sketch) {
   return sketch;
 }
 
-function overridesJson(overrides) {
-  if (typeof overrides !== 'object' || Array.isArray(overrides)) throw check.invalidType('overrides', overrides, 'an object');
-  return JSON.stringify(plainData(overrides, 'overrides'));
+function settingsJson(settings, argument) {
+  return JSON.stringify(plainData(settings, argument));
 }
 
 /** Copies settings as plain data. `null` becomes `"none"`, which removes a setting in a config file. */

@@ -132,9 +132,36 @@ function integer(value, name, min, max) {
   return value;
 }
 
+function boolean(value, name) {
+  if (typeof value !== 'boolean') throw invalidType(name, value, 'a boolean');
+  return value;
+}
+
 /** Applies a check to a value unless it is absent. */
 function optional(value, check, ...args) {
   return value === undefined || value === null ? undefined : check(value, ...args);
+}
+
+/** Returns the name that is most similar to a misspelled one, or `undefined`. */
+function nearest(word, names) {
+  if (word.length > MAX_QUOTED) return undefined;
+  const plain = (text) => text.replace(/[_-]/g, '').toLowerCase();
+  const distances = names.map((name) => editDistance(plain(word), plain(name)));
+  const least = Math.min(...distances);
+  return least <= Math.max(1, Math.floor(word.length / 3)) ? names[distances.indexOf(least)] : undefined;
+}
+
+/** Returns the number of characters to insert, remove or replace to turn one word into another. */
+function editDistance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[b.length];
 }
 
 /** Checks that an object has only known options, because a misspelled one would have no effect. */
@@ -143,7 +170,9 @@ function options(value, known, name = 'options') {
   if (typeof value !== 'object' || Array.isArray(value)) throw invalidType(name, value, 'an object');
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue;
-    const message = `\`${name}\` has the unknown key ${quoted(key)}: expected one of ${known.join(', ')}`;
+    const close = nearest(key, known);
+    const expected = `expected one of ${known.join(', ')}`;
+    const message = `\`${name}\` has the unknown key ${quoted(key)}: ${close ? `did you mean \`${close}\`? ` : ''}${expected}`;
     throw errorWithCode(TypeError, 'ERR_INVALID_ARG_VALUE', message);
   }
   return value;
@@ -163,5 +192,6 @@ function file(value, name = 'path') {
 }
 
 module.exports = {
-  MAX_U32, date, errorWithCode, file, id, integer, invalidType, number, optional, options, outOfRange, string, text, timestamp, typedArray,
+  MAX_U32, boolean, date, errorWithCode, file, id, integer, invalidType, number, optional, options, outOfRange, string, text, timestamp,
+  typedArray, wellFormed,
 };

@@ -5,22 +5,27 @@ const { Analyzer } = require('./analyzer.cjs');
 const check = require('./check.cjs');
 const { collect, takeAll } = require('./chunks.cjs');
 const { callNative, callNativeAsync } = require('./native.cjs');
+const { SETTINGS, sections } = require('./settings.cjs');
 
 const DEFAULT_MIN_TOKENS = 5;
+const OPTIONS = ['preset', 'config', 'overrides', 'minTokens'];
 
 /** Analyzers of presets without overrides. */
 const analyzers = new Map();
 
-function analyzerFor(preset, overrides) {
-  if (overrides !== undefined && overrides !== null) return Analyzer.create(preset, overrides);
+function analyzerFor(preset, settings, config) {
+  if (settings !== undefined || (config !== undefined && config !== null)) return Analyzer.create(preset, settings, config);
   if (!analyzers.has(preset)) analyzers.set(preset, Analyzer.create(preset));
   return analyzers.get(preset);
 }
 
 /** Checks the arguments. Returns a native analyzer and the arguments of its method `compare`. */
 function prepare(a, b, options) {
-  const { preset, overrides, minTokens } = check.options(options, ['preset', 'overrides', 'minTokens']);
-  const analyzer = analyzerFor(preset, overrides);
+  const { preset, config, overrides, minTokens, ...settings } = check.options(options, [...OPTIONS, ...SETTINGS]);
+  const own = sections(settings);
+  const nested = sections(check.options(overrides, SETTINGS, 'overrides'), 'overrides');
+  if (own && nested) throw check.invalidType('overrides', overrides, 'absent, because settings are also given as options');
+  const analyzer = analyzerFor(preset, own ?? nested, config);
   const min = check.integer(minTokens ?? DEFAULT_MIN_TOKENS, 'minTokens', 1, check.MAX_U32);
   return { analyzer: analyzer.native, args: [analyzer.text(a, 'a'), analyzer.text(b, 'b'), min] };
 }

@@ -7,6 +7,7 @@ const { chunks, chunksAsync, clusters, collect, takeAll, textLength } = require(
 const { callNative, callNativeAsync, localArray, native } = require('./native.cjs');
 const { PairWalk } = require('./pairs.cjs');
 const { CallQueue } = require('./queue.cjs');
+const { SETTINGS, sections } = require('./settings.cjs');
 
 const DEFAULT_PAIR_LIMIT = 1_000_000;
 
@@ -21,7 +22,7 @@ class Engine {
       this.#native = preset;
       this.#analyzer = new Analyzer(callNative(() => preset.analyzer()));
     } else {
-      this.#analyzer = Analyzer.create(preset, overrides);
+      this.#analyzer = createAnalyzer(preset, overrides);
       this.#native = callNative(() => new native.NativeEngine(this.#analyzer.native));
     }
     if (this.size > 0) this.#reportMemory();
@@ -222,6 +223,17 @@ class Engine {
   }
 }
 
+/** Creates the analyzer of an engine from a preset and settings, or from options with both. */
+function createAnalyzer(preset, overrides) {
+  if (preset === undefined || preset === null || typeof preset !== 'object') {
+    const { config, ...settings } = check.options(overrides, ['config', ...SETTINGS], 'overrides');
+    return Analyzer.create(preset, sections(settings, 'overrides'), config, 'overrides');
+  }
+  if (overrides !== undefined && overrides !== null) throw check.invalidType('preset', preset, 'a string, because `overrides` is given');
+  const options = check.options(preset, ['preset', 'config', ...SETTINGS]);
+  return Analyzer.create(options.preset, sections(options), options.config);
+}
+
 /** Checks a document of `addMany`. */
 function readDocument(value, name, analyzer) {
   if (Array.isArray(value)) {
@@ -278,4 +290,4 @@ function clusterCreator(list) {
   return (members, position, spread) => ({ center: members[0], members, [measure]: spread });
 }
 
-module.exports = { Engine };
+module.exports = { clusterCreator, Engine };

@@ -17,10 +17,11 @@ pub struct NativeAnalyzer {
 
 #[napi]
 impl NativeAnalyzer {
-    /// Creates an analyzer from a preset and, optionally, a JSON object with settings that override it.
+    /// Creates an analyzer from a preset and, optionally, a configuration file and a JSON object with settings, which override
+    /// it in this order.
     #[napi(constructor, catch_unwind)]
-    pub fn new(preset: String, overrides: Option<String>) -> Result<NativeAnalyzer> {
-        Ok(NativeAnalyzer { analyzer: build(&preset, overrides.as_deref())? })
+    pub fn new(preset: String, config: Option<String>, overrides: Option<String>) -> Result<NativeAnalyzer> {
+        Ok(NativeAnalyzer { analyzer: build(&preset, config.as_deref(), overrides.as_deref())? })
     }
 
     /// Returns all settings as JSON.
@@ -82,8 +83,11 @@ pub(crate) fn contents(texts: Vec<Text>) -> Vec<Content> {
     texts.into_iter().map(content).collect()
 }
 
-fn build(preset: &str, overrides: Option<&str>) -> Result<Analyzer, CodedError> {
+fn build(preset: &str, file: Option<&str>, overrides: Option<&str>) -> Result<Analyzer, CodedError> {
     let mut config = preset.parse::<Preset>()?.config();
+    if let Some(file) = file {
+        config = config.overridden_by(file)?;
+    }
     if let Some(overrides) = overrides {
         config = config.overridden_by(&to_toml(overrides)?)?;
     }

@@ -3,6 +3,7 @@
 //! Arguments of the wrong type do not get here: `lib/check.cjs` rejects them.
 
 use sameish::Error;
+use sameish_batch::input::{InputErrorKind, Remedy};
 use std::any::Any;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -45,16 +46,23 @@ impl CodedError {
 
     /// Converts an error of reading or writing a file. The most common causes have the codes that Node uses for them.
     pub(crate) fn from_io(operation: &str, path: &Path, error: &io::Error) -> CodedError {
-        let code = match error.kind() {
-            ErrorKind::NotFound => "ENOENT",
-            ErrorKind::PermissionDenied => "EACCES",
-            ErrorKind::IsADirectory => "EISDIR",
-            ErrorKind::NotADirectory => "ENOTDIR",
-            ErrorKind::StorageFull => "ENOSPC",
-            _ => "ERR_SAMEISH_FILE",
-        };
+        let code = node_code(error.kind()).unwrap_or("ERR_SAMEISH_FILE");
         let path = escape_control(&path.display().to_string());
         CodedError { code, message: format!("cannot {operation} `{path}`: {error}") }
+    }
+
+    /// Creates the error of an invalid option.
+    pub(crate) fn option(message: &str) -> CodedError {
+        CodedError { code: "ERR_SAMEISH_OPTION", message: escape_control(&shorten(message)) }
+    }
+
+    /// Creates the error of a `dedup` that would remove more documents than allowed.
+    pub(crate) fn too_many_removed(fraction: f64) -> CodedError {
+        let percent = 100.0 * fraction;
+        let message = format!(
+            "{percent:.1} % of the documents would be removed, more than `maxRemoved`; nothing was written"
+        );
+        CodedError { code: "ERR_SAMEISH_LIMIT", message }
     }
 
     /// Adds the path of the file that has the problem.
@@ -71,6 +79,77 @@ impl From<Error> for CodedError {
             _ => error.to_string(),
         };
         CodedError { code: code(&error), message: escape_control(&shorten(&message)) }
+    }
+}
+
+impl From<sameish_batch::Error> for CodedError {
+    fn from(error: sameish_batch::Error) -> CodedError {
+        use sameish_batch::Error as E;
+        let coded = |code, message: String| CodedError { code, message: escape_control(&message) };
+        match error {
+            E::Config(error) => error.into(),
+            E::Input(error) => {
+                let error = error.explained(remedy);
+                let code = match error.kind {
+                    InputErrorKind::Limit => "ERR_SAMEISH_LIMIT",
+                    InputErrorKind::MissingField => "ERR_SAMEISH_OPTION",
+                    InputErrorKind::Unreadable => error.io.and_then(node_code).unwrap_or("ERR_SAMEISH_INPUT"),
+                };
+                coded(code, error.to_string())
+            }
+            E::InputChanged { .. } => coded("ERR_SAMEISH_INPUT", error.to_string()),
+            E::RecordRejected { reject, .. } => coded(
+                "ERR_SAMEISH_RECORD",
+                format!("{reject}; or pass `onBad: 'skip'` to leave out such records"),
+            ),
+            E::MemoryLimitTooSmall { least_mib } => {
+                CodedError::option(&format!("`maxMemory` must be at least {} bytes", least_mib << 20))
+            }
+            E::MemoryLimit { .. } => coded("ERR_SAMEISH_LIMIT", format!("{error}; raise `maxMemory`")),
+            E::Threads { .. } => {
+                coded("ERR_SAMEISH_LIMIT", format!("{error}; pass a smaller number of `threads`"))
+            }
+            E::TooManyDocuments => coded("ERR_SAMEISH_LIMIT", error.to_string()),
+            E::Temporary(source) => coded(
+                node_code(source.kind()).unwrap_or("ERR_SAMEISH_FILE"),
+                format!("temporary file: {source}; pass another directory as `tempDir`"),
+            ),
+            E::OutputExists { .. } => {
+                coded("EEXIST", format!("{error}; pass `overwrite: true` to replace it"))
+            }
+            E::OutputCreated { name } => {
+                coded("EEXIST", format!("output `{name}` was created during the call"))
+            }
+            E::OutputIsDirectory { .. } => coded("EISDIR", error.to_string()),
+            E::NoOutputDirectory { .. } => coded("ENOENT", error.to_string()),
+            E::Output { ref source, .. } => {
+                coded(node_code(source.kind()).unwrap_or("ERR_SAMEISH_FILE"), error.to_string())
+            }
+            E::WholeFilesIntoOne | E::MixedFormats | E::MixedColumns => CodedError::option(&format!(
+                "{error}; pass a directory as `output`, such as `output: 'kept/'`"
+            )),
+            E::Canceled => coded("ABORT_ERR", "the call was aborted".into()),
+            error => CodedError::option(&error.to_string()),
+        }
+    }
+}
+
+/// Returns the words for a remedy, with the names of options.
+pub(crate) fn remedy(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::MaxLine | Remedy::MaxDocument => "split the record, or use the command `sameish dedup`",
+        Remedy::MaxExpanded => "decompress the file if that is intended",
+        Remedy::Lossy => "convert the file, or pass `lossy: true`",
+        Remedy::IdField => "name the id field with `idField`",
+        Remedy::TextField => "name the text field with `textField`",
+        Remedy::Delimiter => {
+            "set the separator with `delimiter`, as in `delimiter: ';'`, or name the text column with `textField`"
+        }
+        Remedy::FormatCsv => "pass `format: 'csv'`",
+        Remedy::FormatTsv => "pass `format: 'tsv'`",
+        Remedy::FormatText => "convert it, as in `jq -c '.[]' FILE`, or pass `format: 'text'`",
+        Remedy::NoFormat => "omit `format`",
+        Remedy::LastOfId => "make ids unique, or omit `idField`",
     }
 }
 
@@ -92,6 +171,18 @@ fn code(error: &Error) -> &'static str {
         Error::EngineVersion { .. } => "ERR_SAMEISH_VERSION",
         Error::DuplicateId { .. } => "ERR_SAMEISH_REPEATED_ID",
         _ => "ERR_SAMEISH",
+    }
+}
+
+/// Returns the code that Node uses for a common cause of an I/O error.
+fn node_code(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::NotFound => Some("ENOENT"),
+        ErrorKind::PermissionDenied => Some("EACCES"),
+        ErrorKind::IsADirectory => Some("EISDIR"),
+        ErrorKind::NotADirectory => Some("ENOTDIR"),
+        ErrorKind::StorageFull => Some("ENOSPC"),
+        _ => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The native addon of the Node package `sameish`.
 //!
-//! The addon is a thin layer: `lib/*.cjs` validates the arguments and reports invalid ones, the crate `sameish` does the
-//! work, and this crate converts values between JavaScript and Rust.
+//! The addon is a thin layer: `lib/*.cjs` validates the arguments and reports invalid ones, the crates `sameish` and
+//! `sameish-batch` do the work, and this crate converts values between JavaScript and Rust.
 //!
 //! ```text
 //! wire.rs         functions of the FNV-1a SimHash news grouper
@@ -13,6 +13,7 @@
 //!   results.rs      lists of matches, pairs and clusters, passed to JavaScript in chunks
 //!   pair_stream.rs  a stream of all pairs, in bounded memory
 //!   file.rs         saved engines
+//! functions.rs    `dedup`, `pairs` and `cluster` over a whole corpus, in memory or in files
 //! id.rs, error.rs, job.rs   ids, errors with codes, and work on other threads
 //! ```
 //!
@@ -27,6 +28,7 @@ pub mod compare;
 pub mod engine;
 pub mod error;
 mod file;
+pub mod functions;
 mod id;
 pub mod job;
 pub mod pair_stream;

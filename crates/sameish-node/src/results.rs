@@ -9,6 +9,7 @@ use napi_derive::napi;
 use sameish::engine::{Effort, Groups, Match, MatchedPair, Search, Spread};
 use sameish::matching::Verdict;
 use sameish::{DocId, Engine};
+use sameish_batch::functions::FoundPairs;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::vec::IntoIter;
@@ -151,6 +152,14 @@ impl PairList {
         });
         PairList { complete, effort, pairs: pairs.into_iter() }
     }
+
+    /// Creates the list of a run over a corpus. `ids` are the ids of documents in memory.
+    pub(crate) fn from_run(found: &FoundPairs, ids: Option<&[DocId]>) -> PairList {
+        let id = |doc| found.ids.id(doc, ids);
+        let pairs = found.pairs.iter().map(|pair| Pair::new(&id(pair.a), &id(pair.b), pair.verdict));
+        let pairs: Vec<Pair> = pairs.collect();
+        PairList { complete: found.complete, effort: found.effort, pairs: pairs.into_iter() }
+    }
 }
 
 #[napi]
@@ -187,6 +196,11 @@ pub struct ClusterList {
 }
 
 impl ClusterList {
+    /// Creates an empty list.
+    pub(crate) fn with_effort(effort: Effort) -> ClusterList {
+        ClusterList { effort, ..ClusterList::default() }
+    }
+
     /// Appends a cluster. All clusters of a list must have the same kind of spread.
     pub(crate) fn push(&mut self, members: impl IntoIterator<Item = DocId>, spread: Spread) {
         let start = self.members.len();

@@ -10,9 +10,9 @@ const sameish = require('sameish');
 const { read } = require('./support/data.cjs');
 
 const NAMES = [
-  'Engine', 'MinHasher', 'SimHasher', 'areArticlesSimilar', 'calculateHammingDistance', 'compare', 'compareAsync', 'computeSimHash',
-  'distanceToSimilarity', 'fnv1a64', 'getMatchType', 'groupArticlesBySimilarity', 'groupArticlesBySimilarityAsync', 'hammingDistance',
-  'isNearDuplicate',
+  'Engine', 'MinHasher', 'SimHasher', 'areArticlesSimilar', 'calculateHammingDistance', 'cluster', 'compare', 'compareAsync', 'computeSimHash',
+  'dedup', 'distanceToSimilarity', 'fnv1a64', 'getMatchType', 'groupArticlesBySimilarity', 'groupArticlesBySimilarityAsync', 'hammingDistance',
+  'isNearDuplicate', 'pairs',
 ];
 
 test('import and require provide the same names', async () => {

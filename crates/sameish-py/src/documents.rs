@@ -1,19 +1,16 @@
 //! The documents of `dedup`, `pairs` and `cluster`: in memory or in files.
 
-use crate::error::{excerpt, setting_error, type_error};
+use crate::error::{batch_error, excerpt, setting_error, type_error};
 use crate::parallel::{FirstInvalid, decode, is_small};
 use crate::table::{Columns, Table};
 use crate::texts::RawText;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use sameish::Timestamp;
-use sameish_batch::input::{
-    FieldNames, FieldScope, FileFormat, InputResult, ReadOptions, RecordRules, RequiredField, check_inputs,
-    find, known_suffix, total_size,
-};
+use sameish::{DocId, Timestamp};
+use sameish_batch::functions::{FileCorpus, FileFields, FileParameters, ParameterNames, parse_delimiter};
+use sameish_batch::input::{FileFormat, known_suffix};
 use sameish_batch::{DocumentSource, DocumentText};
 use std::borrow::Cow;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Data from Python: an object with documents, or the paths of files.
@@ -34,6 +31,7 @@ pub(crate) struct Fields<'py> {
     pub(crate) id: Option<Bound<'py, PyAny>>,
     pub(crate) date: Option<Bound<'py, PyAny>>,
     pub(crate) format: Option<String>,
+    pub(crate) delimiter: Option<String>,
 }
 
 /// Documents in memory, or in files.
@@ -49,15 +47,6 @@ pub(crate) struct MemoryCorpus<'py> {
     lossy: bool,
 }
 
-/// Documents in files, and those of an existing corpus.
-pub(crate) struct FileCorpus {
-    pub(crate) inputs: Vec<InputResult>,
-    pub(crate) against: Vec<InputResult>,
-    pub(crate) read: ReadOptions,
-    /// Whether documents are identified by the id field.
-    pub(crate) has_ids: bool,
-}
-
 impl<'py> Corpus<'py> {
     /// Reads objects, or finds files.
     pub(crate) fn new(
@@ -68,16 +57,22 @@ impl<'py> Corpus<'py> {
         lossy: bool,
     ) -> PyResult<Corpus<'py>> {
         match (&own.paths, against.map(|against| &against.paths)) {
-            (Some(paths), None) => FileCorpus::new(py, paths, &[], fields).map(Corpus::Files),
-            (Some(paths), Some(Some(against))) => {
-                FileCorpus::new(py, paths, against, fields).map(Corpus::Files)
-            }
+            (Some(paths), None) => find_files(py, paths, &[], fields).map(Corpus::Files),
+            (Some(paths), Some(Some(against))) => find_files(py, paths, against, fields).map(Corpus::Files),
             (None, None | Some(None)) => {
                 MemoryCorpus::new(&own.data, against, fields, lossy).map(Corpus::Memory)
             }
             _ => {
                 Err(type_error("`against` must be of the same kind as `data`: both paths, or both in memory"))
             }
+        }
+    }
+
+    /// Returns the ids of documents in memory, if the caller gave any.
+    pub(crate) fn given_ids(&self) -> Option<&[DocId]> {
+        match self {
+            Corpus::Memory(corpus) => corpus.own.ids.as_deref(),
+            Corpus::Files(_) => None,
         }
     }
 
@@ -96,6 +91,9 @@ impl<'py> MemoryCorpus<'py> {
     ) -> PyResult<MemoryCorpus<'py>> {
         if fields.format.is_some() {
             return Err(setting_error("`format` is the format of files, but the data is in memory: omit it"));
+        }
+        if fields.delimiter.is_some() {
+            return Err(setting_error("`delimiter` is that of files, but the data is in memory: omit it"));
         }
         let text = fields.text.as_deref();
         let columns = Columns { text, id: fields.id.as_ref(), date: fields.date.as_ref(), lossy };
@@ -166,76 +164,30 @@ impl DocumentSource for MemoryDocuments<'_> {
     }
 }
 
-impl FileCorpus {
-    fn new(
-        py: Python<'_>,
-        paths: &[PathBuf],
-        against: &[PathBuf],
-        fields: &Fields<'_>,
-    ) -> PyResult<FileCorpus> {
-        let id = field_name(fields.id.as_ref(), "id")?;
-        let has_ids = id.is_some();
-        let date = field_name(fields.date.as_ref(), "date")?;
-        let inputs = py.detach(|| find_files(paths)).map_err(crate::error::batch_error)?;
-        let required = required_fields(&[("text", &fields.text), ("id", &id), ("date", &date)], inputs.len());
-        // A named field must exist; without a name, a record may have a title instead of a text.
-        let title = if fields.text.is_some() { None } else { FieldNames::default().title };
-        let read = ReadOptions {
-            format: fields.format.as_deref().map(file_format).transpose()?,
-            fields: FieldNames { id, text: fields.text.clone(), title, source: Vec::new(), date },
-            required,
-            rules: RecordRules { require_id: has_ids, ..RecordRules::default() },
-            ..ReadOptions::default()
-        };
-        let against = py.detach(|| find_files(against)).map_err(crate::error::batch_error)?;
-        Ok(FileCorpus { inputs, against, read, has_ids })
-    }
+/// Names of the parameters that name fields.
+const NAMES: ParameterNames = ParameterNames { text: "text", id: "id", date: "date", source: "source" };
 
-    /// Opens all files, so that a missing field is reported before any work is done.
-    pub(crate) fn check(&self) -> sameish_batch::Result<()> {
-        let own = check_inputs(&self.inputs, &self.read)?;
-        let against = check_inputs(&self.against, &self.read.for_reference())?;
-        own.into_iter().chain(against).next().map_or(Ok(()), |error| Err(error.into()))
-    }
-
-    /// Returns a sentence about the fields that were used because the files have no field `text`.
-    pub(crate) fn chosen_fields(&self) -> Option<String> {
-        let fields = self.read.field_log.text_fields();
-        let names: Vec<String> =
-            fields.iter().filter(|field| *field != "text").map(|field| format!("`{field}`")).collect();
-        let is_chosen = self.read.fields.text.is_none() && !names.is_empty();
-        is_chosen.then(|| format!("no `text` field; using {}", names.join(" and ")))
-    }
-
-    /// Returns the size of all files in bytes, or 1 if it is not known.
-    pub(crate) fn total_bytes(&self) -> usize {
-        let total = total_size(self.against.iter().chain(&self.inputs));
-        total.map_or(1, |total| usize::try_from(total).unwrap_or(usize::MAX))
-    }
-}
-
-/// Returns the fields that parameters name. Texts and ids are needed from every file, dates from any.
-fn required_fields(named: &[(&'static str, &Option<String>)], files: usize) -> Vec<RequiredField> {
-    let required = |(parameter, name): &(&'static str, &Option<String>)| {
-        let any = *parameter == "date" && files > 1;
-        let scope = if any { FieldScope::AnyInput } else { FieldScope::EachInput };
-        Some(RequiredField { name: (*name).clone()?, parameter, scope })
+fn find_files(
+    py: Python<'_>,
+    paths: &[PathBuf],
+    against: &[PathBuf],
+    fields: &Fields<'_>,
+) -> PyResult<FileCorpus> {
+    let parameters = FileParameters {
+        paths,
+        against,
+        fields: FileFields {
+            text: fields.text.clone(),
+            id: field_name(fields.id.as_ref(), "id")?,
+            date: field_name(fields.date.as_ref(), "date")?,
+            source: None,
+        },
+        names: NAMES,
+        with_sources: false,
+        format: fields.format.as_deref().map(file_format).transpose()?,
+        delimiter: fields.delimiter.as_deref().map(delimiter).transpose()?,
     };
-    named.iter().filter_map(required).collect()
-}
-
-fn find_files(paths: &[PathBuf]) -> sameish_batch::Result<Vec<InputResult>> {
-    // The name `-` is a file here, and not standard input.
-    let argument = |path: &PathBuf| match path.as_os_str() == "-" {
-        true => OsString::from("./-"),
-        false => path.clone().into_os_string(),
-    };
-    let arguments: Vec<OsString> = paths.iter().map(argument).collect();
-    let inputs = find(&arguments, |path| known_suffix(path, false))?;
-    match inputs.iter().find_map(|input| input.as_ref().err()) {
-        Some(error) => Err(error.clone().into()),
-        None => Ok(inputs),
-    }
+    py.detach(|| FileCorpus::new(parameters)).map_err(batch_error)
 }
 
 fn field_name(field: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Option<String>> {
@@ -249,18 +201,16 @@ fn field_name(field: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Option<S
 }
 
 fn file_format(name: &str) -> PyResult<FileFormat> {
-    Ok(match name {
-        "jsonl" => FileFormat::Jsonl,
-        "csv" => FileFormat::Csv,
-        "tsv" => FileFormat::Tsv,
-        "parquet" => FileFormat::Parquet,
-        "text" => FileFormat::Text,
-        _ => {
-            let name = excerpt(name);
-            return Err(setting_error(format!(
-                "`format` is `{name}`: must be `jsonl`, `csv`, `tsv`, `parquet` or `text`"
-            )));
-        }
+    FileFormat::from_name(name).ok_or_else(|| {
+        let name = excerpt(name);
+        setting_error(format!("`format` is `{name}`: must be `jsonl`, `csv`, `tsv`, `parquet` or `text`"))
+    })
+}
+
+fn delimiter(text: &str) -> PyResult<u8> {
+    parse_delimiter(text).ok_or_else(|| {
+        let text = excerpt(text);
+        setting_error(format!("`delimiter` is `{text}`: must be one ASCII character, such as `;`, or `tab`"))
     })
 }
 

@@ -143,7 +143,7 @@ pub(crate) fn remedy(remedy: Remedy) -> &'static str {
         Remedy::IdField => "name the id field with `id`",
         Remedy::TextField => "name the text field with `text`; select a preset with `preset`",
         Remedy::Delimiter => {
-            "name the text column with `text`, or write the file with commas; select a preset with `preset`"
+            "set the separator with `delimiter`, as in `delimiter=\";\"`, or name the text column with `text`; select a preset with `preset`"
         }
         Remedy::FormatCsv => "pass `format=\"csv\"`",
         Remedy::FormatTsv => "pass `format=\"tsv\"`",

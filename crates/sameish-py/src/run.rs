@@ -1,9 +1,9 @@
-//! Runs the steps of `sameish-batch` for `dedup`, `pairs` and `cluster`.
+//! Runs `dedup`, `pairs` and `cluster` on a thread without the GIL.
 //!
 //! Documents in memory are borrowed, so an interrupted call waits until the worker threads have noticed it. A run over files owns
-//! its data, so an interrupted call returns at once.
+//! its data, so an interrupted call returns at once, unless it writes: then it waits until its temporary files are removed.
 
-use crate::documents::{Corpus, FileCorpus, MemoryCorpus};
+use crate::documents::{Corpus, MemoryCorpus};
 use crate::error::{batch_error, engine_error, excerpt, remedy, setting_error};
 use crate::interrupt::{Progress, Task, run_detached, run_scoped};
 use crate::parallel::thread_count;
@@ -11,13 +11,14 @@ use crate::settings;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sameish::{Analyzer, Config};
-use sameish_batch::input::{ByteCounter, InputError, Remedy, spool_pipes};
-use sameish_batch::{
-    DocumentSource, Error, Files, IndexedCorpus, Monitor, OnBad, Options, Progress as Stage, Result, RunLog,
-    Source, index, sign,
-};
+use sameish_batch::functions::{self, Caller, FileCorpus};
+use sameish_batch::input::{Remedy, spool_pipes};
+use sameish_batch::{DocumentSource, Files, OnBad, Options, Result, Source};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+
+/// A run over a corpus.
+pub(crate) type Run<'a> = functions::Run<'a, TaskCaller<'a>>;
 
 /// Parameters that `dedup`, `pairs` and `cluster` share.
 #[derive(FromPyObject)]
@@ -33,7 +34,7 @@ pub(crate) struct RunArgs<'py> {
     progress: Option<Bound<'py, PyAny>>,
 }
 
-impl RunArgs<'_> {
+impl<'py> RunArgs<'py> {
     /// Returns the configuration.
     pub(crate) fn config(&self) -> PyResult<Config> {
         settings::config(self.preset.as_deref(), self.config.as_ref(), Some(&self.settings))
@@ -50,14 +51,9 @@ impl RunArgs<'_> {
     }
 
     fn on_bad(&self) -> PyResult<OnBad> {
-        match self.on_bad.as_str() {
-            "fail" => Ok(OnBad::Fail),
-            "skip" => Ok(OnBad::Skip),
-            other => {
-                let other = excerpt(other);
-                Err(setting_error(format!("`on_bad` is `{other}`: must be `fail` or `skip`")))
-            }
-        }
+        OnBad::from_name(&self.on_bad).ok_or_else(|| {
+            setting_error(format!("`on_bad` is `{}`: must be `fail` or `skip`", excerpt(&self.on_bad)))
+        })
     }
 
     /// Calls `work` with a run over a corpus, on a thread without the GIL.
@@ -66,11 +62,32 @@ impl RunArgs<'_> {
         py: Python<'_>,
         corpus: &mut Corpus<'_>,
         options: Options,
-        work: impl FnOnce(&mut Run<'_>) -> Result<T> + Send + 'static,
+        work: impl FnOnce(Run<'_>) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
         match corpus {
             Corpus::Memory(corpus) => self.run_in_memory(py, corpus, options, work),
-            Corpus::Files(corpus) => self.run_over_files(py, corpus, options, work),
+            Corpus::Files(corpus) => {
+                let (progress, work) = self.prepare_files(py, corpus, options, work)?;
+                run_detached(py, progress, work)?.map_err(batch_error)
+            }
+        }
+    }
+
+    /// Like [`run`](Self::run), for work that writes files: an interrupted call returns when the work has stopped, so that no
+    /// temporary file is left and nothing is written after the call.
+    pub(crate) fn run_and_write<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        corpus: &mut Corpus<'_>,
+        options: Options,
+        work: impl FnOnce(Run<'_>) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        match corpus {
+            Corpus::Memory(corpus) => self.run_in_memory(py, corpus, options, work),
+            Corpus::Files(corpus) => {
+                let (progress, work) = self.prepare_files(py, corpus, options, work)?;
+                run_scoped(py, progress, work)?.map_err(batch_error)
+            }
         }
     }
 
@@ -79,31 +96,28 @@ impl RunArgs<'_> {
         py: Python<'_>,
         corpus: &MemoryCorpus<'_>,
         options: Options,
-        work: impl FnOnce(&mut Run<'_>) -> Result<T> + Send + 'static,
+        work: impl FnOnce(Run<'_>) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
         let documents = corpus.documents()?;
         let total = documents.len() - documents.against();
         let progress = Progress::new(self.progress.as_ref(), total).inline_if(documents.is_small());
         let result = run_scoped(py, progress, |task| {
-            let unit = Unit::Documents(documents.len());
-            let log = RunLog::new(TaskMonitor::new(task, total, unit), OnBad::Fail, None);
-            work(&mut Run {
-                source: Source::Documents(&documents),
-                options: &canceled_by(task, &options),
-                log,
-            })
+            let options = canceled_by(task, &options);
+            let source = Source::Documents(&documents);
+            work(Run::new(source, &options, OnBad::Fail, TaskCaller { task, total }, documents.len()))
         })?;
         documents.check()?;
         result.map_err(batch_error)
     }
 
-    fn run_over_files<T: Send + 'static>(
-        &self,
+    /// Opens all files, and returns the progress of a run over them and a closure that runs it.
+    fn prepare_files<'a, T: Send + 'static, W: FnOnce(Run<'_>) -> Result<T> + Send + 'static>(
+        &'a self,
         py: Python<'_>,
         corpus: &mut FileCorpus,
         options: Options,
-        work: impl FnOnce(&mut Run<'_>) -> Result<T> + Send + 'static,
-    ) -> PyResult<T> {
+        work: W,
+    ) -> PyResult<(Progress<'a, 'py>, impl FnOnce(&Task) -> Result<T> + Send + 'static + use<T, W>)> {
         let total = corpus.total_bytes();
         let on_bad = self.on_bad()?;
         py.detach(|| corpus.check()).map_err(batch_error)?;
@@ -115,17 +129,15 @@ impl RunArgs<'_> {
         let inputs = std::mem::take(&mut corpus.inputs);
         let against = std::mem::take(&mut corpus.against);
         let read = corpus.read.clone();
-        let progress = Progress::new(self.progress.as_ref(), total);
-        let result = run_detached(py, progress, move |task| {
+        let run = move |task: &Task| {
             let temp_dir = options.temp_dir.as_deref();
             let (inputs, _pipes) = spool_pipes(inputs, temp_dir)?;
             let (against, _more_pipes) = spool_pipes(against, temp_dir)?;
-            let unit = Unit::Bytes { counter: read.counter.clone(), total };
-            let log = RunLog::new(TaskMonitor::new(task, total, unit), on_bad, None);
             let source = Source::Files(Files { inputs: &inputs, against: &against, read: &read });
-            work(&mut Run { source, options: &canceled_by(task, &options), log })
-        })?;
-        result.map_err(batch_error)
+            let options = canceled_by(task, &options);
+            work(Run::new(source, &options, on_bad, TaskCaller { task, total }, total))
+        };
+        Ok((Progress::new(self.progress.as_ref(), total), run))
     }
 }
 
@@ -134,77 +146,17 @@ fn canceled_by(task: &Task, options: &Options) -> Options {
     Options { cancellation: task.cancellation(), ..options.clone() }
 }
 
-/// A run over a corpus.
-pub(crate) struct Run<'a> {
-    pub(crate) source: Source<'a>,
-    pub(crate) options: &'a Options,
-    pub(crate) log: RunLog<TaskMonitor<'a>>,
-}
-
-impl<'a> Run<'a> {
-    /// Signs and indexes all documents.
-    pub(crate) fn index(&mut self, task: sameish_batch::Task) -> Result<IndexedCorpus<'a>> {
-        let signed = sign(task, &self.source, self.options, None, &mut self.log);
-        if let Some(error) = self.log.monitor.failed.take() {
-            return Err(Error::Input(error));
-        }
-        index(signed?, &self.source, self.options)
-    }
-}
-
-/// What the first half of the progress counts.
-enum Unit {
-    /// This many documents in memory.
-    Documents(usize),
-    /// The bytes of files.
-    Bytes { counter: ByteCounter, total: usize },
-}
-
-/// Reports the progress of a run to the calling thread, and remembers the first input that could not be read.
-pub(crate) struct TaskMonitor<'a> {
+/// Reports the progress of a run to the calling thread.
+pub(crate) struct TaskCaller<'a> {
     task: &'a Task,
     /// Total of the progress callback.
     total: usize,
-    unit: Unit,
-    failed: Option<InputError>,
 }
 
-/// Share of the progress that reading takes.
-const READING: f64 = 0.5;
-/// Share of the progress that reading and comparing take.
-const COMPARING: f64 = 0.95;
-
-impl TaskMonitor<'_> {
-    fn new(task: &Task, total: usize, unit: Unit) -> TaskMonitor<'_> {
-        TaskMonitor { task, total, unit, failed: None }
-    }
-
-    fn share(&self, stage: Stage) -> f64 {
-        let of = |done: f64, total: usize| (done / total.max(1) as f64).min(1.0);
-        match (stage, &self.unit) {
-            (Stage::Reading { documents, .. }, Unit::Documents(total)) => {
-                READING * of(documents as f64, *total)
-            }
-            (Stage::Reading { .. }, Unit::Bytes { counter, total }) => {
-                READING * of(counter.get() as f64, *total)
-            }
-            (Stage::Comparing { done, of: total }, _) => {
-                READING + (COMPARING - READING) * of(done as f64, total)
-            }
-            (Stage::Writing, _) => COMPARING,
-        }
-    }
-}
-
-impl Monitor for TaskMonitor<'_> {
-    fn progress(&mut self, stage: Stage) -> ControlFlow<()> {
-        self.task.raise_done((self.share(stage) * self.total as f64) as usize);
-        let goes_on = self.failed.is_none() && self.task.check().is_ok();
-        if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    }
-
-    fn input_failed(&mut self, error: &InputError) {
-        self.failed.get_or_insert_with(|| error.clone());
+impl Caller for TaskCaller<'_> {
+    fn progress(&mut self, share: f64) -> ControlFlow<()> {
+        self.task.raise_done((share * self.total as f64) as usize);
+        if self.task.check().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
     fn remedy(&self, problem: Remedy) -> &'static str {

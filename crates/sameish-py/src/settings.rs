@@ -8,22 +8,9 @@ use crate::texts;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
 use sameish::{Config, Preset};
+use sameish_batch::functions::{FLAT_SETTINGS, SECTIONS};
 use toml::{Table, Value};
 
-/// Keywords, and the sections of the config file that contain them.
-const KEYWORDS: [(&str, &str); 10] = [
-    ("threshold", "matching"),
-    ("recall", "matching"),
-    ("limit", "matching"),
-    ("verify", "matching"),
-    ("linkage", "matching"),
-    ("templates", "matching"),
-    ("tokenizer", "text"),
-    ("stop_words", "text"),
-    ("min_words", "text"),
-    ("lossy", "text"),
-];
-const SECTIONS: [&str; 5] = ["text", "simhash", "minhash", "sdr", "matching"];
 /// Maximum nesting of mappings and lists.
 const MAX_DEPTH: usize = 8;
 /// Value in a config file that removes a setting; `None` in Python.
@@ -64,7 +51,7 @@ fn sections(keywords: &Bound<'_, PyDict>) -> PyResult<Table> {
     for (name, value) in keywords.iter() {
         let name = texts::from_python(&name, "keyword")?;
         let value = to_toml(&value, &format!("`{name}`"), 0)?;
-        if let Some((_, section)) = KEYWORDS.iter().find(|(keyword, _)| *keyword == name) {
+        if let Some((_, section)) = FLAT_SETTINGS.iter().find(|(keyword, _)| *keyword == name) {
             insert(&mut all, section, name, value);
             continue;
         }
@@ -84,7 +71,7 @@ fn sections(keywords: &Bound<'_, PyDict>) -> PyResult<Table> {
 }
 
 fn unknown_setting(name: &str) -> PyErr {
-    let keywords = KEYWORDS.map(|(keyword, _)| keyword).join("`, `");
+    let keywords = FLAT_SETTINGS.map(|(keyword, _)| keyword).join("`, `");
     let sections = SECTIONS.join("`, `");
     type_error(format!(
         "unknown setting `{}`: must be `{keywords}`, or one of the mappings `{sections}`",

@@ -147,10 +147,28 @@ def test_output_is_not_written_if_too_much_would_be_removed(tmp_path):
             sameish.dedup(path, "body", output=out, max_removed=wrong)
 
 
+def test_delimiter_sets_the_separator_of_tables(tmp_path):
+    path = tmp_path / "corpus.csv"
+    path.write_text("".join(f"{id};{text}\n" for id, text in [("id", "text"), *enumerate(TEXTS)]))
+    expected = sameish.dedup(TEXTS, **OPTIONS)
+    for call in (sameish.dedup, sameish.pairs, sameish.cluster):
+        with pytest.raises(sameish.InputError, match='set the separator with `delimiter`, as in `delimiter=";"`'):
+            call(path, **OPTIONS)
+        with pytest.raises(sameish.SettingError, match="`delimiter` is `;;`: must be one ASCII character"):
+            call(path, delimiter=";;", **OPTIONS)
+        with pytest.raises(sameish.SettingError, match="`delimiter` is that of files"):
+            call(TEXTS, delimiter=";", **OPTIONS)
+    assert sameish.dedup(path, delimiter=";", **OPTIONS).kept.tolist() == expected.kept.tolist()
+    assert len(sameish.pairs(path, delimiter=";", **OPTIONS)) == len(sameish.pairs(TEXTS, **OPTIONS))
+    assert len(sameish.cluster(path, delimiter=";", **OPTIONS)) == len(sameish.cluster(TEXTS, **OPTIONS))
+
+
 def test_output_must_fit_the_data(tmp_path):
     path = write_jsonl(tmp_path / "corpus.jsonl")
     with pytest.raises(sameish.SettingError, match="use `take`"):
         sameish.dedup(TEXTS, output=tmp_path / "kept.jsonl")
+    with pytest.raises(sameish.SettingError, match="`output` is `-`, but records are written to files only"):
+        sameish.dedup(path, output="-", **FIELDS)
     with pytest.raises(sameish.SettingError, match="is also the input"):
         sameish.dedup(path, output=path, overwrite=True, **FIELDS)
     with pytest.raises(FileNotFoundError, match="directory does not exist"):

@@ -109,6 +109,35 @@ def test_interrupted_save_keeps_a_valid_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["engine"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_interrupted_dedup_leaves_no_temporary_file_and_no_running_writer(tmp_path):
+    code = """
+        import sameish, sys, threading, time, os, signal
+        path, directory = sys.argv[1:]
+        names = lambda: sorted(os.listdir(directory))
+        before = names()
+        def send():
+            # The signal is sent while the kept records are written: then there is a temporary file.
+            while names() == before:
+                time.sleep(0.0005)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=send, daemon=True).start()
+        try:
+            sameish.dedup(path, output=os.path.join(directory, "kept.jsonl.gz"))
+            print("finished")
+        except KeyboardInterrupt:
+            after = names()
+            time.sleep(1)
+            print(after == names() and all(name == "kept.jsonl.gz" for name in after), threading.active_count() <= 2)
+    """
+    path, output = tmp_path / "news.jsonl", tmp_path / "out"
+    output.mkdir()
+    path.write_text("".join(f'{{"text": "{text}"}}\n' for text in corpus_of(10_000, words=150)))
+    run = [sys.executable, "-c", textwrap.dedent(code), str(path), str(output)]
+    out = subprocess.run(run, capture_output=True, text=True, timeout=100)
+    assert out.stdout == "True True\n", out
+
+
 def test_long_calls_release_the_gil():
     """Another thread runs during a long call. The test repeats the call, because a busy machine may schedule the thread late."""
     texts, ticks, done = corpus_of(3000), [], threading.Event()

@@ -59,6 +59,9 @@ pub trait Read {
     /// Returns what is known about the time, or `None` if nothing was stored.
     fn clock(&self) -> Result<Option<ClockRow>>;
 
+    /// Returns when a document last arrived in a collection, as of its last deletion; `None` if nothing was deleted.
+    fn last_arrival(&self, collection: u32) -> Result<Option<i64>>;
+
     /// Returns the number of the document with an id, even if the document is damaged.
     fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>>;
 
@@ -208,6 +211,9 @@ pub trait Transaction {
 
     /// Sets the greatest numbers that were assigned.
     fn put_counters(&mut self, counters: Counters) -> Result<()>;
+
+    /// Sets when a document last arrived in a collection, because the document itself may be deleted.
+    fn put_last_arrival(&mut self, collection: u32, time: i64) -> Result<()>;
 
     /// Sets what is known about the time.
     fn put_clock(&mut self, clock: ClockRow) -> Result<()>;

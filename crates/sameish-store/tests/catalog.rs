@@ -577,6 +577,24 @@ fn stats_report_the_last_arrival_also_after_a_restart() {
 }
 
 #[test]
+fn the_last_arrival_does_not_change_on_restart_if_the_newest_document_was_deleted() {
+    let (dir, catalog, articles) = create(Preset::Articles);
+    for id in 1..=2 {
+        articles.insert(document(id, article(id, 0))).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let newest = articles.get(&2u64.into()).unwrap().unwrap().arrived_at;
+    for deleted in [2u64, 1] {
+        articles.delete(&deleted.into()).unwrap();
+        assert_eq!(articles.stats().unwrap().last_arrival, Some(newest));
+    }
+    drop(articles);
+    catalog.close();
+    let articles = open(&dir).collection("articles").unwrap();
+    assert_eq!(articles.stats().unwrap().last_arrival, Some(newest), "no document is left");
+}
+
+#[test]
 fn rebuild_keeps_the_index_of_each_collection() {
     let (_dir, catalog, articles) = create(Preset::Articles);
     let others = catalog.create("others", CollectionConfig::new(Preset::Articles)).unwrap();

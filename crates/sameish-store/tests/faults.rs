@@ -141,6 +141,7 @@ impl Read for FaultyTransaction<'_> {
         fn dropped_collections(&self) -> Result<Vec<u32>>;
         fn numbers_by_id(&self, collection: u32, after: Option<&DocId>, limit: usize) -> Result<Vec<u64>>;
         fn clock(&self) -> Result<Option<ClockRow>>;
+        fn last_arrival(&self, collection: u32) -> Result<Option<i64>>;
         fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>>;
         fn sketch(&self, number: u64) -> Result<Option<SketchRow>>;
         fn each_id(&self, collection: u32, sink: &mut dyn FnMut(u64, DocId) -> Result<()>) -> Result<()>;
@@ -223,6 +224,10 @@ impl Transaction for FaultyTransaction<'_> {
 
     fn put_counters(&mut self, counters: Counters) -> Result<()> {
         self.inner.put_counters(counters)
+    }
+
+    fn put_last_arrival(&mut self, collection: u32, time: i64) -> Result<()> {
+        self.inner.put_last_arrival(collection, time)
     }
 
     fn put_clock(&mut self, clock: ClockRow) -> Result<()> {

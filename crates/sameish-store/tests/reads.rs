@@ -101,6 +101,7 @@ impl Read for GatedRead {
         fn dropped_collections(&self) -> Result<Vec<u32>>;
         fn counters(&self) -> Result<Counters>;
         fn clock(&self) -> Result<Option<ClockRow>>;
+        fn last_arrival(&self, collection: u32) -> Result<Option<i64>>;
         fn number_of(&self, collection: u32, id: &DocId) -> Result<Option<u64>>;
         fn sketch(&self, number: u64) -> Result<Option<SketchRow>>;
         fn each_id(&self, collection: u32, sink: &mut dyn FnMut(u64, DocId) -> Result<()>) -> Result<()>;

@@ -50,6 +50,18 @@ impl FileFormat {
         }
     }
 
+    /// Returns the format with the name that parameters of the packages use: `jsonl`, `csv`, `tsv`, `parquet` or `text`.
+    pub fn from_name(name: &str) -> Option<FileFormat> {
+        match name {
+            "jsonl" => Some(FileFormat::Jsonl),
+            "csv" => Some(FileFormat::Csv),
+            "tsv" => Some(FileFormat::Tsv),
+            "parquet" => Some(FileFormat::Parquet),
+            "text" => Some(FileFormat::Text),
+            _ => None,
+        }
+    }
+
     /// Returns the usual suffix of a file, without its dot.
     pub fn suffix(self) -> &'static str {
         match self {

@@ -113,13 +113,11 @@ impl FromStr for KeepArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<KeepArg, String> {
-        Ok(KeepArg(match text.split_once(':') {
-            None if text == "first" => Keep::First,
-            None if text == "longest" => Keep::Longest,
-            None if text == "newest" => Keep::Newest,
-            Some(("field", name)) if !name.is_empty() => Keep::Field(name.to_owned()),
-            _ => return Err("must be `first`, `longest`, `newest` or `field:NAME`".into()),
-        }))
+        let keep = match text.split_once(':') {
+            Some(("field", name)) if !name.is_empty() => Some(Keep::Field(name.to_owned())),
+            _ => Keep::from_name(text),
+        };
+        keep.map(KeepArg).ok_or_else(|| "must be `first`, `longest`, `newest` or `field:NAME`".into())
     }
 }
 

@@ -1,9 +1,9 @@
 // Checked by the TypeScript compiler, never run: every export with its types, and uses that must not compile.
 import sameish, {
-  areArticlesSimilar, calculateHammingDistance, compare, compareAsync, computeSimHash, distanceToSimilarity, Engine, fnv1a64,
-  getMatchType, groupArticlesBySimilarity, groupArticlesBySimilarityAsync, hammingDistance, isNearDuplicate, MinHasher, SimHasher,
+  areArticlesSimilar, calculateHammingDistance, cluster, compare, compareAsync, computeSimHash, dedup, distanceToSimilarity, Engine, fnv1a64,
+  getMatchType, groupArticlesBySimilarity, groupArticlesBySimilarityAsync, hammingDistance, isNearDuplicate, MinHasher, pairs as pairsOf, SimHasher,
 } from 'sameish';
-import type { Added, ArticleGroup, ArticleInput, Clusters, Comparison, DocId, MatchedPair, MatchType, Overrides, Pairs, Search, Sketch, Verdict } from 'sameish';
+import type { Added, ArticleGroup, ArticleInput, Clusters, Comparison, CorpusClusters, CorpusPairs, Dedup, DocId, MatchedPair, MatchType, Overrides, Pairs, Search, Sketch, Verdict } from 'sameish';
 
 const hash: bigint = fnv1a64('hello');
 const fingerprint: string = computeSimHash('text');
@@ -57,6 +57,25 @@ const iteration = engine.eachPair();
 for await (const pair of iteration) ids.push(pair.a, pair.b, pair.matchType, iteration.effort?.capped ?? 0);
 const verdict = (pair: MatchedPair): Verdict => pair;
 
+declare const signal: AbortSignal;
+interface AbortSignal { readonly aborted: boolean; readonly reason: any; throwIfAborted(): void; addEventListener(type: string, listener: () => void): void; removeEventListener(type: string, listener: () => void): void }
+const flat = new Engine({ preset: 'articles', threshold: 0.7, stopWords: null, text: { min_words: 3 } });
+const settings = new Engine('copies', { threshold: 0.7, config: '' });
+const deduplicated: Promise<Dedup> = dedup(['a', 'b'], { threshold: 0.7, keep: 'longest', signal, onProgress: (done, total) => ids.push(done, total) });
+const written: Promise<Dedup> = dedup({ paths: ['a.jsonl', new URL('file:///b.jsonl')] }, { output: 'kept/', overwrite: true, idField: 'id', delimiter: ';', maxMemory: 1e9 });
+const ownDocuments: { key: number; body: string }[] = [];
+const taken = async (): Promise<{ key: number; body: string }[]> => (await dedup(ownDocuments, { textField: 'body' })).take(ownDocuments);
+const corpusPairs: Promise<CorpusPairs> = pairsOf('news/*.jsonl.zst', { limitPairs: 10 });
+const corpusClusters: Promise<CorpusClusters> = cluster(stream(), { linkage: 'components', minSize: 2, matching: { threshold: 0.6 } });
+
+// @ts-expect-error unknown option
+dedup(['a'], { treshold: 0.7 });
+// @ts-expect-error dedup has its own linkage
+dedup(['a'], { linkage: 'online' });
+// @ts-expect-error unknown option
+new Engine({ min_words: 3 });
+// @ts-expect-error a number is no corpus
+pairsOf(3);
 // @ts-expect-error the text must be a string
 computeSimHash(3);
 // @ts-expect-error unknown preset
@@ -81,6 +100,7 @@ signature.length;
 engine.addMany([{ text: 'a' }]);
 
 export {
+  corpusClusters, corpusPairs, deduplicated, flat, settings, taken, written,
   added, bytes, clusters, code, comparison, comparisonLater, groups, groupsLater, hash, ids, literal, matchType, mixed, near, near3, numbered, others, othersLater,
   own, pairs, removed, same, similar, similarity, stored, streamed, verdict, weighted,
 };

@@ -98,6 +98,7 @@ def dedup(
     sdr: Settings = ...,
     matching: Mapping[str, Any] | None = None,
     format: Literal["jsonl", "csv", "tsv", "parquet", "text"] | None = None,
+    delimiter: str | None = None,
     on_bad: Literal["fail", "skip"] = "fail",
     max_memory: int | None = None,
     temp_dir: Path | None = None,
@@ -166,6 +167,8 @@ def dedup(
             None.
         format: Format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"` or `"text"`. Default None:
             detected from the suffix or the first bytes of each file.
+        delimiter: Separator of the values of CSV files: one ASCII character such as `";"`, or `"tab"`. Default
+            None: a comma, or in TSV files a tab.
         on_bad: What happens to a record of a file that is invalid, or has the id of an earlier record and
             a different text: `"fail"` (the default) raises `RecordError`; `"skip"` leaves the record out
             and counts it.
@@ -202,7 +205,7 @@ def dedup(
         stop_words=stop_words, min_words=min_words, lossy=lossy, simhash=simhash, minhash=minhash,
         sdr=sdr, matching=matching,
     )
-    fields = {"text": text, "id": id, "date": date, "format": format}
+    fields = {"text": text, "id": id, "date": date, "format": format, "delimiter": delimiter}
     run = _run(preset, config, settings, on_bad, max_memory, temp_dir, threads, progress)
     dedup = {
         "keep": keep,
@@ -236,6 +239,7 @@ def pairs(
     sdr: Settings = ...,
     matching: Mapping[str, Any] | None = None,
     format: Literal["jsonl", "csv", "tsv", "parquet", "text"] | None = None,
+    delimiter: str | None = None,
     on_bad: Literal["fail", "skip"] = "fail",
     max_memory: int | None = None,
     temp_dir: Path | None = None,
@@ -248,7 +252,8 @@ def pairs(
         data, text, id, date: See `dedup`.
         limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
         preset, config, threshold, recall, verify, tokenizer, stop_words, min_words, lossy, simhash,
-            minhash, sdr, matching, format, on_bad, max_memory, temp_dir, threads, progress: See `dedup`.
+            minhash, sdr, matching, format, delimiter, on_bad, max_memory, temp_dir, threads, progress: See
+            `dedup`.
 
     Returns:
         A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one. Documents with
@@ -269,7 +274,7 @@ def pairs(
         stop_words=stop_words, min_words=min_words, lossy=lossy, simhash=simhash, minhash=minhash,
         sdr=sdr, matching=matching,
     )
-    fields = {"text": text, "id": id, "date": date, "format": format}
+    fields = {"text": text, "id": id, "date": date, "format": format, "delimiter": delimiter}
     run = _run(preset, config, settings, on_bad, max_memory, temp_dir, threads, progress)
     found: Found[Pair] = _pairs(_inputs.source(data, "data"), fields, run, limit_pairs)
     return found
@@ -299,6 +304,7 @@ def cluster(
     sdr: Settings = ...,
     matching: Mapping[str, Any] | None = None,
     format: Literal["jsonl", "csv", "tsv", "parquet", "text"] | None = None,
+    delimiter: str | None = None,
     on_bad: Literal["fail", "skip"] = "fail",
     max_memory: int | None = None,
     temp_dir: Path | None = None,
@@ -313,8 +319,8 @@ def cluster(
         preset, config, threshold, recall, verify: See `dedup`.
         linkage: How matches are clustered: `"cohesive"`, `"greedy"`, `"components"` or `"online"`. Default
             None: that of the preset, `"cohesive"` for `"copies"`.
-        templates, tokenizer, stop_words, min_words, lossy, simhash, minhash, sdr, matching, format, on_bad,
-            max_memory, temp_dir, threads, progress: See `dedup`.
+        templates, tokenizer, stop_words, min_words, lossy, simhash, minhash, sdr, matching, format, delimiter,
+            on_bad, max_memory, temp_dir, threads, progress: See `dedup`.
 
     Returns:
         A list (`Found`) of `Cluster`. `to_frame` converts it to a data frame.
@@ -333,7 +339,7 @@ def cluster(
         tokenizer=tokenizer, stop_words=stop_words, min_words=min_words, lossy=lossy,
         simhash=simhash, minhash=minhash, sdr=sdr, matching=matching,
     )
-    fields = {"text": text, "id": id, "date": date, "format": format}
+    fields = {"text": text, "id": id, "date": date, "format": format, "delimiter": delimiter}
     run = _run(preset, config, settings, on_bad, max_memory, temp_dir, threads, progress)
     found: Found[Cluster] = _cluster(_inputs.source(data, "data"), fields, run, min_size)
     return found

@@ -275,9 +275,12 @@ fn load_index<'s>(
     let mut engine = Engine::with_analyzer(live.analyzer.clone())?;
     live.set_has_tasks(has_tasks(read, live)?);
     let ids = sorted_ids(read, live)?;
-    let Some((last, _)) = ids.last() else { return Ok(engine) };
-    if let Ok(Some(row)) = read.document(*last) {
-        live.set_last_arrival(row.arrived_at);
+    let newest = ids.last().and_then(|(last, _)| read.document(*last).ok().flatten());
+    if let Some(time) = read.last_arrival(live.row.number)?.max(newest.map(|row| row.arrived_at)) {
+        live.set_last_arrival(time);
+    }
+    if ids.is_empty() {
+        return Ok(engine);
     }
     let centers = stored_centers(read, live)?;
     let is_center = |number: u64| centers.binary_search(&number).is_ok();

@@ -68,6 +68,10 @@ impl Writer {
                 };
                 clusters.remove(&Removed { number, id: &deletion.id })?;
             }
+            // The newest document may be among them, so that it no longer tells the time of the last arrival.
+            if let (true, Some(time)) = (existed.contains(&true), live.last_arrival()) {
+                change.put_last_arrival(live.row.number, time)?;
+            }
             results.push(existed);
         }
         change.put_counters(*counters)?;

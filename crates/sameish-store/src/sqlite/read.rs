@@ -1,6 +1,8 @@
 //! Queries on a SQLite file.
 
-use super::write::{CLOCK_ARRIVAL, CLOCK_LATEST, CLOCK_PAUSE, DROPPED, SketchNumbers, sketch_checksum};
+use super::write::{
+    CLOCK_ARRIVAL, CLOCK_LATEST, CLOCK_PAUSE, DROPPED, SketchNumbers, arrival_name, sketch_checksum,
+};
 use super::{Mode, SqliteStore};
 use crate::error::{Error, Result};
 use crate::model::Finding;
@@ -127,6 +129,12 @@ impl Read for SqliteStore {
             Ok(())
         })?;
         Ok(counters)
+    }
+
+    fn last_arrival(&self, collection: u32) -> Result<Option<i64>> {
+        let sql = "SELECT value FROM counters WHERE name = ?";
+        let time = self.query_one(sql, [arrival_name(collection)], |row| get_u64(row, 0))?;
+        Ok(time.map(|time| time as i64))
     }
 
     fn clock(&self) -> Result<Option<ClockRow>> {

@@ -18,6 +18,8 @@ pub(super) const CLOCK_ARRIVAL: &str = "clock_arrival";
 pub(super) const CLOCK_PAUSE: &str = "clock_pause";
 /// Names under which the table of counters stores the numbers of deleted collections that still have rows start with this.
 pub(super) const DROPPED: &str = "dropped/";
+/// Prefix of the counters with the last arrival in a collection, followed by its number.
+const ARRIVAL: &str = "arrival/";
 
 /// A transaction. Dropping it without a commit rolls it back.
 pub(super) struct SqliteTransaction<'a> {
@@ -104,6 +106,7 @@ impl Transaction for SqliteTransaction<'_> {
             }
         }
         self.execute("DELETE FROM counters WHERE name = ?", [dropped_name(collection)])?;
+        self.execute("DELETE FROM counters WHERE name = ?", [arrival_name(collection)])?;
         Ok(false)
     }
 
@@ -247,6 +250,11 @@ impl Transaction for SqliteTransaction<'_> {
         Ok(())
     }
 
+    fn put_last_arrival(&mut self, collection: u32, time: i64) -> Result<()> {
+        let name = arrival_name(collection);
+        self.execute("INSERT OR REPLACE INTO counters VALUES (?, ?)", params![name, time.max(0)])
+    }
+
     fn put_clock(&mut self, clock: ClockRow) -> Result<()> {
         let values = [
             (CLOCK_LATEST, clock.latest),
@@ -262,6 +270,11 @@ impl Transaction for SqliteTransaction<'_> {
     fn commit(self: Box<Self>) -> Result<()> {
         self.execute("COMMIT", [])
     }
+}
+
+/// Returns the name of the counter with the last arrival in a collection.
+pub(super) fn arrival_name(collection: u32) -> String {
+    format!("{ARRIVAL}{collection}")
 }
 
 fn dropped_name(collection: u32) -> String {

@@ -9,7 +9,7 @@ use crate::output::jsonl::push_line;
 use crate::output::messages::grouped;
 use crate::run_args::RunArgs;
 use crate::run_log::CountsText as _;
-use sameish::DocId;
+use sameish::{DocId, Status};
 use sameish_batch::Counts;
 use sameish_batch::input::{RecordBatch, RecordBatches, RecordRules};
 use sameish_batch::ordered_pool::in_order;
@@ -81,6 +81,8 @@ const BYTES_PER_RECORD: usize = 1024;
 #[derive(Serialize)]
 struct Line<'a> {
     id: &'a DocId,
+    /// Whether the text has too few words to be compared.
+    too_short: bool,
     similar: Vec<MatchLine<'a>>,
 }
 
@@ -112,7 +114,9 @@ fn query(
                 lines.counts.replaced += u64::from(record.replaced);
                 with_matches += u64::from(!answer.similar.is_empty());
                 let similar = answer.similar.iter().map(match_line).collect();
-                push_line(&mut lines.lines, &Line { id: &record.document.id, similar });
+                let too_short = answer.status == Status::TooShort;
+                lines.counts.too_short += u64::from(too_short);
+                push_line(&mut lines.lines, &Line { id: &record.document.id, too_short, similar });
             }
             Err(error @ Error::Engine(_)) => {
                 lines.reject(batch.reject_record(position, escaped(&error.to_string())));
