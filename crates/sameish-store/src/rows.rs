@@ -3,6 +3,7 @@
 //! The checksum of a row is XXH3 (64 bits) over all its fields. Each field is preceded by its length, so moving bytes from
 //! one field to the next changes the checksum.
 
+use crate::error::Result;
 use sameish::analyzer::Schemes;
 use sameish::cluster::ClusterId;
 use sameish::features::TextKey;
@@ -29,6 +30,17 @@ pub struct CollectionRow {
     pub window_days: Option<u32>,
     /// Time of creation, in milliseconds since 1970.
     pub created_at: i64,
+}
+
+/// What is stored of a collection, which may be damaged.
+#[derive(Clone, Debug)]
+pub struct StoredCollection {
+    /// Number of the collection.
+    pub number: u32,
+    /// Name, or `collection:N` if the name of collection number N is damaged.
+    pub name: String,
+    /// The row, or [`Error::Damaged`](crate::Error::Damaged).
+    pub row: Result<CollectionRow>,
 }
 
 /// A stored document.

@@ -7,7 +7,8 @@
 use crate::error::Result;
 use crate::model::Finding;
 use crate::rows::{
-    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, TaskRow,
+    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
+    StoredCollection, TaskRow,
 };
 use sameish::DocId;
 use sameish::cluster::ClusterId;
@@ -47,8 +48,8 @@ pub trait Read {
     /// Opens another reader, for another thread.
     fn try_clone(&self) -> Result<Box<dyn Read + Send>>;
 
-    /// Returns all collections, oldest first.
-    fn collections(&self) -> Result<Vec<CollectionRow>>;
+    /// Returns all collections, oldest first. A damaged row is an error next to its number and name.
+    fn collections(&self) -> Result<Vec<StoredCollection>>;
 
     /// Returns the numbers of deleted collections that still have rows.
     fn dropped_collections(&self) -> Result<Vec<u32>>;

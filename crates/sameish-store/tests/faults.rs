@@ -136,7 +136,7 @@ impl Read for FaultyTransaction<'_> {
 
     delegate! {
         fn try_clone(&self) -> Result<Box<dyn Read + Send>>;
-        fn collections(&self) -> Result<Vec<CollectionRow>>;
+        fn collections(&self) -> Result<Vec<StoredCollection>>;
         fn counters(&self) -> Result<Counters>;
         fn dropped_collections(&self) -> Result<Vec<u32>>;
         fn numbers_by_id(&self, collection: u32, after: Option<&DocId>, limit: usize) -> Result<Vec<u64>>;

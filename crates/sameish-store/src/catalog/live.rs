@@ -1,17 +1,18 @@
 //! A collection in memory, and how it is loaded from the store.
 
 use super::clusters::undamaged;
+use super::collections::Collections;
 use super::texts::ReaderPool;
 use crate::error::{Error, Result};
-use crate::model::OpenOptions;
-use crate::rows::{CollectionRow, DocumentRow, MemberRow, SketchRow, scheme_of};
+use crate::model::{OpenOptions, UnavailableCollection};
+use crate::rows::{CollectionRow, DocumentRow, MemberRow, SketchRow, StoredCollection, scheme_of};
 use crate::store::{Read, Store};
 use sameish::cluster::ClusterId;
 use sameish::config::Linkage;
 use sameish::engine::{BulkLoad, External, SketchedDocument};
 use sameish::sketch::SchemeId;
 use sameish::{Analyzer, Config, DocId, Engine, Scratch, Status, Timestamp};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -207,30 +208,70 @@ fn stored_centers(read: &dyn Read, live: &LiveCollection) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Loads all collections of a store.
+/// Loads all collections of a store. One that cannot be used does not affect the others.
 pub(super) fn load_all(
     store: &mut dyn Store,
     readers: &ReaderPool,
     options: &OpenOptions,
-) -> Result<BTreeMap<String, Arc<LiveCollection>>> {
+) -> Result<Collections> {
     let read = readers.get()?;
-    let mut collections = BTreeMap::new();
-    for row in read.collections()? {
-        let name = row.name.clone();
-        let live = LiveCollection::new(row).map_err(|error| match error {
-            Error::Engine(source) => Error::Settings { collection: name, source },
-            other => other,
-        })?;
-        if options.rebuild && !options.read_only {
-            rebuild_sketches(store, &*read, &live)?;
+    let mut collections = Collections::default();
+    let mut numbers = HashSet::new();
+    for stored in read.collections()? {
+        let StoredCollection { number, name, .. } = &stored;
+        let (number, name) = (*number, name.clone());
+        if !numbers.insert(number) || collections.number_of(&name).is_some() {
+            // Documents belong to a collection by its number, so it is not known what belongs to which.
+            let reason = "another collection has the same number or name".to_owned();
+            return Err(Error::Damaged { what: format!("collection {number}"), reason });
         }
-        let store = if options.read_only { None } else { Some(&mut *store) };
-        let engine = load_index(store, &*read, &live)?;
-        *live.engine_mut() = engine;
-        collections.insert(live.row.name.clone(), Arc::new(live));
+        match load(store, &*read, stored, options) {
+            Ok(live) => collections.insert(Arc::new(live)),
+            Err(Error::Unavailable(collection)) => collections.insert_unavailable(number, collection),
+            Err(error) => return Err(error),
+        }
     }
     Ok(collections)
 }
+
+/// Loads a collection. Returns [`Error::Unavailable`] if it cannot be used, and another error if no collection can.
+fn load(
+    store: &mut dyn Store,
+    read: &dyn Read,
+    stored: StoredCollection,
+    options: &OpenOptions,
+) -> Result<LiveCollection> {
+    let StoredCollection { name, row, .. } = stored;
+    let unavailable =
+        |reason, remedy| Error::Unavailable(UnavailableCollection { name: name.clone(), reason, remedy });
+    let row = row.map_err(|error| match error {
+        Error::Damaged { reason, .. } => unavailable(format!("its settings are damaged: {reason}"), RESTORE),
+        other => other,
+    })?;
+    let live = LiveCollection::new(row).map_err(|error| match error {
+        Error::Engine(source) => {
+            unavailable(format!("this version does not accept its settings: {source}"), DROP)
+        }
+        other => other,
+    })?;
+    let mut engine = || {
+        if options.rebuild && !options.read_only {
+            rebuild_sketches(store, read, &live)?;
+        }
+        load_index(if options.read_only { None } else { Some(&mut *store) }, read, &live)
+    };
+    let engine = engine().map_err(|error| match error {
+        Error::Engine(source) => unavailable(format!("its sketches cannot be loaded: {source}"), REBUILD),
+        other => other,
+    })?;
+    *live.engine_mut() = engine;
+    Ok(live)
+}
+
+const RESTORE: &str =
+    "restore the directory from a snapshot, or delete the collection with `sameish index drop`";
+const DROP: &str = "delete it with `sameish index drop`, or use the version that created it";
+const REBUILD: &str = "run `sameish index rebuild`";
 
 /// Recomputes all sketches from the texts, and deletes sketches without a document.
 pub(super) fn rebuild_sketches(store: &mut dyn Store, read: &dyn Read, live: &LiveCollection) -> Result<()> {
@@ -326,7 +367,7 @@ fn load_stored_sketches(
         // `verify` reports a sketch without a document.
         let Some((_, id)) = documents.next_if(|(document, _)| *document == number) else { return Ok(()) };
         match row {
-            Ok(row) if row.scheme != live.scheme => Err(Error::Scheme { collection: live.row.name.clone() }),
+            Ok(row) if row.scheme != live.scheme => Err(other_scheme(live)),
             Ok(row) => Ok(loading.add(sketched(id, row, is_center(number)))?),
             Err(_) => {
                 unsketched.insert(number, id);
@@ -336,6 +377,14 @@ fn load_stored_sketches(
     })?;
     unsketched.extend(documents);
     Ok(unsketched)
+}
+
+fn other_scheme(live: &LiveCollection) -> Error {
+    Error::Unavailable(UnavailableCollection {
+        name: live.row.name.clone(),
+        reason: "its sketches have a different scheme".to_owned(),
+        remedy: REBUILD,
+    })
 }
 
 /// Computes the sketches of documents from their texts. Damaged documents are left out: no index contains them, and

@@ -309,7 +309,11 @@ impl Collection {
             chained: totals.chained,
             pending_clusters,
             capped_assignments: self.live.capped(),
-            clustering_error: self.live.task_error().map(|error| error.to_string()),
+            clustering_error: self.live.task_error().map(|error| match error {
+                // Without the path, because clients of a service see this.
+                Error::Database { reason, .. } => reason,
+                other => other.to_string(),
+            }),
             last_arrival: self.live.last_arrival().map(timestamp),
             expected_recall: self.live.analyzer.expected_recall(),
         })

@@ -43,7 +43,7 @@ impl Writer {
     /// Returns the collections that have tasks, starting after the one that had its turn last.
     fn collections_with_tasks(&self) -> Vec<Arc<LiveCollection>> {
         let mut with_tasks: Vec<Arc<LiveCollection>> =
-            self.shared.collections().values().filter(|live| live.has_tasks()).cloned().collect();
+            self.shared.collections().live().filter(|live| live.has_tasks()).cloned().collect();
         with_tasks.sort_unstable_by_key(|live| live.row.number);
         let next = with_tasks.partition_point(|live| live.row.number <= self.stepped);
         with_tasks.rotate_left(next);
@@ -51,7 +51,7 @@ impl Writer {
     }
 
     pub(super) fn has_tasks(&self) -> bool {
-        self.shared.collections().values().any(|live| live.has_tasks())
+        self.shared.collections().live().any(|live| live.has_tasks())
     }
 
     /// Processes tasks for a few milliseconds.

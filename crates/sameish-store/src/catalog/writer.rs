@@ -345,7 +345,7 @@ impl Writer {
     /// Returns `true` if the collection was deleted after a request for it was queued.
     fn is_dropped(&self, live: &Arc<LiveCollection>) -> bool {
         let collections = self.shared.collections();
-        !collections.get(&live.row.name).is_some_and(|current| Arc::ptr_eq(current, live))
+        !matches!(collections.get(&live.row.name), Ok(Some(current)) if Arc::ptr_eq(current, live))
     }
 
     /// Runs a write and updates the health of the catalog. After a failed write or sync, rejects all further writes.
@@ -381,7 +381,7 @@ impl Writer {
 
     /// Creates a collection, or returns the existing one with the same name and settings.
     pub(super) fn create(&mut self, mut row: CollectionRow) -> Result<Arc<LiveCollection>> {
-        if let Some(live) = self.shared.collections().get(&row.name) {
+        if let Some(live) = self.shared.collections().get(&row.name)? {
             let differs = differing_settings(&live.row, &row);
             if differs.is_empty() {
                 return Ok(Arc::clone(live));
@@ -397,22 +397,22 @@ impl Writer {
             change.put_counters(writer.counters)?;
             change.commit()
         })?;
-        self.shared.collections_mut().insert(live.row.name.clone(), Arc::clone(&live));
+        self.shared.collections_mut().insert(Arc::clone(&live));
         Ok(live)
     }
 
-    /// Deletes a collection. Returns `true` if it existed. A new collection of the same name is another one.
-    pub(super) fn drop_collection(&mut self, live: &Arc<LiveCollection>) -> Result<bool> {
-        if self.is_dropped(live) {
+    /// Deletes a collection. Returns `true` if it existed. A new collection of the same name has another number.
+    pub(super) fn drop_collection(&mut self, name: &str, number: u32) -> Result<bool> {
+        if self.shared.collections().number_of(name) != Some(number) {
             return Ok(false);
         }
         self.write(|writer| {
             let mut change = writer.store.begin()?;
-            change.drop_collection(live.row.number)?;
+            change.drop_collection(number)?;
             change.commit()
         })?;
-        self.dropped.push(live.row.number);
-        self.shared.collections_mut().remove(&live.row.name);
+        self.dropped.push(number);
+        self.shared.collections_mut().remove(name);
         Ok(true)
     }
 

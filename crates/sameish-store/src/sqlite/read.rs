@@ -3,11 +3,11 @@
 use super::write::{CLOCK_ARRIVAL, CLOCK_LATEST, CLOCK_PAUSE, DROPPED, SketchNumbers, sketch_checksum};
 use super::{Mode, SqliteStore};
 use crate::error::{Error, Result};
-use crate::model::Finding;
+use crate::model::{Finding, is_well_formed};
 use crate::private;
 use crate::rows::{
     ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MERGE_POSITION, MemberRow,
-    SketchRow, TaskKind, TaskRow,
+    SketchRow, StoredCollection, TaskKind, TaskRow,
 };
 use crate::store::Read;
 use rusqlite::types::ValueRef;
@@ -98,10 +98,15 @@ impl Read for SqliteStore {
         Ok(Box::new(SqliteStore::connect(&self.path, mode)?))
     }
 
-    fn collections(&self) -> Result<Vec<CollectionRow>> {
+    fn collections(&self) -> Result<Vec<StoredCollection>> {
         let sql = "SELECT number, name, preset, overrides, config, retention_days, window_days, created_at, checksum \
             FROM collections ORDER BY number";
-        self.query_all(sql, [], collection)
+        self.query_all(sql, [], |row| {
+            let number = get_u32(row, 0)?;
+            let name = get_text(row, 1).ok().filter(|name| is_well_formed(name));
+            let name = name.unwrap_or_else(|| format!("collection:{number}"));
+            Ok(StoredCollection { number, name, row: collection(row) })
+        })
     }
 
     fn dropped_collections(&self) -> Result<Vec<u32>> {
