@@ -120,21 +120,24 @@ impl ClusterRow {
 pub struct TaskRow {
     /// Number of the collection.
     pub collection: u32,
-    /// Tasks are processed in this order. It is the number of a document, or 0.
+    /// Tasks are processed in this order. It is the number of a document, or less or greater than all of them.
     pub position: u64,
     /// The cluster that changes.
     pub cluster: ClusterId,
     /// What to do.
     pub kind: TaskKind,
     /// For [`TaskKind::Merge`], the cluster that receives the documents; for [`TaskKind::Subtree`], the number from which on
-    /// documents are left to move; for [`TaskKind::Center`], the number from which on documents are left to search; 0 for
-    /// other kinds.
+    /// documents are left to move; for [`TaskKind::Center`], the number from which on documents are left to search; for
+    /// [`TaskKind::Count`], the number from which on documents are left to count; 0 for other kinds.
     pub target: ClusterId,
 }
 
 /// The position of all tasks of the kind [`TaskKind::Merge`]. Merges come first, so that the documents of a cluster are
 /// together before they are assigned again.
 pub(crate) const MERGE_POSITION: u64 = 0;
+
+/// The position of all tasks of the kind [`TaskKind::Count`]. They come last, because other tasks may change the center again.
+pub(crate) const COUNT_POSITION: u64 = i64::MAX as u64;
 
 /// The least number of a document, and thus the first position after all merges.
 pub(crate) const FIRST_DOCUMENT: u64 = 1;
@@ -156,10 +159,12 @@ pub enum TaskKind {
     Collection,
     /// Find the documents after the new center `position` that it takes from later centers.
     Center,
+    /// Subtract documents that are linked to the center of the cluster from its chained documents.
+    Count,
 }
 
 impl TaskKind {
-    const ALL: [TaskKind; 7] = [
+    const ALL: [TaskKind; 8] = [
         TaskKind::Document,
         TaskKind::Members,
         TaskKind::Links,
@@ -167,6 +172,7 @@ impl TaskKind {
         TaskKind::Merge,
         TaskKind::Collection,
         TaskKind::Center,
+        TaskKind::Count,
     ];
 
     /// Returns the stored value.

@@ -109,9 +109,6 @@ pub trait Read {
     /// document, in order of their numbers. A damaged membership is an error next to the number of its document.
     fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
 
-    /// Returns how many members of a cluster joined because of a match with this document.
-    fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;
-
     /// Returns the first task of a collection in order of their positions.
     fn first_task(&self, collection: u32) -> Result<Option<TaskRow>>;
 

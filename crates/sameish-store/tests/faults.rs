@@ -151,7 +151,6 @@ impl Read for FaultyTransaction<'_> {
         fn each_member(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<MemberRow>) -> Result<()>) -> Result<()>;
         fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
         fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
-        fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;
         fn first_task(&self, collection: u32) -> Result<Option<TaskRow>>;
         fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>>;
         fn merges_into(&self, collection: u32, cluster: ClusterId) -> Result<Vec<TaskRow>>;

@@ -15,7 +15,8 @@ use sameish::{Analyzer, Config, DocId, Engine, Scratch, Status, Timestamp};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
 
 /// A collection with its index.
 pub(super) struct LiveCollection {
@@ -32,6 +33,7 @@ pub(super) struct LiveCollection {
     has_tasks: AtomicBool,
     /// Why the latest attempt to do this work failed.
     task_error: Mutex<Option<Error>>,
+    repair_delay: Mutex<RepairDelay>,
     /// Number of documents that the next search for the documents of a new center covers. It is only an estimate, so it
     /// needs not survive a restart.
     search_width: AtomicU64,
@@ -88,6 +90,7 @@ impl LiveCollection {
             linkage,
             has_tasks: AtomicBool::new(false),
             task_error: Mutex::default(),
+            repair_delay: Mutex::default(),
             search_width: AtomicU64::new(u64::MAX),
             capped: AtomicU64::new(0),
             departing: Mutex::default(),
@@ -139,6 +142,16 @@ impl LiveCollection {
         *self.task_error.lock().unwrap_or_else(PoisonError::into_inner) = error;
     }
 
+    pub(super) fn repair_delay(&self) -> MutexGuard<'_, RepairDelay> {
+        self.repair_delay.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Delays the work on clusters, if there is any, after a deletion.
+    pub(super) fn note_deletion(&self, now: Instant) {
+        let mut delay = self.repair_delay();
+        if self.has_tasks() { delay.note_deletion(now) } else { delay.clear() }
+    }
+
     pub(super) fn search_width(&self) -> u64 {
         self.search_width.load(Ordering::Relaxed)
     }
@@ -174,6 +187,37 @@ impl LiveCollection {
     pub(super) fn sketch(&self, row: &DocumentRow, scratch: &mut Scratch) -> SketchRow {
         let prepared = self.analyzer.prepare(&row.document.content, scratch);
         SketchRow::new(row, prepared.sketches, prepared.key, self.scheme, super::now())
+    }
+}
+
+/// When documents are assigned again after deletions.
+///
+/// Each deletion of a center makes the work that was done since the previous one useless. So the work waits until no document
+/// was deleted for [`QUIET`](Self::QUIET), and at most [`MAX`](Self::MAX). After that it continues whatever is deleted, so that a
+/// steady stream of deletions does not prevent it.
+#[derive(Debug, Default)]
+pub(super) struct RepairDelay {
+    /// Times of the first and of the latest deletion since there was no queued work.
+    deletions: Option<(Instant, Instant)>,
+}
+
+impl RepairDelay {
+    const QUIET: Duration = Duration::from_millis(20);
+    const MAX: Duration = Duration::from_secs(1);
+
+    fn note_deletion(&mut self, now: Instant) {
+        let first = self.deletions.map_or(now, |(first, _)| first);
+        self.deletions = Some((first, now));
+    }
+
+    /// Records that there is no queued work.
+    pub(super) fn clear(&mut self) {
+        self.deletions = None;
+    }
+
+    /// Returns when the work is due, or `None` if it is due immediately.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.deletions.map(|(first, latest)| (first + Self::MAX).min(latest + Self::QUIET))
     }
 }
 

@@ -9,6 +9,7 @@
 
 use super::live::LiveCollection;
 use super::repair::Deletion;
+use super::texts::SearchMemo;
 use super::{Shared, live, recluster};
 use crate::error::{Error, Result};
 use crate::model::{Health, Inserted};
@@ -175,6 +176,8 @@ pub(super) struct Writer {
     failed: Option<String>,
     /// Number of the collection whose tasks had their turn last.
     pub(super) stepped: u32,
+    /// The search of the current unit of queued work.
+    pub(super) memo: SearchMemo,
     /// Whether a test does the work on clusters step by step.
     #[cfg(test)]
     pub(super) is_paused: bool,
@@ -203,6 +206,7 @@ impl Writer {
             counters,
             failed: None,
             stepped: 0,
+            memo: SearchMemo::new(),
             #[cfg(test)]
             is_paused: false,
             dropped,
@@ -225,7 +229,8 @@ impl Writer {
             if self.process(group).is_break() {
                 break;
             }
-            let stepped = if self.may_step() { self.step() } else { Ok(()) };
+            let is_due = self.step_due().is_some_and(|due| due <= Instant::now());
+            let stepped = if is_due { self.step() } else { Ok(()) };
             let stepped = stepped.and(self.remove_remains());
             step_at = self.next_step(if stepped.is_ok() { Duration::ZERO } else { RETRY });
             if self.erase_at.is_some_and(|time| time <= Instant::now()) {
@@ -238,19 +243,20 @@ impl Writer {
         _ = self.store.checkpoint();
     }
 
-    /// Returns `true` if there is work on clusters, and no test does it step by step.
-    fn may_step(&self) -> bool {
+    /// Returns when work on clusters has to be done, if there is any and no test does it step by step.
+    fn step_due(&self) -> Option<Instant> {
         #[cfg(test)]
         if self.is_paused {
-            return false;
+            return None;
         }
-        self.has_tasks()
+        self.tasks_due()
     }
 
     /// Returns when the next step of queued work begins, if there is such work.
     fn next_step(&self, delay: Duration) -> Option<Instant> {
-        let has_work = self.may_step() || self.has_remains();
-        (self.failed.is_none() && has_work).then(|| Instant::now() + delay)
+        let now = Instant::now();
+        let due = earliest(self.step_due(), self.has_remains().then_some(now));
+        due.filter(|_| self.failed.is_none()).map(|due| due.max(now + delay))
     }
 
     /// Processes requests of one kind. Breaks if the thread must stop.
@@ -277,6 +283,7 @@ impl Writer {
                     });
                     self.note_arrival();
                     self.note_deletion();
+                    live.note_deletion(Instant::now());
                     send_reply(&reply, replaced);
                 }
                 Request::Run(job) => job(self),
@@ -309,6 +316,7 @@ impl Writer {
             results => results,
         });
         self.note_deletion();
+        work.iter().for_each(|(live, _)| live.note_deletion(Instant::now()));
         send_replies(replies, results);
     }
 

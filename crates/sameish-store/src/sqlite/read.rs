@@ -236,12 +236,6 @@ impl Read for SqliteStore {
         self.query_all(&sql, key, |row| Ok((get_u64(row, 0)?, member(row))))
     }
 
-    fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64> {
-        let sql = "SELECT count(*) FROM members WHERE joined = ? AND cluster = ?";
-        let count = self.query_one(sql, params![document as i64, cluster.0 as i64], |row| get_u64(row, 0))?;
-        Ok(count.unwrap_or(0))
-    }
-
     fn first_task(&self, collection: u32) -> Result<Option<TaskRow>> {
         let sql = format!("SELECT {TASK} FROM tasks WHERE collection = ? ORDER BY position LIMIT 1");
         self.query_one(&sql, [collection], task)

@@ -68,8 +68,9 @@ impl Fixture {
     /// Processes one task of one collection. Returns `false` if there is none.
     fn step(&self) -> bool {
         let step = |writer: &mut super::Writer| {
-            let has_tasks = writer.has_tasks();
-            writer.step_until(Instant::now()).map(|()| has_tasks)
+            let with_tasks = writer.collections_with_tasks();
+            let has_tasks = !with_tasks.is_empty();
+            writer.step_until(Instant::now(), with_tasks).map(|()| has_tasks)
         };
         self.catalog.shared.run_on_writer(step).unwrap()
     }
