@@ -7,7 +7,7 @@ use sameish::{DocId, Document, Preset, Timestamp};
 use sameish_store::{
     Catalog, ClockRow, ClusterRow, ClusterTotals, CollectionConfig, CollectionRow, Confirmation, Counters,
     DocumentRow, Error, Finding, Health, MemberRow, OpenOptions, Outcome, Read, Result, SimilarOptions,
-    SketchRow, SqliteStore, Store, TaskRow, Transaction,
+    SketchRow, SqliteStore, Store, StoredCollection, TaskRow, Transaction,
 };
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,9 +5,9 @@
 use sameish::cluster::ClusterId;
 use sameish::{DocId, Document, Preset};
 use sameish_store::{
-    Catalog, ClockRow, ClusterRow, ClusterTotals, Collection, CollectionConfig, CollectionRow, Counters,
-    DocumentRow, Finding, MemberRow, OpenOptions, Read, Result, Similar, SimilarOptions, SketchRow,
-    SqliteStore, Store, TaskRow, Transaction,
+    Catalog, ClockRow, ClusterRow, ClusterTotals, Collection, CollectionConfig, Counters, DocumentRow,
+    Finding, MemberRow, OpenOptions, Read, Result, Similar, SimilarOptions, SketchRow, SqliteStore, Store,
+    StoredCollection, TaskRow, Transaction,
 };
 use std::ops::ControlFlow;
 use std::path::Path;

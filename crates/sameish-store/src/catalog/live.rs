@@ -5,7 +5,9 @@ use super::collections::Collections;
 use super::texts::ReaderPool;
 use crate::error::{Error, Result};
 use crate::model::{OpenOptions, UnavailableCollection};
-use crate::rows::{CollectionRow, DocumentRow, MemberRow, SketchRow, StoredCollection, scheme_of};
+use crate::rows::{
+    ClusterTotals, CollectionRow, DocumentRow, MemberRow, SketchRow, StoredCollection, scheme_of,
+};
 use crate::store::{Read, Store};
 use sameish::cluster::ClusterId;
 use sameish::config::Linkage;
@@ -39,8 +41,16 @@ pub(super) struct LiveCollection {
     search_width: AtomicU64,
     /// How often a cluster was chosen by a search that had reached a limit.
     capped: AtomicU64,
+    totals: Mutex<Option<KnownTotals>>,
     /// The document that the current transaction replaces, until the index has the new one.
     departing: Mutex<Option<Arc<Departing>>>,
+}
+
+/// Totals of the clusters after a number of transactions of the writer.
+#[derive(Clone, Copy)]
+struct KnownTotals {
+    writes: u64,
+    totals: ClusterTotals,
 }
 
 /// A document that is being replaced, as it was before.
@@ -93,6 +103,7 @@ impl LiveCollection {
             repair_delay: Mutex::default(),
             search_width: AtomicU64::new(u64::MAX),
             capped: AtomicU64::new(0),
+            totals: Mutex::default(),
             departing: Mutex::default(),
         })
     }
@@ -168,6 +179,19 @@ impl LiveCollection {
         self.capped.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Returns the totals of the clusters. Reads them only if something was written since they were read; `writes` is the number
+    /// of transactions before this call, or `None` if it is not known.
+    pub(super) fn cluster_totals(&self, read: &dyn Read, writes: Option<u64>) -> Result<ClusterTotals> {
+        let lock = || self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = *lock();
+        if let Some(known) = known.filter(|known| Some(known.writes) == writes) {
+            return Ok(known.totals);
+        }
+        let totals = read.cluster_totals(self.row.number)?;
+        *lock() = writes.map(|writes| KnownTotals { writes, totals });
+        Ok(totals)
+    }
+
     /// Returns the document that the current transaction replaces. Call this with the lock of the index.
     pub(super) fn departing(&self) -> Option<Arc<Departing>> {
         self.departing.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -205,7 +229,7 @@ impl RepairDelay {
     const QUIET: Duration = Duration::from_millis(20);
     const MAX: Duration = Duration::from_secs(1);
 
-    fn note_deletion(&mut self, now: Instant) {
+    pub(super) fn note_deletion(&mut self, now: Instant) {
         let first = self.deletions.map_or(now, |(first, _)| first);
         self.deletions = Some((first, now));
     }

@@ -56,6 +56,7 @@ use clock::Clock;
 use collections::Collections;
 use live::LiveCollection;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -86,6 +87,8 @@ pub(crate) struct Shared {
     clock: Mutex<Clock>,
     /// `None` if the catalog is open read-only.
     queue: Option<Queue>,
+    /// Number of transactions of the writer, after each of which totals may differ.
+    writes: AtomicU64,
 }
 
 impl std::fmt::Debug for Shared {
@@ -146,6 +149,7 @@ impl Catalog {
             health: Mutex::new(if options.read_only { Health::ReadOnly } else { Health::Ready }),
             clock: Mutex::new(clock),
             queue: (!options.read_only).then_some(queue),
+            writes: AtomicU64::new(0),
         });
         let writer = if options.read_only {
             None
@@ -321,6 +325,11 @@ impl Shared {
 
     fn collections_mut(&self) -> RwLockWriteGuard<'_, Collections> {
         self.collections.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of transactions of the writer, or `None` if another process may write.
+    fn writes(&self) -> Option<u64> {
+        self.queue.is_some().then(|| self.writes.load(Ordering::Acquire))
     }
 
     fn set_health(&self, health: Health) {

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 
 /// Maximum number of candidates that are verified per insertion. It is lower than for a query, because with many documents
 /// from one template every insertion has many candidates.
-const MAX_CANDIDATES: usize = 256;
+pub(super) const MAX_CANDIDATES: usize = 256;
 
 /// Finds neighbors of documents of a collection as a transaction sees it.
 pub(super) struct Neighbors<'a> {

@@ -296,8 +296,9 @@ impl Collection {
 
     /// Returns statistics. They include documents that are being written.
     pub fn stats(&self) -> Result<Stats> {
+        let writes = self.shared.writes();
         let read = self.shared.readers.get()?;
-        let totals = read.cluster_totals(self.live.row.number)?;
+        let totals = self.live.cluster_totals(&*read, writes)?;
         let pending_clusters = read.count_pending(self.live.row.number)?;
         let engine = self.live.engine();
         Ok(Stats {

@@ -11,7 +11,7 @@
 //! can match any number of later documents; they are searched in as many steps as necessary.
 //!
 //! A task is processed in **units**. A step ends between two of them when its time is over, so a unit is as long as a step can
-//! be. A unit changes one document, compares it with at most 32 texts and, after 256 KiB of other texts, reads no more of them
+//! be. A unit changes one document, compares it with at most 64 texts and, after 256 KiB of other texts, reads no more of them
 //! ([`SearchMemo`]), and reads at most 64 links of a center. What does not fit is done by further units.
 //!
 //! Deletions that come while a cluster is queued do not queue it again: its documents are assigned once. Therefore the work

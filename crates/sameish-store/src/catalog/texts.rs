@@ -180,7 +180,7 @@ impl TextBudget {
 }
 
 /// Maximum number of texts that one unit of queued work compares with a document.
-pub(super) const UNIT_COMPARISONS: usize = 32;
+pub(super) const UNIT_COMPARISONS: usize = 64;
 /// Number of bytes of text after which a unit of queued work reads no more texts.
 pub(super) const UNIT_BYTES: usize = 256 << 10;
 

@@ -372,6 +372,7 @@ impl Writer {
             return Err(Error::Failed { reason: reason.clone() });
         }
         let written = write(self);
+        self.shared.writes.fetch_add(1, Ordering::Release);
         match &written {
             Err(Error::Full) => {
                 // A checkpoint empties the log, which frees space for deletes.

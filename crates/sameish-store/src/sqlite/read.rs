@@ -268,17 +268,25 @@ impl Read for SqliteStore {
 
     fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals> {
         let sql = "SELECT count(*), coalesce(sum(size), 0), coalesce(max(size), 0), coalesce(sum(chained), 0) \
-            FROM clusters WHERE collection = ? AND size > 1 AND chained >= 0 \
-            AND typeof(size) = 'integer' AND typeof(chained) = 'integer'";
-        let totals = self.query_one(sql, [collection], |row| {
-            Ok(ClusterTotals {
-                clusters: get_u64(row, 0)?,
-                documents: get_u64(row, 1)?,
-                largest: get_u64(row, 2)?,
-                chained: get_u64(row, 3)?,
+            FROM clusters WHERE collection = ? AND size > 1 AND chained >= 0";
+        let totals = |sql: &str| {
+            self.query_one(sql, [collection], |row| {
+                Ok(ClusterTotals {
+                    clusters: get_u64(row, 0)?,
+                    documents: get_u64(row, 1)?,
+                    largest: get_u64(row, 2)?,
+                    chained: get_u64(row, 3)?,
+                })
             })
-        })?;
-        Ok(totals.unwrap_or_default())
+        };
+        match totals(sql) {
+            // A sum is an integer only if all values are integers. Checking every row would take twice as long.
+            Err(Error::Damaged { .. }) => {
+                let types = "typeof(size) = 'integer' AND typeof(chained) = 'integer'";
+                Ok(totals(&format!("{sql} AND {types}"))?.unwrap_or_default())
+            }
+            totals => Ok(totals?.unwrap_or_default()),
+        }
     }
 
     fn cluster(&self, number: ClusterId) -> Result<Option<ClusterRow>> {

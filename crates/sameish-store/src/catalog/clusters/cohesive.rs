@@ -2,7 +2,6 @@
 
 use super::{ClusterChanges, Unit};
 use crate::catalog::neighbors::{Query, Searched, Subject};
-use crate::catalog::texts::UNIT_COMPARISONS;
 use crate::error::Result;
 use crate::rows::{DocumentRow, MemberRow, TaskKind, TaskRow};
 use sameish::Search;
@@ -10,7 +9,7 @@ use sameish::cluster::ClusterId;
 use std::collections::BTreeMap;
 
 /// Maximum number of documents of a range that a new center is compared with. A range with more of them is divided.
-pub(in crate::catalog) const LATER_PER_STEP: usize = UNIT_COMPARISONS;
+pub(in crate::catalog) const LATER_PER_STEP: usize = 32;
 
 impl ClusterChanges<'_> {
     pub(super) fn assign_to_center(
