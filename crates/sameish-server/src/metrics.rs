@@ -132,6 +132,11 @@ fn render_gauges(out: &mut String, app: &App) {
     for collection in app.catalog.collections() {
         write_sample(out, name, &[("collection", collection.name())], collection.len() as f64);
     }
+    let name = "sameish_collection_unavailable";
+    write_header(out, name, "gauge", "1 if a collection cannot be used. Other collections have no sample.");
+    for collection in app.catalog.unavailable() {
+        write_sample(out, name, &[("collection", &collection.name)], 1.0);
+    }
     let name = "sameish_expiry_paused";
     write_header(out, name, "gauge", "1 if the expiry of a collection needs a confirmation, otherwise 0.");
     for collection in app.catalog.collections() {
@@ -175,7 +180,8 @@ fn render_clusters(out: &mut String, app: &App) {
         .filter_map(|collection| Some((collection.name().to_owned(), collection.stats().ok()?)))
         .collect();
     let mut render = |name: &str, help: &str, value: fn(&Stats) -> u64| {
-        write_header(out, name, "gauge", help);
+        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+        write_header(out, name, kind, help);
         for (collection, stats) in &stats {
             write_sample(out, name, &[("collection", collection)], value(stats) as f64);
         }
@@ -189,6 +195,16 @@ fn render_clusters(out: &mut String, app: &App) {
         "sameish_collection_pending_clusters",
         "Number of clusters whose documents are being assigned again after a deletion.",
         |stats| stats.pending_clusters,
+    );
+    render(
+        "sameish_collection_clustering_failed",
+        "1 if the latest attempt to assign documents to clusters again failed, otherwise 0.",
+        |stats| u64::from(stats.clustering_error.is_some()),
+    );
+    render(
+        "sameish_collection_capped_assignments_total",
+        "Number of clusters that were chosen by a search that had reached a limit.",
+        |stats| stats.capped_assignments,
     );
 }
 

@@ -35,6 +35,7 @@ pub(crate) enum Kind {
     Draining,
     StorageFailed,
     ReadOnly,
+    CollectionUnavailable,
     StorageFull,
 }
 
@@ -76,6 +77,9 @@ impl Kind {
             Kind::Draining => ("draining", S::SERVICE_UNAVAILABLE, "The service is shutting down"),
             Kind::StorageFailed => ("storage-failed", S::SERVICE_UNAVAILABLE, "Storage has failed"),
             Kind::ReadOnly => ("read-only", S::SERVICE_UNAVAILABLE, "The service is read-only"),
+            Kind::CollectionUnavailable => {
+                ("collection-unavailable", S::SERVICE_UNAVAILABLE, "The collection is unavailable")
+            }
             Kind::StorageFull => ("storage-full", S::INSUFFICIENT_STORAGE, "Out of disk space"),
         };
         Definition { name, status, title }
@@ -130,7 +134,9 @@ impl Problem {
         let retry_after = match kind {
             Kind::Busy | Kind::Slow | Kind::TooManyRequests => Some(1),
             Kind::Draining => Some(5),
-            Kind::StorageFull | Kind::StorageFailed | Kind::ReadOnly => Some(60),
+            Kind::StorageFull | Kind::StorageFailed | Kind::ReadOnly | Kind::CollectionUnavailable => {
+                Some(60)
+            }
             _ => None,
         };
         Problem {
@@ -293,6 +299,7 @@ impl From<sameish_store::Error> for Problem {
                 Problem::new(Kind::NotFound, format!("no document has the id `{id}`"))
             }
             E::Exists { .. } => Problem::new(Kind::Conflict, text),
+            E::Unavailable(_) => Problem::new(Kind::CollectionUnavailable, text),
             E::Conflict { id } => {
                 let id = shown(&id.to_string());
                 let detail = format!(
@@ -342,7 +349,14 @@ mod tests {
 
     #[test]
     fn every_503_has_retry_after() {
-        for kind in [Kind::Busy, Kind::Slow, Kind::Draining, Kind::StorageFailed, Kind::ReadOnly] {
+        for kind in [
+            Kind::Busy,
+            Kind::Slow,
+            Kind::Draining,
+            Kind::StorageFailed,
+            Kind::ReadOnly,
+            Kind::CollectionUnavailable,
+        ] {
             assert_eq!(kind.status(), 503);
             assert!(Problem::new(kind, "x").respond("id").headers().contains_key("retry-after"), "{kind:?}");
         }

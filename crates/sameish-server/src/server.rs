@@ -150,8 +150,14 @@ fn open_catalog(settings: &Settings) -> Result<Catalog, Error> {
     for change in catalog.reclustered() {
         tracing::info!("{change}");
     }
+    for collection in catalog.unavailable() {
+        tracing::warn!("{collection}");
+    }
     if !settings.read_only {
-        for preset in BUILT_IN.iter().filter(|preset| catalog.collection(preset.name()).is_err()) {
+        let is_missing = |preset: &&Preset| {
+            matches!(catalog.collection(preset.name()), Err(sameish_store::Error::NoCollection { .. }))
+        };
+        for preset in BUILT_IN.iter().filter(is_missing) {
             catalog.create(preset.name(), CollectionConfig::new(*preset))?;
         }
     }

@@ -162,11 +162,15 @@ impl App {
         &self.settings.limits
     }
 
-    /// Returns the collection that a path segment means. A collection whose name was reserved for a route later is reached with
-    /// quotes.
-    pub(crate) fn collection(&self, name: &str) -> Result<Collection, Problem> {
-        let quoted = unquoted(name);
-        Ok(self.catalog.collection(quoted.as_deref().unwrap_or(name))?)
+    /// Returns the collection that a path segment means.
+    pub(crate) fn collection(&self, segment: &str) -> Result<Collection, Problem> {
+        Ok(self.catalog.collection(&self.collection_name(segment))?)
+    }
+
+    /// Returns the name of a collection in a path segment. A collection whose name was reserved for a route later is reached
+    /// with quotes.
+    pub(crate) fn collection_name(&self, segment: &str) -> String {
+        unquoted(segment).unwrap_or_else(|| segment.to_owned())
     }
 }
 

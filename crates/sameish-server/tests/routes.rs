@@ -140,7 +140,7 @@ fn stored_documents_and_collections_with_reserved_names_are_reachable_in_quotes(
     drop(copies);
     catalog.close();
     let mut store = SqliteStore::open(&data, false, false).unwrap();
-    let mut row = store.reader().unwrap().collections().unwrap().remove(0);
+    let mut row = store.reader().unwrap().collections().unwrap().remove(0).row.unwrap();
     row.name = "sketch".into();
     let mut change = store.begin().unwrap();
     change.put_collection(&row).unwrap();

@@ -52,6 +52,10 @@ fn sketch(row: &DocumentRow) -> SketchRow {
     SketchRow::new(row, prepared.sketches, prepared.key, scheme_of(analyzer.schemes()), 7)
 }
 
+fn rows_of(read: &dyn Read) -> Vec<CollectionRow> {
+    must(read.collections()).into_iter().map(|stored| must(stored.row)).collect()
+}
+
 fn must<T>(result: crate::Result<T>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
@@ -110,7 +114,7 @@ fn reads_rows_as_written(open: &mut dyn FnMut() -> Box<dyn Store>) {
     let store = open();
     let read = must(store.reader());
     assert_eq!(must(read.clock()), Some(clock));
-    assert_eq!(must(read.collections()), [collection(1), collection(2)]);
+    assert_eq!(rows_of(&*read), [collection(1), collection(2)]);
     assert_eq!(must(read.counters()), counters);
     for row in &rows {
         assert_eq!(must(read.document(row.number)).as_ref(), Some(row));
@@ -185,13 +189,13 @@ fn replaces_collections_by_number_only(open: &mut dyn FnMut() -> Box<dyn Store>)
     let mut change = must(store.begin());
     let changed = CollectionRow { retention_days: None, ..collection(2) };
     must(change.put_collection(&changed));
-    assert_eq!(must(change.read().collections()), [collection(1), changed]);
+    assert_eq!(rows_of(change.read()), [collection(1), changed]);
     must(change.put_collection(&collection(2)));
     must(change.commit());
     let mut change = must(store.begin());
     let same_name = CollectionRow { number: 3, ..collection(2) };
     assert!(change.put_collection(&same_name).is_err());
-    assert_eq!(must(change.read().collections()), [collection(1), collection(2)]);
+    assert_eq!(rows_of(change.read()), [collection(1), collection(2)]);
 }
 
 fn reads_clusters_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
@@ -222,8 +226,6 @@ fn reads_clusters_in_order(open: &mut dyn FnMut() -> Box<dyn Store>) {
     assert_eq!(intact(read.joined(1, 0, 9)), rows[1..3]);
     assert_eq!(intact(read.joined(1, 0, 1)), rows[1..2]);
     assert_eq!(intact(read.joined(1, 3, 9)), rows[2..3]);
-    assert_eq!(must(read.count_joined(1, ClusterId(3))), 2);
-    assert_eq!(must(read.count_joined(1, ClusterId(5))), 0);
     assert_eq!(must(read.member(4)), Some(rows[3]));
     assert_eq!(must(read.member(5)), None);
     assert_eq!(intact(read.clusters(1, None, 10)), [cluster(4, 8), cluster(3, 3)]);
@@ -322,7 +324,7 @@ fn drops_a_collection_with_all_its_rows(open: &mut dyn FnMut() -> Box<dyn Store>
     must(change.drop_collection(1));
     must(change.commit());
     let read = must(store.reader());
-    assert_eq!(must(read.collections()), [collection(2)]);
+    assert_eq!(rows_of(&*read), [collection(2)]);
     let documents = ids(&*read, 1).len();
     assert!(documents > 2, "the rows remain until they are removed");
     drop(store);

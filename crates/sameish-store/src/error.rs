@@ -3,6 +3,7 @@
 //! A message names the file, collection or document, says what is wrong, and says what to do. It never contains the text of
 //! a document.
 
+use crate::model::UnavailableCollection;
 use sameish::DocId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -166,23 +167,9 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// Stored sketches were computed with a different scheme.
-    #[error("collection `{collection}` has sketches of a different scheme; run `sameish index rebuild`")]
-    Scheme {
-        /// Name of the collection.
-        collection: String,
-    },
-    /// The stored settings of a collection are invalid in this version.
-    #[error(
-        "collection `{collection}` has settings that this version does not accept: {source}; delete it with `sameish index drop`, \
-         or use the version that created it"
-    )]
-    Settings {
-        /// Name of the collection.
-        collection: String,
-        /// What is wrong with the settings.
-        source: sameish::Error,
-    },
+    /// A collection cannot be used. The others can.
+    #[error("{0}")]
+    Unavailable(UnavailableCollection),
     /// A snapshot cannot be written or restored.
     #[error("{}: {reason} (nothing was replaced)", path.display())]
     Snapshot {

@@ -56,11 +56,11 @@ pub use model::{
     ClusterDetail, ClusterMember, ClusterPage, ClusterSummary, Clusters, ClustersPage, CollectionConfig,
     Confirmation, DocumentsPage, Expired, ExpiryPause, Finding, Health, Inserted, MEMBERS_SHOWN, MembersPage,
     OpenOptions, Outcome, Reclustered, SearchTotals, Similar, SimilarDocuments, SimilarEvidence,
-    SimilarOptions, Stats, Stored,
+    SimilarOptions, Stats, Stored, UnavailableCollection,
 };
 pub use rows::{
     ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
-    TaskKind, TaskRow,
+    StoredCollection, TaskKind, TaskRow,
 };
 pub use sqlite::SqliteStore;
 pub use store::{Read, Store, Transaction};

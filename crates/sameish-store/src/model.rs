@@ -373,6 +373,25 @@ impl std::fmt::Display for Reclustered {
     }
 }
 
+/// A collection that cannot be used, because its row or its sketches are damaged or this version does not accept its settings.
+/// Its data is not changed, and other collections are not affected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnavailableCollection {
+    /// Name, or `collection:N` if the name of collection number N is damaged.
+    pub name: String,
+    /// Why it cannot be used.
+    pub reason: String,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+impl std::fmt::Display for UnavailableCollection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let UnavailableCollection { name, reason, remedy } = self;
+        write!(f, "collection `{name}` is unavailable: {reason}; {remedy}")
+    }
+}
+
 /// A defect that verification found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -474,13 +493,16 @@ const RESERVED_LIST: &str = "bulk, query, clusters, compare, sketch, snapshot or
 
 /// Rejects invalid names of collections.
 pub(crate) fn check_name(name: &str) -> Result<()> {
-    let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
-    let is_valid =
-        (1..=64).contains(&name.len()) && name.bytes().all(is_allowed) && !RESERVED.contains(&name);
-    if is_valid {
+    if is_well_formed(name) && !RESERVED.contains(&name) {
         return Ok(());
     }
     Err(Error::BadName { name: name.chars().take(80).collect(), reserved: RESERVED_LIST })
+}
+
+/// Returns `true` if a name has the length and the characters of names of collections.
+pub(crate) fn is_well_formed(name: &str) -> bool {
+    let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    (1..=64).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
 #[cfg(test)]

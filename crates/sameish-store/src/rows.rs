@@ -3,6 +3,7 @@
 //! The checksum of a row is XXH3 (64 bits) over all its fields. Each field is preceded by its length, so moving bytes from
 //! one field to the next changes the checksum.
 
+use crate::error::Result;
 use sameish::analyzer::Schemes;
 use sameish::cluster::ClusterId;
 use sameish::features::TextKey;
@@ -29,6 +30,17 @@ pub struct CollectionRow {
     pub window_days: Option<u32>,
     /// Time of creation, in milliseconds since 1970.
     pub created_at: i64,
+}
+
+/// What is stored of a collection, which may be damaged.
+#[derive(Clone, Debug)]
+pub struct StoredCollection {
+    /// Number of the collection.
+    pub number: u32,
+    /// Name, or `collection:N` if the name of collection number N is damaged.
+    pub name: String,
+    /// The row, or [`Error::Damaged`](crate::Error::Damaged).
+    pub row: Result<CollectionRow>,
 }
 
 /// A stored document.
@@ -108,21 +120,24 @@ impl ClusterRow {
 pub struct TaskRow {
     /// Number of the collection.
     pub collection: u32,
-    /// Tasks are processed in this order. It is the number of a document, or 0.
+    /// Tasks are processed in this order. It is the number of a document, or less or greater than all of them.
     pub position: u64,
     /// The cluster that changes.
     pub cluster: ClusterId,
     /// What to do.
     pub kind: TaskKind,
     /// For [`TaskKind::Merge`], the cluster that receives the documents; for [`TaskKind::Subtree`], the number from which on
-    /// documents are left to move; for [`TaskKind::Center`], the number from which on documents are left to search; 0 for
-    /// other kinds.
+    /// documents are left to move; for [`TaskKind::Center`], the number from which on documents are left to search; for
+    /// [`TaskKind::Count`], the number from which on documents are left to count; 0 for other kinds.
     pub target: ClusterId,
 }
 
 /// The position of all tasks of the kind [`TaskKind::Merge`]. Merges come first, so that the documents of a cluster are
 /// together before they are assigned again.
 pub(crate) const MERGE_POSITION: u64 = 0;
+
+/// The position of all tasks of the kind [`TaskKind::Count`]. They come last, because other tasks may change the center again.
+pub(crate) const COUNT_POSITION: u64 = i64::MAX as u64;
 
 /// The least number of a document, and thus the first position after all merges.
 pub(crate) const FIRST_DOCUMENT: u64 = 1;
@@ -144,10 +159,12 @@ pub enum TaskKind {
     Collection,
     /// Find the documents after the new center `position` that it takes from later centers.
     Center,
+    /// Subtract documents that are linked to the center of the cluster from its chained documents.
+    Count,
 }
 
 impl TaskKind {
-    const ALL: [TaskKind; 7] = [
+    const ALL: [TaskKind; 8] = [
         TaskKind::Document,
         TaskKind::Members,
         TaskKind::Links,
@@ -155,6 +172,7 @@ impl TaskKind {
         TaskKind::Merge,
         TaskKind::Collection,
         TaskKind::Center,
+        TaskKind::Count,
     ];
 
     /// Returns the stored value.

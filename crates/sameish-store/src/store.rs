@@ -7,7 +7,8 @@
 use crate::error::Result;
 use crate::model::Finding;
 use crate::rows::{
-    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, TaskRow,
+    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
+    StoredCollection, TaskRow,
 };
 use sameish::DocId;
 use sameish::cluster::ClusterId;
@@ -47,8 +48,8 @@ pub trait Read {
     /// Opens another reader, for another thread.
     fn try_clone(&self) -> Result<Box<dyn Read + Send>>;
 
-    /// Returns all collections, oldest first.
-    fn collections(&self) -> Result<Vec<CollectionRow>>;
+    /// Returns all collections, oldest first. A damaged row is an error next to its number and name.
+    fn collections(&self) -> Result<Vec<StoredCollection>>;
 
     /// Returns the numbers of deleted collections that still have rows.
     fn dropped_collections(&self) -> Result<Vec<u32>>;
@@ -110,9 +111,6 @@ pub trait Read {
     /// Returns up to `limit` members with numbers of at least `from` that joined their cluster because of a match with this
     /// document, in order of their numbers. A damaged membership is an error next to the number of its document.
     fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
-
-    /// Returns how many members of a cluster joined because of a match with this document.
-    fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;
 
     /// Returns the first task of a collection in order of their positions.
     fn first_task(&self, collection: u32) -> Result<Option<TaskRow>>;

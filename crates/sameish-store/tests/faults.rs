@@ -7,7 +7,7 @@ use sameish::{DocId, Document, Preset, Timestamp};
 use sameish_store::{
     Catalog, ClockRow, ClusterRow, ClusterTotals, CollectionConfig, CollectionRow, Confirmation, Counters,
     DocumentRow, Error, Finding, Health, MemberRow, OpenOptions, Outcome, Read, Result, SimilarOptions,
-    SketchRow, SqliteStore, Store, TaskRow, Transaction,
+    SketchRow, SqliteStore, Store, StoredCollection, TaskRow, Transaction,
 };
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,7 +136,7 @@ impl Read for FaultyTransaction<'_> {
 
     delegate! {
         fn try_clone(&self) -> Result<Box<dyn Read + Send>>;
-        fn collections(&self) -> Result<Vec<CollectionRow>>;
+        fn collections(&self) -> Result<Vec<StoredCollection>>;
         fn counters(&self) -> Result<Counters>;
         fn dropped_collections(&self) -> Result<Vec<u32>>;
         fn numbers_by_id(&self, collection: u32, after: Option<&DocId>, limit: usize) -> Result<Vec<u64>>;
@@ -152,7 +152,6 @@ impl Read for FaultyTransaction<'_> {
         fn each_member(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<MemberRow>) -> Result<()>) -> Result<()>;
         fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
         fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
-        fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;
         fn first_task(&self, collection: u32) -> Result<Option<TaskRow>>;
         fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>>;
         fn merges_into(&self, collection: u32, cluster: ClusterId) -> Result<Vec<TaskRow>>;

@@ -5,9 +5,9 @@
 use sameish::cluster::ClusterId;
 use sameish::{DocId, Document, Preset};
 use sameish_store::{
-    Catalog, ClockRow, ClusterRow, ClusterTotals, Collection, CollectionConfig, CollectionRow, Counters,
-    DocumentRow, Finding, MemberRow, OpenOptions, Read, Result, Similar, SimilarOptions, SketchRow,
-    SqliteStore, Store, TaskRow, Transaction,
+    Catalog, ClockRow, ClusterRow, ClusterTotals, Collection, CollectionConfig, Counters, DocumentRow,
+    Finding, MemberRow, OpenOptions, Read, Result, Similar, SimilarOptions, SketchRow, SqliteStore, Store,
+    StoredCollection, TaskRow, Transaction,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -97,7 +97,7 @@ impl Read for GatedRead {
     }
 
     delegate! {
-        fn collections(&self) -> Result<Vec<CollectionRow>>;
+        fn collections(&self) -> Result<Vec<StoredCollection>>;
         fn dropped_collections(&self) -> Result<Vec<u32>>;
         fn counters(&self) -> Result<Counters>;
         fn clock(&self) -> Result<Option<ClockRow>>;
@@ -113,7 +113,6 @@ impl Read for GatedRead {
         fn each_member(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<MemberRow>) -> Result<()>) -> Result<()>;
         fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
         fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
-        fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64>;
         fn first_task(&self, collection: u32) -> Result<Option<TaskRow>>;
         fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>>;
         fn merges_into(&self, collection: u32, cluster: ClusterId) -> Result<Vec<TaskRow>>;

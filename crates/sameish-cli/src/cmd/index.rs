@@ -90,17 +90,20 @@ impl DirectoryArgs {
         if let Some(name) = &self.collection {
             return catalog.collection(name).map_err(failure);
         }
-        let mut all = catalog.collections();
-        match all.len() {
-            1 => Ok(all.remove(0)),
-            0 => {
+        let all = catalog.collections();
+        let unavailable = catalog.unavailable();
+        match (&all[..], &unavailable[..]) {
+            ([only], []) => Ok(only.clone()),
+            ([], [only]) => Err(failure(Error::Unavailable(only.clone()))),
+            ([], []) => {
                 let name = escaped_name(self.directory.as_os_str());
                 Err(Failure::usage(format!(
                     "`{name}` has no collections; create one with `sameish index build`"
                 )))
             }
             _ => {
-                let names: Vec<&str> = all.iter().map(Collection::name).collect();
+                let unavailable = unavailable.iter().map(|collection| collection.name.as_str());
+                let names: Vec<&str> = all.iter().map(Collection::name).chain(unavailable).collect();
                 Err(Failure::usage(format!(
                     "the directory has several collections; pass `--collection` with one of: {}",
                     names.join(", ")
@@ -165,12 +168,15 @@ fn open(directory: &Path, access: Access) -> Result<Catalog, Failure> {
     open_with(directory, options)
 }
 
-/// Opens a directory and reports what an upgrade changed.
+/// Opens a directory. Reports what an upgrade changed and which collections cannot be used.
 fn open_with(directory: &Path, options: OpenOptions) -> Result<Catalog, Failure> {
     check_directory(directory)?;
     let catalog = Catalog::open(directory, options).map_err(failure)?;
     for change in catalog.reclustered() {
         say(format_args!("{change}"));
+    }
+    for collection in catalog.unavailable() {
+        say(format_args!("{}", escaped(&collection.to_string())));
     }
     Ok(catalog)
 }

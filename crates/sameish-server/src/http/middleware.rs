@@ -5,7 +5,7 @@
 //! counted and logged in one line without its path, because paths contain ids.
 
 use super::checks::{check_host, check_origin, check_uri};
-use super::timeouts::Connection;
+use super::timeouts::{Connection, ResponseKind};
 use crate::auth;
 use crate::problem::Problem;
 use crate::state::{App, with_key};
@@ -64,8 +64,9 @@ impl RequestService {
             Err(problem) => (problem.into_response(), None),
         };
         let mut response = with_problem_body(response, &request_id);
-        let is_streamed = response.extensions_mut().remove::<Streamed>().is_some();
-        let body_read = is_streamed || body_read.load(Ordering::Acquire);
+        let kind = response.extensions_mut().remove::<ResponseKind>().unwrap_or_default();
+        self.connection.start_response(kind);
+        let body_read = kind == ResponseKind::Streamed || body_read.load(Ordering::Acquire);
         add_common_headers(&self.app, response.headers_mut(), &request_id, body_read);
         let record = ResponseRecord {
             method: method.as_str(),
@@ -196,10 +197,6 @@ impl ResponseRecord<'_> {
 /// The id of a request, for handlers that write problems into their responses.
 #[derive(Clone)]
 pub(crate) struct RequestId(pub(crate) String);
-
-/// Marks a response that starts before the request has been read; its handler reads the rest.
-#[derive(Clone, Copy)]
-pub(crate) struct Streamed;
 
 /// Receives the pattern of the route that matches a request.
 #[derive(Clone)]

@@ -19,4 +19,5 @@ mod smuggling;
 mod timeouts;
 
 pub(crate) use listen::serve;
-pub(crate) use middleware::{RequestId, Streamed, record_route};
+pub(crate) use middleware::{RequestId, record_route};
+pub(crate) use timeouts::ResponseKind;

@@ -2,8 +2,8 @@
 //!
 //! A connection is idle, receiving a head, or busy with a request. Idle time and the time of a head are limited, and so is the time
 //! that the service waits for a client to read its response: without progress, in total, and by a minimum rate. A client that
-//! reads a byte per second would otherwise hold the memory of its response for hours. Bodies have their own limits where they are
-//! read.
+//! reads a byte per second would otherwise hold the memory of its response for hours. The last two do not apply to a
+//! [response without an end](ResponseKind::Endless). Bodies have their own limits where they are read.
 
 use super::smuggling::{HeadFilter, HeadLimits};
 use crate::problem::Problem;
@@ -12,7 +12,7 @@ use crate::transfer::Transfer;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -29,6 +29,26 @@ enum Phase {
     Busy,
 }
 
+/// Which limits apply to a response. A handler that does not insert one into the extensions of its response sends a
+/// [complete](Self::Complete) one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ResponseKind {
+    /// Starts after the request was read.
+    #[default]
+    Complete,
+    /// Starts before the request has been read; its handler reads the rest.
+    Streamed,
+    /// Lasts until the client or the service ends it. The client must read what there is, but the response as a whole has no
+    /// maximum time and no minimum rate.
+    Endless,
+}
+
+impl ResponseKind {
+    fn has_end(self) -> bool {
+        self != ResponseKind::Endless
+    }
+}
+
 /// The state of a connection that the accept loop, the stream and the request share.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -36,6 +56,8 @@ pub(crate) struct Connection {
     state: Mutex<State>,
     /// Number of requests so far.
     requests: AtomicU64,
+    /// Whether the response in progress has an end.
+    has_end: AtomicBool,
     /// Notified when the connection has to close because another one needs its place.
     pub(crate) evict: Notify,
 }
@@ -49,8 +71,13 @@ struct State {
 impl Connection {
     pub(crate) fn new(peer: SocketAddr) -> Arc<Connection> {
         let state = State { phase: Phase::Head, since: Instant::now() };
-        let requests = AtomicU64::new(0);
-        Arc::new(Connection { peer, state: Mutex::new(state), requests, evict: Notify::new() })
+        Arc::new(Connection {
+            peer,
+            state: Mutex::new(state),
+            requests: AtomicU64::new(0),
+            has_end: AtomicBool::new(true),
+            evict: Notify::new(),
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -64,7 +91,13 @@ impl Connection {
     /// Records that a request has started.
     pub(crate) fn start_request(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
+        self.start_response(ResponseKind::default());
         self.enter(Phase::Busy);
+    }
+
+    /// Records what kind of response the current request gets.
+    pub(crate) fn start_response(&self, kind: ResponseKind) {
+        self.has_end.store(kind.has_end(), Ordering::Relaxed);
     }
 
     /// Records that the response is complete.
@@ -197,6 +230,9 @@ impl TimedStream {
 
     /// Returns how long the client may read nothing.
     fn max_wait(&self) -> Duration {
+        if !self.connection.has_end.load(Ordering::Relaxed) {
+            return self.write_timeout;
+        }
         let in_total = self.response_timeout.saturating_sub(self.response.waited);
         self.write_timeout.min(in_total).min(self.response.remaining())
     }
@@ -262,5 +298,41 @@ impl AsyncWrite for TimedStream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[tokio::test]
+    async fn only_responses_with_an_end_have_a_maximum_time_and_a_minimum_rate() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let connection = Connection::new(listener.local_addr().unwrap());
+        let limits = Limits { write_seconds: 30, response_seconds: 300, ..Limits::default() };
+        let mut stream = TimedStream::new(stream, Arc::clone(&connection), &limits);
+        for (kind, seconds) in [
+            (ResponseKind::Complete, 10),
+            (ResponseKind::Endless, 30),
+            (ResponseKind::Streamed, 10),
+            (ResponseKind::Endless, 30),
+        ] {
+            connection.start_request();
+            connection.start_response(kind);
+            stream.note_response();
+            stream.response.waited = Duration::from_secs(290);
+            stream.response.bytes = 1 << 30;
+            assert_eq!(stream.max_wait(), Duration::from_secs(seconds), "{kind:?}");
+            stream.response.waited = Duration::from_secs(300);
+            let is_over = stream.max_wait() == Duration::ZERO;
+            assert_eq!(is_over, kind != ResponseKind::Endless, "{kind:?}");
+        }
+        // A handler that says nothing sends a response with an end.
+        connection.start_request();
+        stream.note_response();
+        stream.response.waited = Duration::from_secs(300);
+        assert_eq!(stream.max_wait(), Duration::ZERO);
     }
 }

@@ -5,11 +5,11 @@ use crate::body::{self, Format};
 use crate::problem::Problem;
 use crate::response::json;
 use crate::state::App;
-use crate::wire::{CollectionResponse, CollectionSettings, CollectionsResponse};
+use crate::wire::{CollectionResponse, CollectionSettings, CollectionsResponse, UnavailableResponse};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use sameish_store::CollectionConfig;
+use sameish_store::{CollectionConfig, Error};
 
 /// Create a collection
 ///
@@ -56,7 +56,8 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Response, Problem> {
             collections.push(CollectionResponse::new(&collection)?);
         }
         collections.sort_by(|a, b| a.name.cmp(&b.name));
-        json(app, StatusCode::OK, &CollectionsResponse { collections })
+        let unavailable = UnavailableResponse::all(&app.catalog);
+        json(app, StatusCode::OK, &CollectionsResponse { collections, unavailable })
     });
     response.await
 }
@@ -80,6 +81,7 @@ pub(crate) async fn show(
 
 /// Delete a collection with all its documents
 ///
+/// An unavailable collection can be deleted, too.
 /// `articles`, `headlines` and `copies` exist again, without documents, after the next start of the service.
 #[utoipa::path(
     delete, path = "/api/v1/{collection}", tag = "collections",
@@ -91,9 +93,12 @@ pub(crate) async fn delete(
     PathParams([name]): PathParams<1>,
 ) -> Result<Response, Problem> {
     let deleted = app.run_write(move |app| {
-        let collection = app.collection(&name)?;
+        let name = app.collection_name(&name);
+        if let Err(error @ Error::NoCollection { .. }) = app.catalog.collection(&name) {
+            return Err(error.into());
+        }
         // Another request may have deleted it meanwhile; the result is the same.
-        app.catalog.drop_collection(collection.name())?;
+        app.catalog.drop_collection(&name)?;
         Ok(())
     });
     deleted.await?;

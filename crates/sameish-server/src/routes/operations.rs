@@ -4,7 +4,9 @@ use crate::body::{self, Format, Payload};
 use crate::problem::{Kind, Problem};
 use crate::response::json;
 use crate::state::App;
-use crate::wire::{CollectionResponse, HealthResponse, SnapshotRequest, SnapshotResponse, StatsResponse};
+use crate::wire::{
+    CollectionResponse, HealthResponse, SnapshotRequest, SnapshotResponse, StatsResponse, UnavailableResponse,
+};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -80,6 +82,7 @@ pub(crate) async fn stats(State(app): State<App>) -> Result<Response, Problem> {
                 Health::Failed(_) => "failed",
             },
             collections,
+            unavailable: UnavailableResponse::all(&app.catalog),
         };
         json(app, StatusCode::OK, &response)
     });
@@ -105,7 +108,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Result<Response, Problem>
     responses((status = 200, description = "Alive", body = HealthResponse))
 )]
 pub(crate) async fn live() -> Response {
-    health(&HealthResponse { status: "ok", expiry_paused: Vec::new() })
+    health(&HealthResponse { status: "ok", expiry_paused: Vec::new(), unavailable: Vec::new() })
 }
 
 /// Check that the service is ready for requests
@@ -126,7 +129,8 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
         Health::Failed(_) => return Err(Problem::storage_failed()),
     };
     let expiry_paused = app.paused_expiry.reasons();
-    Ok(health(&HealthResponse { status, expiry_paused }))
+    let unavailable = app.catalog.unavailable().into_iter().map(|collection| collection.name).collect();
+    Ok(health(&HealthResponse { status, expiry_paused, unavailable }))
 }
 
 /// Returns the response of a health check, which works without free memory in the budget.

@@ -2,7 +2,7 @@
 
 use super::{Id, rounded};
 use crate::response::Items;
-use sameish_store::{ClusterMember, ClusterSummary, Stats};
+use sameish_store::{ClusterMember, ClusterSummary, Stats, UnavailableCollection};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -119,12 +119,42 @@ pub(crate) struct StatsResponse {
     pub(crate) storage: &'static str,
     /// Collections by name.
     pub(crate) collections: BTreeMap<String, CollectionResponse>,
+    /// Collections that cannot be used. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) unavailable: Vec<UnavailableResponse>,
 }
 
 /// The collections of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CollectionsResponse {
     pub(crate) collections: Vec<CollectionResponse>,
+    /// Collections that cannot be used. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) unavailable: Vec<UnavailableResponse>,
+}
+
+/// A collection that cannot be used. Its data is kept; DELETE deletes it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct UnavailableResponse {
+    pub(crate) name: String,
+    /// Why it cannot be used.
+    pub(crate) reason: String,
+    /// What an operator can do.
+    pub(crate) remedy: &'static str,
+}
+
+impl UnavailableResponse {
+    /// Returns all collections of a catalog that cannot be used.
+    pub(crate) fn all(catalog: &sameish_store::Catalog) -> Vec<UnavailableResponse> {
+        let response = |collection: UnavailableCollection| UnavailableResponse {
+            name: collection.name,
+            reason: collection.reason,
+            remedy: collection.remedy,
+        };
+        catalog.unavailable().into_iter().map(response).collect()
+    }
 }
 
 /// Settings and statistics of a collection.
@@ -154,6 +184,10 @@ pub(crate) struct CollectionResponse {
     pub(crate) chained: u64,
     /// Number of clusters whose documents are being assigned again after a deletion.
     pub(crate) pending_clusters: u64,
+    /// How often, since the start of the service, a cluster was chosen by a search that had reached a limit.
+    pub(crate) capped_assignments: u64,
+    /// Why the latest attempt to assign documents again failed; null if it succeeded. The service tries again every second.
+    pub(crate) clustering_error: Option<String>,
     /// Time of the last insertion.
     #[schema(format = DateTime)]
     pub(crate) last_arrival: Option<String>,
@@ -179,6 +213,8 @@ impl CollectionResponse {
             largest_cluster: stats.largest_cluster,
             chained: stats.chained,
             pending_clusters: stats.pending_clusters,
+            capped_assignments: stats.capped_assignments,
+            clustering_error: stats.clustering_error,
             last_arrival: stats.last_arrival.map(|time| time.to_string()),
             expected_recall: stats.expected_recall.map(rounded),
         })
@@ -213,4 +249,8 @@ pub(crate) struct HealthResponse {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) expiry_paused: Vec<&'static str>,
+    /// Names of collections that cannot be used; requests for them get 503. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) unavailable: Vec<String>,
 }

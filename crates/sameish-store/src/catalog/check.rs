@@ -20,7 +20,13 @@ const REBUILD: &str = "run `sameish index rebuild`";
 pub(super) fn verify(shared: &Shared) -> Result<Vec<Finding>> {
     let read = shared.readers.get()?;
     let mut findings = read.check()?;
-    for live in shared.collections().values() {
+    let collections = shared.collections();
+    findings.extend(collections.unavailable().map(|collection| Finding {
+        object: format!("collection {}", collection.name),
+        problem: format!("it is unavailable: {}", collection.reason),
+        remedy: collection.remedy,
+    }));
+    for live in collections.live() {
         let mut check =
             CollectionCheck { read: &*read, live, findings: Vec::new(), documents: BTreeMap::new() };
         if let Err(error) = check.run() {

@@ -16,10 +16,10 @@ mod online;
 pub(super) use cohesive::LATER_PER_STEP;
 
 use super::live::{LiveCollection, LiveLinkage};
-use super::neighbors::{Neighbors, Query, Subject};
-use super::texts::FeatureCache;
+use super::neighbors::{Neighbors, Query, Searched, Subject};
+use super::texts::{FeatureCache, SearchMemo};
 use crate::error::{Error, Result};
-use crate::rows::{ClusterRow, Counters, MemberRow, TaskKind, TaskRow};
+use crate::rows::{COUNT_POSITION, ClusterRow, Counters, MemberRow, TaskKind, TaskRow};
 use crate::store::{Read, Transaction};
 use sameish::cluster::ClusterId;
 use sameish::{DocId, Search};
@@ -34,6 +34,19 @@ pub(super) struct ClusterChanges<'a> {
     /// Documents that the transaction deletes.
     pub(super) removed: &'a HashSet<u64>,
     pub(super) marks: &'a mut Marks,
+    /// If set, documents are assigned again in units.
+    pub(super) memo: Option<&'a SearchMemo>,
+}
+
+/// Maximum number of documents linked to a center that one unit counts.
+pub(super) const LINKS_PER_UNIT: usize = 64;
+
+/// Whether a unit of work is complete.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Done,
+    /// Nothing was changed. The next unit must repeat the call, and continues its search.
+    Paused,
 }
 
 /// Marks of centers in the index that a transaction changed, to undo them if it fails.
@@ -76,7 +89,8 @@ impl ClusterChanges<'_> {
     }
 
     pub(super) fn neighbors(&self) -> Neighbors<'_> {
-        Neighbors { live: self.live, cache: self.cache, read: self.change.read(), removed: self.removed }
+        let ClusterChanges { live, cache, removed, memo, .. } = *self;
+        Neighbors { live, cache, read: self.change.read(), removed, memo }
     }
 
     fn collection(&self) -> u32 {
@@ -87,10 +101,10 @@ impl ClusterChanges<'_> {
     pub(super) fn place(&mut self, subject: Subject<'_>, known: &Search) -> Result<Placement> {
         let document = subject.number;
         let joined = match self.live.linkage {
-            LiveLinkage::Cohesive => self.neighbors().first_center(subject, Some(known))?,
-            LiveLinkage::Online => self.neighbors().best_link(subject, Some(known))?,
+            LiveLinkage::Cohesive => self.neighbors().first_center(subject, Some(known))?.complete(),
+            LiveLinkage::Online => self.neighbors().best_link(subject, Some(known))?.complete(),
             LiveLinkage::Components => {
-                let matches = self.neighbors().earlier(subject, Some(known))?;
+                let matches = self.neighbors().earlier(subject, Some(known))?.complete();
                 return self.place_in_component(document, None, &matches);
             }
         };
@@ -112,17 +126,16 @@ impl ClusterChanges<'_> {
     }
 
     /// Assigns a stored document again.
-    pub(super) fn assign_again(&mut self, document: u64) -> Result<()> {
-        let Some(member) = self.member(document)? else { return Ok(()) };
+    pub(super) fn assign_again(&mut self, document: u64) -> Result<Unit> {
+        let Some(member) = self.member(document)? else { return Ok(Unit::Done) };
         let row = match self.read().document(document) {
             Ok(Some(row)) => row,
             // Without its text, an online document keeps no link. `verify` reports the damage.
             Ok(None) | Err(Error::Damaged { .. }) => {
-                return if self.live.linkage == LiveLinkage::Online {
-                    self.start_part(member)
-                } else {
-                    Ok(())
-                };
+                if self.live.linkage == LiveLinkage::Online {
+                    self.start_part(member)?;
+                }
+                return Ok(Unit::Done);
             }
             Err(error) => return Err(error),
         };
@@ -132,8 +145,11 @@ impl ClusterChanges<'_> {
             LiveLinkage::Cohesive => self.assign_to_center(&row, member, subject),
             LiveLinkage::Online => self.assign_to_best(member, subject),
             LiveLinkage::Components => {
-                let matches = self.neighbors().earlier(subject, None)?;
-                self.place_in_component(document, Some(member), &matches).map(|_| ())
+                let Searched::Complete(matches) = self.neighbors().earlier(subject, None)? else {
+                    return Ok(Unit::Paused);
+                };
+                self.place_in_component(document, Some(member), &matches)?;
+                Ok(Unit::Done)
             }
         }
     }
@@ -173,15 +189,21 @@ impl ClusterChanges<'_> {
     }
 
     /// Computes the row of a cluster, whose stored row is damaged, from its members. The center is the oldest of them.
+    ///
+    /// This is the only work that is not divided into units. It happens once, because the caller stores the row.
     fn recounted(&self, cluster: ClusterId) -> Result<ClusterRow> {
         let mut row = ClusterRow { cluster, size: 0, center: None, chained: 0 };
         let mut from = 0;
         loop {
             let page = self.read().members(cluster, from, 1_000)?;
-            let Some((last, _)) = page.last() else { return self.with_chains(row) };
+            let Some((last, _)) = page.last() else { return Ok(row) };
             from = last + 1;
             row.size += page.len() as u64;
             row.center = row.center.or(page.first().map(|(document, _)| *document));
+            for (_, member) in page {
+                let joined = undamaged(member.map(Some))?.and_then(|member| member.joined);
+                row.chained += u64::from(row.is_chained(joined));
+            }
         }
     }
 
@@ -217,24 +239,71 @@ impl ClusterChanges<'_> {
         self.put_row(row)
     }
 
-    /// Counts the chains of a cluster whose center changed.
-    fn with_chains(&self, row: ClusterRow) -> Result<ClusterRow> {
+    /// Counts the chained documents of a cluster whose center changed: all except for the center and those that are linked to
+    /// it. There can be any number of the latter, so a task subtracts those that do not fit into this unit.
+    fn with_chains(&mut self, row: ClusterRow) -> Result<ClusterRow> {
         if self.live.linkage == LiveLinkage::Cohesive {
             return Ok(row);
         }
+        if let Some(task) = self.count_of(row.cluster)? {
+            self.change.remove_task(&task)?;
+        }
         let Some(center) = row.center else { return Ok(ClusterRow { chained: 0, ..row }) };
-        let direct = self.read().count_joined(center, row.cluster)?;
         // While clusters are being merged, the center can still be in the other one.
         let holds_center = self.member(center)?.is_some_and(|member| member.cluster == row.cluster);
         let others = row.size.saturating_sub(u64::from(holds_center));
-        Ok(ClusterRow { chained: others.saturating_sub(direct), ..row })
+        self.count_links(ClusterRow { chained: others, ..row }, 0)
+    }
+
+    /// Subtracts documents from a number on that are linked to the center from the chained ones, and queues the rest.
+    fn count_links(&mut self, mut row: ClusterRow, from: u64) -> Result<ClusterRow> {
+        let Some(center) = row.center else { return Ok(row) };
+        let page = self.read().joined(center, from, LINKS_PER_UNIT)?;
+        let next = page.last().map(|(document, _)| document + 1).filter(|_| page.len() == LINKS_PER_UNIT);
+        for (_, member) in page {
+            let member = undamaged(member.map(Some))?;
+            let is_linked = member.is_some_and(|member| member.cluster == row.cluster);
+            row.chained = row.chained.saturating_sub(u64::from(is_linked));
+        }
+        if let Some(next) = next {
+            let (collection, cluster) = (self.collection(), row.cluster);
+            let (kind, target) = (TaskKind::Count, ClusterId(next));
+            self.live.set_has_tasks(true);
+            self.change.put_task(&TaskRow { collection, position: COUNT_POSITION, cluster, kind, target })?;
+        }
+        Ok(row)
+    }
+
+    /// Continues to count the documents that are linked to the center of a cluster.
+    pub(super) fn count_more_links(&mut self, task: &TaskRow) -> Result<()> {
+        self.change.remove_task(task)?;
+        let row = self.row(task.cluster)?;
+        let row = self.count_links(row, task.target.0)?;
+        self.put_row(row)
+    }
+
+    /// Returns the task that counts the documents that are linked to the center of a cluster.
+    fn count_of(&self, cluster: ClusterId) -> Result<Option<TaskRow>> {
+        if !self.live.has_tasks() {
+            return Ok(None);
+        }
+        Ok(self.tasks_of(cluster)?.into_iter().find(|task| task.kind == TaskKind::Count))
+    }
+
+    /// Returns `true` if the row of a cluster counts a document as chained. While the documents that are linked to the center
+    /// are being counted, it includes those that were not reached yet.
+    fn counts_as_chained(&self, row: &ClusterRow, document: u64, joined: Option<u64>) -> Result<bool> {
+        if joined.is_none() || row.center.is_none() || row.is_chained(joined) {
+            return Ok(row.is_chained(joined));
+        }
+        Ok(self.count_of(row.cluster)?.is_some_and(|task| document >= task.target.0))
     }
 
     /// Adds a document to a cluster.
     fn join(&mut self, document: u64, cluster: ClusterId, joined: Option<u64>) -> Result<()> {
         let mut row = self.row(cluster)?;
         row.size += 1;
-        row.chained += u64::from(row.is_chained(joined));
+        row.chained += u64::from(self.counts_as_chained(&row, document, joined)?);
         self.put_member(document, cluster, joined)?;
         self.put_row(row)
     }
@@ -243,7 +312,8 @@ impl ClusterChanges<'_> {
     pub(super) fn leave(&mut self, member: &MemberRow) -> Result<()> {
         let mut row = self.row(member.cluster)?;
         row.size = row.size.saturating_sub(1);
-        row.chained = row.chained.saturating_sub(u64::from(row.is_chained(member.joined)));
+        let was_chained = self.counts_as_chained(&row, member.document, member.joined)?;
+        row.chained = row.chained.saturating_sub(u64::from(was_chained));
         if row.center == Some(member.document) {
             row.center = None;
             row.chained = 0;
@@ -260,8 +330,9 @@ impl ClusterChanges<'_> {
             return Ok(());
         }
         let mut row = self.row(cluster)?;
-        row.chained = row.chained + u64::from(row.is_chained(joined))
-            - u64::from(row.is_chained(member.joined)).min(row.chained);
+        let was_chained = self.counts_as_chained(&row, member.document, member.joined)?;
+        let is_chained = self.counts_as_chained(&row, member.document, joined)?;
+        row.chained = row.chained + u64::from(is_chained) - u64::from(was_chained).min(row.chained);
         self.put_member(member.document, cluster, joined)?;
         self.put_row(row)
     }

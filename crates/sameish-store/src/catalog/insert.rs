@@ -135,6 +135,7 @@ impl Writer {
             live,
             removed: &removed,
             marks,
+            memo: None,
         };
         clusters.remove(&Removed { number: old, id: &new.document.id })?;
         let new = transaction.insert_new(live, new, &removed)?;
@@ -262,7 +263,7 @@ impl InsertTransaction<'_> {
         removed: &HashSet<u64>,
     ) -> Result<Search> {
         let read = self.change.read();
-        Neighbors { live, cache: self.cache, read, removed }.duplicates(subject)
+        Neighbors { live, cache: self.cache, read, removed, memo: None }.duplicates(subject)
     }
 
     fn place(
@@ -280,6 +281,7 @@ impl InsertTransaction<'_> {
             removed,
             // A new document changes no marks of others.
             marks: &mut Marks::default(),
+            memo: None,
         };
         clusters.place(subject, search)
     }

@@ -1,20 +1,24 @@
 //! A collection in memory, and how it is loaded from the store.
 
 use super::clusters::undamaged;
+use super::collections::Collections;
 use super::texts::ReaderPool;
 use crate::error::{Error, Result};
-use crate::model::OpenOptions;
-use crate::rows::{CollectionRow, DocumentRow, MemberRow, SketchRow, scheme_of};
+use crate::model::{OpenOptions, UnavailableCollection};
+use crate::rows::{
+    ClusterTotals, CollectionRow, DocumentRow, MemberRow, SketchRow, StoredCollection, scheme_of,
+};
 use crate::store::{Read, Store};
 use sameish::cluster::ClusterId;
 use sameish::config::Linkage;
 use sameish::engine::{BulkLoad, External, SketchedDocument};
 use sameish::sketch::SchemeId;
 use sameish::{Analyzer, Config, DocId, Engine, Scratch, Status, Timestamp};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
 
 /// A collection with its index.
 pub(super) struct LiveCollection {
@@ -31,13 +35,22 @@ pub(super) struct LiveCollection {
     has_tasks: AtomicBool,
     /// Why the latest attempt to do this work failed.
     task_error: Mutex<Option<Error>>,
+    repair_delay: Mutex<RepairDelay>,
     /// Number of documents that the next search for the documents of a new center covers. It is only an estimate, so it
     /// needs not survive a restart.
     search_width: AtomicU64,
     /// How often a cluster was chosen by a search that had reached a limit.
     capped: AtomicU64,
+    totals: Mutex<Option<KnownTotals>>,
     /// The document that the current transaction replaces, until the index has the new one.
     departing: Mutex<Option<Arc<Departing>>>,
+}
+
+/// Totals of the clusters after a number of transactions of the writer.
+#[derive(Clone, Copy)]
+struct KnownTotals {
+    writes: u64,
+    totals: ClusterTotals,
 }
 
 /// A document that is being replaced, as it was before.
@@ -87,8 +100,10 @@ impl LiveCollection {
             linkage,
             has_tasks: AtomicBool::new(false),
             task_error: Mutex::default(),
+            repair_delay: Mutex::default(),
             search_width: AtomicU64::new(u64::MAX),
             capped: AtomicU64::new(0),
+            totals: Mutex::default(),
             departing: Mutex::default(),
         })
     }
@@ -138,6 +153,16 @@ impl LiveCollection {
         *self.task_error.lock().unwrap_or_else(PoisonError::into_inner) = error;
     }
 
+    pub(super) fn repair_delay(&self) -> MutexGuard<'_, RepairDelay> {
+        self.repair_delay.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Delays the work on clusters, if there is any, after a deletion.
+    pub(super) fn note_deletion(&self, now: Instant) {
+        let mut delay = self.repair_delay();
+        if self.has_tasks() { delay.note_deletion(now) } else { delay.clear() }
+    }
+
     pub(super) fn search_width(&self) -> u64 {
         self.search_width.load(Ordering::Relaxed)
     }
@@ -152,6 +177,19 @@ impl LiveCollection {
 
     pub(super) fn count_capped(&self) {
         self.capped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the totals of the clusters. Reads them only if something was written since they were read; `writes` is the number
+    /// of transactions before this call, or `None` if it is not known.
+    pub(super) fn cluster_totals(&self, read: &dyn Read, writes: Option<u64>) -> Result<ClusterTotals> {
+        let lock = || self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = *lock();
+        if let Some(known) = known.filter(|known| Some(known.writes) == writes) {
+            return Ok(known.totals);
+        }
+        let totals = read.cluster_totals(self.row.number)?;
+        *lock() = writes.map(|writes| KnownTotals { writes, totals });
+        Ok(totals)
     }
 
     /// Returns the document that the current transaction replaces. Call this with the lock of the index.
@@ -173,6 +211,37 @@ impl LiveCollection {
     pub(super) fn sketch(&self, row: &DocumentRow, scratch: &mut Scratch) -> SketchRow {
         let prepared = self.analyzer.prepare(&row.document.content, scratch);
         SketchRow::new(row, prepared.sketches, prepared.key, self.scheme, super::now())
+    }
+}
+
+/// When documents are assigned again after deletions.
+///
+/// Each deletion of a center makes the work that was done since the previous one useless. So the work waits until no document
+/// was deleted for [`QUIET`](Self::QUIET), and at most [`MAX`](Self::MAX). After that it continues whatever is deleted, so that a
+/// steady stream of deletions does not prevent it.
+#[derive(Debug, Default)]
+pub(super) struct RepairDelay {
+    /// Times of the first and of the latest deletion since there was no queued work.
+    deletions: Option<(Instant, Instant)>,
+}
+
+impl RepairDelay {
+    const QUIET: Duration = Duration::from_millis(20);
+    const MAX: Duration = Duration::from_secs(1);
+
+    pub(super) fn note_deletion(&mut self, now: Instant) {
+        let first = self.deletions.map_or(now, |(first, _)| first);
+        self.deletions = Some((first, now));
+    }
+
+    /// Records that there is no queued work.
+    pub(super) fn clear(&mut self) {
+        self.deletions = None;
+    }
+
+    /// Returns when the work is due, or `None` if it is due immediately.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.deletions.map(|(first, latest)| (first + Self::MAX).min(latest + Self::QUIET))
     }
 }
 
@@ -207,30 +276,70 @@ fn stored_centers(read: &dyn Read, live: &LiveCollection) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Loads all collections of a store.
+/// Loads all collections of a store. One that cannot be used does not affect the others.
 pub(super) fn load_all(
     store: &mut dyn Store,
     readers: &ReaderPool,
     options: &OpenOptions,
-) -> Result<BTreeMap<String, Arc<LiveCollection>>> {
+) -> Result<Collections> {
     let read = readers.get()?;
-    let mut collections = BTreeMap::new();
-    for row in read.collections()? {
-        let name = row.name.clone();
-        let live = LiveCollection::new(row).map_err(|error| match error {
-            Error::Engine(source) => Error::Settings { collection: name, source },
-            other => other,
-        })?;
-        if options.rebuild && !options.read_only {
-            rebuild_sketches(store, &*read, &live)?;
+    let mut collections = Collections::default();
+    let mut numbers = HashSet::new();
+    for stored in read.collections()? {
+        let StoredCollection { number, name, .. } = &stored;
+        let (number, name) = (*number, name.clone());
+        if !numbers.insert(number) || collections.number_of(&name).is_some() {
+            // Documents belong to a collection by its number, so it is not known what belongs to which.
+            let reason = "another collection has the same number or name".to_owned();
+            return Err(Error::Damaged { what: format!("collection {number}"), reason });
         }
-        let store = if options.read_only { None } else { Some(&mut *store) };
-        let engine = load_index(store, &*read, &live)?;
-        *live.engine_mut() = engine;
-        collections.insert(live.row.name.clone(), Arc::new(live));
+        match load(store, &*read, stored, options) {
+            Ok(live) => collections.insert(Arc::new(live)),
+            Err(Error::Unavailable(collection)) => collections.insert_unavailable(number, collection),
+            Err(error) => return Err(error),
+        }
     }
     Ok(collections)
 }
+
+/// Loads a collection. Returns [`Error::Unavailable`] if it cannot be used, and another error if no collection can.
+fn load(
+    store: &mut dyn Store,
+    read: &dyn Read,
+    stored: StoredCollection,
+    options: &OpenOptions,
+) -> Result<LiveCollection> {
+    let StoredCollection { name, row, .. } = stored;
+    let unavailable =
+        |reason, remedy| Error::Unavailable(UnavailableCollection { name: name.clone(), reason, remedy });
+    let row = row.map_err(|error| match error {
+        Error::Damaged { reason, .. } => unavailable(format!("its settings are damaged: {reason}"), RESTORE),
+        other => other,
+    })?;
+    let live = LiveCollection::new(row).map_err(|error| match error {
+        Error::Engine(source) => {
+            unavailable(format!("this version does not accept its settings: {source}"), DROP)
+        }
+        other => other,
+    })?;
+    let mut engine = || {
+        if options.rebuild && !options.read_only {
+            rebuild_sketches(store, read, &live)?;
+        }
+        load_index(if options.read_only { None } else { Some(&mut *store) }, read, &live)
+    };
+    let engine = engine().map_err(|error| match error {
+        Error::Engine(source) => unavailable(format!("its sketches cannot be loaded: {source}"), REBUILD),
+        other => other,
+    })?;
+    *live.engine_mut() = engine;
+    Ok(live)
+}
+
+const RESTORE: &str =
+    "restore the directory from a snapshot, or delete the collection with `sameish index drop`";
+const DROP: &str = "delete it with `sameish index drop`, or use the version that created it";
+const REBUILD: &str = "run `sameish index rebuild`";
 
 /// Recomputes all sketches from the texts, and deletes sketches without a document.
 pub(super) fn rebuild_sketches(store: &mut dyn Store, read: &dyn Read, live: &LiveCollection) -> Result<()> {
@@ -329,7 +438,7 @@ fn load_stored_sketches(
         // `verify` reports a sketch without a document.
         let Some((_, id)) = documents.next_if(|(document, _)| *document == number) else { return Ok(()) };
         match row {
-            Ok(row) if row.scheme != live.scheme => Err(Error::Scheme { collection: live.row.name.clone() }),
+            Ok(row) if row.scheme != live.scheme => Err(other_scheme(live)),
             Ok(row) => Ok(loading.add(sketched(id, row, is_center(number)))?),
             Err(_) => {
                 unsketched.insert(number, id);
@@ -339,6 +448,14 @@ fn load_stored_sketches(
     })?;
     unsketched.extend(documents);
     Ok(unsketched)
+}
+
+fn other_scheme(live: &LiveCollection) -> Error {
+    Error::Unavailable(UnavailableCollection {
+        name: live.row.name.clone(),
+        reason: "its sketches have a different scheme".to_owned(),
+        remedy: REBUILD,
+    })
 }
 
 /// Computes the sketches of documents from their texts. Damaged documents are left out: no index contains them, and

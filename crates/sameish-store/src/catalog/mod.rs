@@ -14,6 +14,7 @@
 //! tasks.rs       queued work on clusters after deletions
 //! recluster.rs   clustering of a collection from scratch
 //! remains.rs     deletion of the rows of deleted collections
+//! collections.rs the collections of a catalog: those that can be used, and those that cannot
 //! live.rs        a collection in memory, and how it is loaded
 //! texts.rs       features of stored texts, with a cache
 //! check.rs       verification
@@ -25,6 +26,7 @@ mod check;
 mod clock;
 mod clusters;
 mod collection;
+mod collections;
 mod expiry;
 mod insert;
 mod live;
@@ -42,16 +44,19 @@ pub use search::Sink;
 
 use crate::error::{Error, Result};
 use crate::lock::Lock;
-use crate::model::{CollectionConfig, Finding, Health, OpenOptions, Reclustered, check_name};
+use crate::model::{
+    CollectionConfig, Finding, Health, OpenOptions, Reclustered, UnavailableCollection, check_name,
+};
 use crate::private;
 use crate::restore;
 use crate::rows::CollectionRow;
 use crate::sqlite::{Backup, SqliteStore};
 use crate::store::Store;
 use clock::Clock;
+use collections::Collections;
 use live::LiveCollection;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -72,8 +77,6 @@ pub struct Catalog {
 /// Time after which a transaction that deletes rows ends, if no other writes wait.
 const OFFLINE_STEP: Duration = Duration::from_millis(100);
 
-type Collections = BTreeMap<String, Arc<LiveCollection>>;
-
 /// The state that all threads of a catalog share.
 pub(crate) struct Shared {
     dir: PathBuf,
@@ -84,6 +87,8 @@ pub(crate) struct Shared {
     clock: Mutex<Clock>,
     /// `None` if the catalog is open read-only.
     queue: Option<Queue>,
+    /// Number of transactions of the writer, after each of which totals may differ.
+    writes: AtomicU64,
 }
 
 impl std::fmt::Debug for Shared {
@@ -94,7 +99,7 @@ impl std::fmt::Debug for Shared {
 
 impl Catalog {
     /// Opens the catalog of a directory, and creates it if it does not exist and `options.create` is set. All collections
-    /// are loaded when this returns.
+    /// are loaded when this returns, except for [unavailable](Self::unavailable) ones.
     ///
     /// Returns [`Error::InUse`] with the process id if another process has the directory open for writing.
     pub fn open(dir: impl AsRef<Path>, options: OpenOptions) -> Result<Catalog> {
@@ -127,13 +132,13 @@ impl Catalog {
             readers.get()?.begin_snapshot()?;
         }
         let collections = live::load_all(&mut *store, &readers, &options)?;
-        let newest_arrival = collections.values().filter_map(|live| live.last_arrival()).max();
+        let newest_arrival = collections.live().filter_map(|live| live.last_arrival()).max();
         let clock = Clock::new(readers.get()?.clock()?, newest_arrival);
         let cache = FeatureCache::new(options.cache_bytes);
         let reclustered = if options.read_only {
             Vec::new()
         } else {
-            recluster::recluster_all(&mut *store, &cache, collections.values(), options.rebuild)?
+            recluster::recluster_all(&mut *store, &cache, collections.live(), options.rebuild)?
         };
         let (queue, requests) = writer::queue(options.queue);
         let shared = Arc::new(Shared {
@@ -144,6 +149,7 @@ impl Catalog {
             health: Mutex::new(if options.read_only { Health::ReadOnly } else { Health::Ready }),
             clock: Mutex::new(clock),
             queue: (!options.read_only).then_some(queue),
+            writes: AtomicU64::new(0),
         });
         let writer = if options.read_only {
             None
@@ -165,14 +171,19 @@ impl Catalog {
         self.shared.run_on_writer(Writer::settle)
     }
 
-    /// Returns all collections in order of their names.
+    /// Returns all collections that can be used, in order of their names.
     pub fn collections(&self) -> Vec<Collection> {
-        self.shared.collections().values().map(|live| self.handle(live)).collect()
+        self.shared.collections().live().map(|live| self.handle(live)).collect()
     }
 
-    /// Returns a collection by name.
+    /// Returns the collections that cannot be used, in order of their names.
+    pub fn unavailable(&self) -> Vec<UnavailableCollection> {
+        self.shared.collections().unavailable().cloned().collect()
+    }
+
+    /// Returns a collection by name. Returns [`Error::Unavailable`] if it cannot be used.
     pub fn collection(&self, name: &str) -> Result<Collection> {
-        let collection = self.shared.collections().get(name).map(|live| self.handle(live));
+        let collection = self.shared.collections().get(name)?.map(|live| self.handle(live));
         collection.ok_or_else(|| Error::NoCollection { name: name.chars().take(80).collect() })
     }
 
@@ -193,13 +204,14 @@ impl Catalog {
         Ok(self.handle(&live))
     }
 
-    /// Deletes a collection with all its documents. Returns `true` if it existed.
+    /// Deletes a collection, which may be unavailable, with all its documents. Returns `true` if it existed.
     ///
     /// The collection is gone when this returns, and its name can be used again. Its rows are deleted from the files in small
     /// steps between other writes; if the process ends before, the next one continues.
     pub fn drop_collection(&self, name: &str) -> Result<bool> {
-        let Some(live) = self.shared.collections().get(name).cloned() else { return Ok(false) };
-        self.shared.run_on_writer(move |writer| writer.drop_collection(&live))
+        let Some(number) = self.shared.collections().number_of(name) else { return Ok(false) };
+        let name = name.to_owned();
+        self.shared.run_on_writer(move |writer| writer.drop_collection(&name, number))
     }
 
     /// Deletes a collection of a directory that no process has open for writing, without loading the directory. Returns
@@ -210,7 +222,7 @@ impl Catalog {
         restore::complete(dir)?;
         let mut store = SqliteStore::open(dir, false, false)?;
         let stored = store.reader()?.collections()?;
-        let Some(row) = stored.into_iter().find(|row| row.name == name) else { return Ok(false) };
+        let Some(row) = stored.into_iter().find(|stored| stored.name == name) else { return Ok(false) };
         let mut change = store.begin()?;
         change.drop_collection(row.number)?;
         change.commit()?;
@@ -313,6 +325,11 @@ impl Shared {
 
     fn collections_mut(&self) -> RwLockWriteGuard<'_, Collections> {
         self.collections.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of transactions of the writer, or `None` if another process may write.
+    fn writes(&self) -> Option<u64> {
+        self.queue.is_some().then(|| self.writes.load(Ordering::Acquire))
     }
 
     fn set_health(&self, health: Health) {

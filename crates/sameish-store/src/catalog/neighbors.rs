@@ -1,7 +1,7 @@
 //! Searches for the documents that decide to which cluster a document belongs.
 
 use super::live::LiveCollection;
-use super::texts::{FeatureCache, StoredTexts};
+use super::texts::{FeatureCache, SearchMemo, StoredTexts};
 use crate::error::Result;
 use crate::store::Read;
 use sameish::engine::{Among, External, Scope, StoredDocument};
@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 
 /// Maximum number of candidates that are verified per insertion. It is lower than for a query, because with many documents
 /// from one template every insertion has many candidates.
-const MAX_CANDIDATES: usize = 256;
+pub(super) const MAX_CANDIDATES: usize = 256;
 
 /// Finds neighbors of documents of a collection as a transaction sees it.
 pub(super) struct Neighbors<'a> {
@@ -21,6 +21,32 @@ pub(super) struct Neighbors<'a> {
     pub(super) read: &'a dyn Read,
     /// Documents that the transaction deletes. They are still in the index.
     pub(super) removed: &'a HashSet<u64>,
+    /// If set, searches for the neighbors of stored documents are done in units.
+    pub(super) memo: Option<&'a SearchMemo>,
+}
+
+/// The result of a search that may take several units.
+pub(super) enum Searched<T> {
+    Complete(T),
+    /// The unit is over. The next one must repeat the call, and continues the search.
+    Paused,
+}
+
+impl<T> Searched<T> {
+    fn map<U>(self, map: impl FnOnce(T) -> U) -> Searched<U> {
+        match self {
+            Searched::Complete(found) => Searched::Complete(map(found)),
+            Searched::Paused => Searched::Paused,
+        }
+    }
+
+    /// Returns the result of a search without a memo.
+    pub(super) fn complete(self) -> T {
+        match self {
+            Searched::Complete(found) => found,
+            Searched::Paused => unreachable!("only searches with a memo are done in units"),
+        }
+    }
 }
 
 /// A document whose neighbors are searched.
@@ -64,12 +90,16 @@ impl Neighbors<'_> {
                 accepts: &|other| other.number != subject.number,
             },
         )?;
-        Ok(found.unwrap_or_default())
+        Ok(found.complete())
     }
 
     /// Returns the first center before a document that the document joins. `known` are the matches of the document, if they
     /// were searched before.
-    pub(super) fn first_center(&self, subject: Subject<'_>, known: Option<&Search>) -> Result<Option<u64>> {
+    pub(super) fn first_center(
+        &self,
+        subject: Subject<'_>,
+        known: Option<&Search>,
+    ) -> Result<Searched<Option<u64>>> {
         if let Some(matches) = known.and_then(|known| self.complete(known)) {
             let engine = self.live.engine();
             let is_center = |found: &&Match| {
@@ -77,7 +107,8 @@ impl Neighbors<'_> {
                     && engine.joins(&found.verdict)
                     && engine.get(&found.id).is_some_and(|stored| stored.is_center)
             };
-            return Ok(matches.iter().filter(is_center).map(|found| found.number).min());
+            let first = matches.iter().filter(is_center).map(|found| found.number).min();
+            return Ok(Searched::Complete(first));
         }
         let limits = Limits {
             options: ALL,
@@ -85,7 +116,8 @@ impl Neighbors<'_> {
             max_candidates: MAX_CANDIDATES,
             accepts: &|other| other.number < subject.number,
         };
-        Ok(self.joining(subject, limits)?.iter().map(|found| found.number).min())
+        let found = self.joining(subject, limits, self.live.window_around(subject.moment))?;
+        Ok(found.map(|found| found.iter().map(|found| found.number).min()))
     }
 
     /// Returns the document that an online document is linked to: its best earlier match or, if the texts are equal, the
@@ -93,7 +125,11 @@ impl Neighbors<'_> {
     ///
     /// All copies of a text are in one cluster unless there is a window, so the cluster is that of the first copy. Linking
     /// each copy to the one before it makes the deletion of a copy affect one other copy, not all of them.
-    pub(super) fn best_link(&self, subject: Subject<'_>, known: Option<&Search>) -> Result<Option<u64>> {
+    pub(super) fn best_link(
+        &self,
+        subject: Subject<'_>,
+        known: Option<&Search>,
+    ) -> Result<Searched<Option<u64>>> {
         let searched;
         let found = match known {
             Some(known) => known,
@@ -107,8 +143,11 @@ impl Neighbors<'_> {
                     max_candidates: MAX_CANDIDATES,
                     accepts: &accepts,
                 };
-                searched = self.search(subject, limits)?.unwrap_or_default();
-                self.note_capped(&searched);
+                let Searched::Complete(found) = self.search(subject, limits)? else {
+                    return Ok(Searched::Paused);
+                };
+                self.note_capped(&found);
+                searched = found;
                 &searched
             }
         };
@@ -118,23 +157,24 @@ impl Neighbors<'_> {
             let mut before = subject.number;
             while let Some(copy) = engine.last_copy_before(&first.id, before) {
                 if !self.removed.contains(&copy.number) {
-                    return Ok(Some(copy.number));
+                    return Ok(Searched::Complete(Some(copy.number)));
                 }
                 before = copy.number;
             }
         }
-        Ok(found.best)
+        Ok(Searched::Complete(found.best))
     }
 
     /// Returns earlier documents that a document joins: at least one of each component. `known` are the matches of the
     /// document, if they were searched before.
     ///
     /// Copies of a text match each other, so one of them is enough, however many there are.
-    pub(super) fn earlier(&self, subject: Subject<'_>, known: Option<&Search>) -> Result<Vec<u64>> {
+    pub(super) fn earlier(&self, subject: Subject<'_>, known: Option<&Search>) -> Result<Searched<Vec<u64>>> {
         if let Some(matches) = known.and_then(|known| self.complete(known)) {
             let engine = self.live.engine();
             let joins = |found: &&Match| found.number < subject.number && engine.joins(&found.verdict);
-            return Ok(matches.iter().filter(joins).map(|found| found.number).collect());
+            let earlier = matches.iter().filter(joins).map(|found| found.number).collect();
+            return Ok(Searched::Complete(earlier));
         }
         let mut earlier = Vec::new();
         for dates in self.halves_of_window(subject) {
@@ -144,10 +184,12 @@ impl Neighbors<'_> {
                 max_candidates: MAX_CANDIDATES,
                 accepts: &|other| other.number < subject.number,
             };
-            let found = self.joining_dated(subject, limits, dates)?;
+            let Searched::Complete(found) = self.joining(subject, limits, dates)? else {
+                return Ok(Searched::Paused);
+            };
             earlier.extend(found.iter().map(|found| found.number));
         }
-        Ok(earlier)
+        Ok(Searched::Complete(earlier))
     }
 
     /// Divides the window of a document into two halves, each as long as the greatest difference between the dates of
@@ -167,17 +209,19 @@ impl Neighbors<'_> {
         subject: Subject<'_>,
         range: RangeInclusive<u64>,
         limit: usize,
-    ) -> Result<Search> {
+    ) -> Result<Searched<Search>> {
         let limits = Limits {
             options: SearchOptions { limit: Some(limit), min_similarity: None },
             among: Among::All,
             max_candidates: limit,
             accepts: &|other| range.contains(&other.number),
         };
-        let mut search = self.search(subject, limits)?.unwrap_or_default();
+        let found = self.search(subject, limits)?;
         let engine = self.live.engine();
-        search.matches.retain(|found| engine.joins(&found.verdict));
-        Ok(search)
+        Ok(found.map(|mut search| {
+            search.matches.retain(|found| engine.joins(&found.verdict));
+            search
+        }))
     }
 
     /// Returns the matches of a search if it found all of them.
@@ -186,21 +230,19 @@ impl Neighbors<'_> {
         (search.capped == 0 && search.matches.len() < limit).then_some(&search.matches)
     }
 
-    fn joining(&self, subject: Subject<'_>, limits: Limits<'_>) -> Result<Vec<Match>> {
-        self.joining_dated(subject, limits, self.live.window_around(subject.moment))
-    }
-
-    fn joining_dated(
+    fn joining(
         &self,
         subject: Subject<'_>,
         limits: Limits<'_>,
         dates: Option<RangeInclusive<i64>>,
-    ) -> Result<Vec<Match>> {
-        let mut search = self.search_dated(subject, limits, dates)?.unwrap_or_default();
-        self.note_capped(&search);
+    ) -> Result<Searched<Vec<Match>>> {
+        let found = self.search_dated(subject, limits, dates)?;
         let engine = self.live.engine();
-        search.matches.retain(|found| engine.joins(&found.verdict));
-        Ok(search.matches)
+        Ok(found.map(|mut search| {
+            self.note_capped(&search);
+            search.matches.retain(|found| engine.joins(&found.verdict));
+            search.matches
+        }))
     }
 
     /// Counts a search that decides on a cluster and reached a limit.
@@ -210,8 +252,8 @@ impl Neighbors<'_> {
         }
     }
 
-    /// Returns `None` if a stored subject is not in the index or its text cannot be read.
-    fn search(&self, subject: Subject<'_>, limits: Limits<'_>) -> Result<Option<Search>> {
+    /// Finds nothing if a stored subject is not in the index or its text cannot be read.
+    fn search(&self, subject: Subject<'_>, limits: Limits<'_>) -> Result<Searched<Search>> {
         self.search_dated(subject, limits, self.live.window_around(subject.moment))
     }
 
@@ -220,8 +262,12 @@ impl Neighbors<'_> {
         subject: Subject<'_>,
         limits: Limits<'_>,
         dates: Option<RangeInclusive<i64>>,
-    ) -> Result<Option<Search>> {
-        let texts = StoredTexts::new(&self.live.analyzer, self.cache, self.read);
+    ) -> Result<Searched<Search>> {
+        let mut texts = StoredTexts::new(&self.live.analyzer, self.cache, self.read);
+        if let Some(memo) = self.memo {
+            memo.start(subject.number);
+            texts = texts.in_units(memo);
+        }
         let filter =
             |other: StoredDocument<'_>| !self.removed.contains(&other.number) && (limits.accepts)(other);
         let scope: Scope<'_, External> = Scope {
@@ -235,9 +281,16 @@ impl Neighbors<'_> {
         let engine = self.live.engine();
         let found = match subject.query {
             Query::New(prepared) => Some(engine.search_prepared_in(prepared, &scope)?),
-            Query::Stored(id) => engine.search_id_in(id, &scope)?,
+            Query::Stored(id) => {
+                let collected = engine.collect_id_in(id, &scope)?;
+                drop(engine);
+                collected.and_then(|collected| collected.judge(&texts))
+            }
         };
         texts.check()?;
-        Ok(found)
+        if self.memo.is_some() && texts.skipped() > 0 {
+            return Ok(Searched::Paused);
+        }
+        Ok(Searched::Complete(found.unwrap_or_default()))
     }
 }

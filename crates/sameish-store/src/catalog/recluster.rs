@@ -71,6 +71,7 @@ pub(super) fn recluster_collection(
             live,
             removed: &HashSet::new(),
             marks: &mut marks,
+            memo: None,
         })?;
         change.put_counters(*counters)?;
         change.commit()?;
@@ -147,7 +148,7 @@ fn assign_to_centers(
     let mut assigned = Vec::with_capacity(documents.len());
     for ClusteredDocument { document, id, moment, before } in documents {
         let subject = Subject { query: Query::Stored(id), number: *document, moment: *moment };
-        let center = clusters.neighbors().first_center(subject, None)?;
+        let center = clusters.neighbors().first_center(subject, None)?.complete();
         if center.is_none() {
             clusters.mark(id, true);
         }
@@ -168,8 +169,8 @@ fn assign_by_links(
         let subject = Subject { query: Query::Stored(id), number: *document, moment: *moment };
         let neighbors = clusters.neighbors();
         let links: Vec<u64> = match clusters.live.linkage {
-            LiveLinkage::Components => neighbors.earlier(subject, None)?,
-            _ => neighbors.best_link(subject, None)?.into_iter().collect(),
+            LiveLinkage::Components => neighbors.earlier(subject, None)?.complete(),
+            _ => neighbors.best_link(subject, None)?.complete().into_iter().collect(),
         };
         if let Some(&first) = links.iter().min_by_key(|&&link| (parts.root(link), link)) {
             joined.insert(*document, first);

@@ -65,6 +65,7 @@ impl Writer {
                     live,
                     removed: &removed,
                     marks: marks.last_mut().unwrap_or_else(|| unreachable!("one was just added")),
+                    memo: None,
                 };
                 clusters.remove(&Removed { number, id: &deletion.id })?;
             }
@@ -106,12 +107,16 @@ impl ClusterChanges<'_> {
     /// one of the `removed` documents.
     pub(super) fn remove(&mut self, document: &Removed<'_>) -> Result<()> {
         let member = self.member(document.number)?;
+        let mut was_center = false;
         if let Some(member) = member {
+            was_center = self.row(member.cluster)?.center == Some(document.number);
             self.leave(&member)?;
         }
         self.change.remove_document(document.number)?;
         let Some(member) = member else { return Ok(()) };
         match self.live.linkage {
+            // If the cluster has no center, all its documents are already queued.
+            LiveLinkage::Cohesive if !was_center => Ok(()),
             LiveLinkage::Cohesive => self.replace_center(document, &member),
             LiveLinkage::Online => self.queue_links(&member),
             LiveLinkage::Components => self.queue_component(&member),
@@ -126,9 +131,6 @@ impl ClusterChanges<'_> {
     fn replace_center(&mut self, center: &Removed<'_>, member: &MemberRow) -> Result<()> {
         let cluster = member.cluster;
         let row = self.row(cluster)?;
-        if row.center.is_some() || row.size == 0 {
-            return Ok(());
-        }
         let Some(oldest) = self.next_member(cluster, 0)? else { return Ok(()) };
         let Some(successor) = self.copy_of(center, oldest.document) else {
             return self.queue_members(cluster, oldest.document);

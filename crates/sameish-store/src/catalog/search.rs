@@ -296,8 +296,9 @@ impl Collection {
 
     /// Returns statistics. They include documents that are being written.
     pub fn stats(&self) -> Result<Stats> {
+        let writes = self.shared.writes();
         let read = self.shared.readers.get()?;
-        let totals = read.cluster_totals(self.live.row.number)?;
+        let totals = self.live.cluster_totals(&*read, writes)?;
         let pending_clusters = read.count_pending(self.live.row.number)?;
         let engine = self.live.engine();
         Ok(Stats {
@@ -309,7 +310,11 @@ impl Collection {
             chained: totals.chained,
             pending_clusters,
             capped_assignments: self.live.capped(),
-            clustering_error: self.live.task_error().map(|error| error.to_string()),
+            clustering_error: self.live.task_error().map(|error| match error {
+                // Without the path, because clients of a service see this.
+                Error::Database { reason, .. } => reason,
+                other => other.to_string(),
+            }),
             last_arrival: self.live.last_arrival().map(timestamp),
             expected_recall: self.live.analyzer.expected_recall(),
         })

@@ -10,6 +10,13 @@
 //! result. An insertion never affects other documents; one that happens meanwhile is reached by the same rules. A new center
 //! can match any number of later documents; they are searched in as many steps as necessary.
 //!
+//! A task is processed in **units**. A step ends between two of them when its time is over, so a unit is as long as a step can
+//! be. A unit changes one document, compares it with at most 64 texts and, after 256 KiB of other texts, reads no more of them
+//! ([`SearchMemo`]), and reads at most 64 links of a center. What does not fit is done by further units.
+//!
+//! Deletions that come while a cluster is queued do not queue it again: its documents are assigned once. Therefore the work
+//! waits until no document was deleted for a short time ([`RepairDelay`](super::live::RepairDelay)).
+//!
 //! **Online** links depend on the texts only, so a link is final when it is found. The documents below a moved document
 //! follow one by one. **Components** are joined again in order of document numbers; merging two clusters moves their
 //! documents one by one. Merges come before all other tasks, so that a deletion can assign all documents again in the cluster
@@ -18,9 +25,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::clusters::{ClusterChanges, Marks};
+use super::clusters::{ClusterChanges, Marks, Unit};
 use super::live::LiveCollection;
-use super::texts::FeatureCache;
+use super::texts::{FeatureCache, SearchMemo};
 use super::writer::Writer;
 use crate::error::{Error, Result};
 use crate::rows::{Counters, TaskKind, TaskRow};
@@ -43,27 +50,33 @@ impl Writer {
     /// Returns the collections that have tasks, starting after the one that had its turn last.
     fn collections_with_tasks(&self) -> Vec<Arc<LiveCollection>> {
         let mut with_tasks: Vec<Arc<LiveCollection>> =
-            self.shared.collections().values().filter(|live| live.has_tasks()).cloned().collect();
+            self.shared.collections().live().filter(|live| live.has_tasks()).cloned().collect();
         with_tasks.sort_unstable_by_key(|live| live.row.number);
         let next = with_tasks.partition_point(|live| live.row.number <= self.stepped);
         with_tasks.rotate_left(next);
         with_tasks
     }
 
-    pub(super) fn has_tasks(&self) -> bool {
-        self.shared.collections().values().any(|live| live.has_tasks())
+    /// Returns when queued work has to be done, if there is any.
+    pub(super) fn tasks_due(&self) -> Option<Instant> {
+        let collections = self.shared.collections();
+        let with_tasks = collections.live().filter(|live| live.has_tasks());
+        with_tasks.map(|live| live.repair_delay().due().unwrap_or_else(Instant::now)).min()
     }
 
-    /// Processes tasks for a few milliseconds.
+    /// Processes tasks for a few milliseconds, except for those of collections whose work has to wait.
     pub(super) fn step(&mut self) -> Result<()> {
-        self.step_until(Instant::now() + STEP)
+        let now = Instant::now();
+        let mut due = self.collections_with_tasks();
+        due.retain(|live| live.repair_delay().due() <= Some(now));
+        self.step_until(now + STEP, due)
     }
 
-    /// Processes tasks until the deadline, but at least one. An error in one collection does not stop the work on others;
-    /// this returns it only if nothing succeeded.
-    fn step_until(&mut self, deadline: Instant) -> Result<()> {
+    /// Processes tasks of collections until the deadline, but at least one unit. An error in one collection does not stop the
+    /// work on others; this returns it only if nothing succeeded.
+    fn step_until(&mut self, deadline: Instant, collections: Vec<Arc<LiveCollection>>) -> Result<()> {
         let mut result = None;
-        for live in self.collections_with_tasks() {
+        for live in collections {
             self.stepped = live.row.number;
             let stepped = self.attempt(|writer| writer.step_in(&live, deadline));
             live.set_task_error(stepped.as_ref().err().cloned());
@@ -78,19 +91,28 @@ impl Writer {
 
     /// Processes all tasks.
     pub(super) fn settle(&mut self) -> Result<()> {
-        while self.has_tasks() {
-            self.step()?;
+        loop {
+            let collections = self.collections_with_tasks();
+            if collections.is_empty() {
+                return Ok(());
+            }
+            self.step_until(Instant::now() + STEP, collections)?;
         }
-        Ok(())
     }
 
     fn step_in(&mut self, live: &LiveCollection, deadline: Instant) -> Result<()> {
-        let Writer { store, shared, counters, .. } = self;
+        let Writer { store, shared, counters, memo, .. } = self;
         let mut marks = Marks::default();
-        let change = store.begin()?;
-        match process_until(change, counters, &shared.cache, live, &mut marks, deadline) {
+        let mut step =
+            Step { change: store.begin()?, counters, cache: &shared.cache, live, marks: &mut marks, memo };
+        let processed = step.process_until(deadline);
+        let processed = processed.and_then(|left| step.commit().map(|()| left));
+        match processed {
             Ok(left) => {
                 live.set_has_tasks(left == Left::More);
+                if left == Left::Nothing {
+                    live.repair_delay().clear();
+                }
                 Ok(())
             }
             Err(error) => {
@@ -101,40 +123,53 @@ impl Writer {
     }
 }
 
-fn process_until(
-    mut change: Box<dyn Transaction + '_>,
-    counters: &mut Counters,
-    cache: &FeatureCache,
-    live: &LiveCollection,
-    marks: &mut Marks,
-    deadline: Instant,
-) -> Result<Left> {
-    let removed = HashSet::new();
-    let mut clusters =
-        ClusterChanges { change: &mut *change, counters, cache, live, removed: &removed, marks };
-    let mut left = Left::More;
-    while left == Left::More {
-        left = clusters.process_one()?;
-        if Instant::now() >= deadline {
-            break;
+/// A transaction that processes tasks of a collection.
+struct Step<'a> {
+    change: Box<dyn Transaction + 'a>,
+    counters: &'a mut Counters,
+    cache: &'a FeatureCache,
+    live: &'a LiveCollection,
+    marks: &'a mut Marks,
+    memo: &'a mut SearchMemo,
+}
+
+impl Step<'_> {
+    fn process_until(&mut self, deadline: Instant) -> Result<Left> {
+        let removed = HashSet::new();
+        let mut left = Left::More;
+        while left == Left::More {
+            self.memo.begin_unit();
+            let mut clusters = ClusterChanges {
+                change: &mut *self.change,
+                counters: self.counters,
+                cache: self.cache,
+                live: self.live,
+                removed: &removed,
+                marks: self.marks,
+                memo: Some(self.memo),
+            };
+            left = clusters.process_one()?;
+            if Instant::now() >= deadline {
+                break;
+            }
         }
+        Ok(left)
     }
-    change.put_counters(*counters)?;
-    change.commit()?;
-    Ok(left)
+
+    fn commit(mut self) -> Result<()> {
+        self.change.put_counters(*self.counters)?;
+        self.change.commit()
+    }
 }
 
 impl ClusterChanges<'_> {
-    /// Processes one document of the first task.
+    /// Processes one unit of the first task.
     fn process_one(&mut self) -> Result<Left> {
         let Some(task) = self.change.read().first_task(self.live.row.number)? else {
             return Ok(Left::Nothing);
         };
         let is_done = match task.kind {
-            TaskKind::Document => {
-                self.assign_again(task.position)?;
-                true
-            }
+            TaskKind::Document => self.assign_again(task.position)? == Unit::Done,
             TaskKind::Members => return self.process_member(&task),
             TaskKind::Links => !self.assign_next_child(&task)?,
             TaskKind::Subtree => {
@@ -146,6 +181,10 @@ impl ClusterChanges<'_> {
                 self.put_rest(rest)?
             }
             TaskKind::Merge => !self.move_one(&task)?,
+            TaskKind::Count => {
+                self.count_more_links(&task)?;
+                return Ok(Left::More);
+            }
             TaskKind::Collection => return Err(unexpected(&task)),
         };
         if is_done {
@@ -173,7 +212,9 @@ impl ClusterChanges<'_> {
             return Ok(Left::More);
         }
         self.queue_members(task.cluster, member.document + 1)?;
-        self.assign_again(member.document)?;
+        if self.assign_again(member.document)? == Unit::Paused {
+            self.queue_members(task.cluster, member.document)?;
+        }
         Ok(Left::More)
     }
 }

@@ -6,7 +6,7 @@ use crate::rows::DocumentRow;
 use crate::store::Read;
 use sameish::analyzer::TextFeatures;
 use sameish::engine::TextSource;
-use sameish::{Analyzer, Content, Document, Scratch};
+use sameish::{Analyzer, Content, Document, Scratch, Verdict};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
@@ -144,11 +144,23 @@ fn heap_bytes(features: &TextFeatures) -> usize {
 /// Limits the bytes of text that one request reads.
 pub(super) struct TextBudget {
     remaining: Cell<usize>,
+    /// Number of texts that may be compared.
+    comparisons: Cell<usize>,
 }
 
 impl TextBudget {
     pub(super) fn new(bytes: usize) -> TextBudget {
-        TextBudget { remaining: Cell::new(bytes) }
+        TextBudget { remaining: Cell::new(bytes), comparisons: Cell::new(usize::MAX) }
+    }
+
+    /// Returns the budget of one unit of queued work.
+    fn of_unit() -> TextBudget {
+        TextBudget { comparisons: Cell::new(UNIT_COMPARISONS), ..TextBudget::new(UNIT_BYTES) }
+    }
+
+    /// Counts a comparison.
+    fn compare(&self) {
+        self.comparisons.update(|comparisons| comparisons.saturating_sub(1));
     }
 
     /// Counts a document that was read.
@@ -163,7 +175,53 @@ impl TextBudget {
 
     /// Returns `true` if no more texts may be read.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.remaining.get() == 0
+        self.remaining.get() == 0 || self.comparisons.get() == 0
+    }
+}
+
+/// Maximum number of texts that one unit of queued work compares with a document.
+pub(super) const UNIT_COMPARISONS: usize = 64;
+/// Number of bytes of text after which a unit of queued work reads no more texts.
+pub(super) const UNIT_BYTES: usize = 256 << 10;
+
+/// The verdicts of a search that is done in several units, each within its [`TextBudget`].
+///
+/// A verdict depends on two texts, and the text of a number never changes. So verdicts stay valid, whatever is written between
+/// two units. They are only kept in memory: a new process judges the candidates of the current document again.
+pub(super) struct SearchMemo {
+    /// Number of the document whose neighbors are searched.
+    subject: Cell<u64>,
+    features: RefCell<Option<Arc<TextFeatures>>>,
+    verdicts: RefCell<HashMap<u64, Option<Verdict>>>,
+    budget: TextBudget,
+}
+
+impl SearchMemo {
+    pub(super) fn new() -> SearchMemo {
+        SearchMemo {
+            subject: Cell::new(0),
+            features: RefCell::default(),
+            verdicts: RefCell::default(),
+            budget: TextBudget::of_unit(),
+        }
+    }
+
+    /// Starts the next unit.
+    pub(super) fn begin_unit(&mut self) {
+        self.budget = TextBudget::of_unit();
+    }
+
+    /// Forgets all verdicts unless they are those of this document.
+    pub(super) fn start(&self, subject: u64) {
+        if self.subject.replace(subject) != subject {
+            self.features.take();
+            self.forget_verdicts();
+        }
+    }
+
+    /// Forgets the verdicts of a search that is complete.
+    pub(super) fn forget_verdicts(&self) {
+        self.verdicts.take();
     }
 }
 
@@ -173,6 +231,7 @@ pub(super) struct StoredTexts<'a> {
     cache: &'a FeatureCache,
     read: &'a dyn Read,
     departing: Option<&'a DocumentRow>,
+    memo: Option<&'a SearchMemo>,
     scratch: RefCell<Scratch>,
     budget: Option<&'a TextBudget>,
     skipped: Cell<usize>,
@@ -198,6 +257,7 @@ impl<'a> StoredTexts<'a> {
             cache,
             read,
             departing: None,
+            memo: None,
             scratch: RefCell::default(),
             budget: None,
             skipped: Cell::new(0),
@@ -215,6 +275,11 @@ impl<'a> StoredTexts<'a> {
     /// Limits the bytes of text that are read.
     pub(super) fn within(self, budget: &'a TextBudget) -> StoredTexts<'a> {
         StoredTexts { budget: Some(budget), ..self }
+    }
+
+    /// Remembers verdicts, and reads and compares texts within the budget of the current unit.
+    pub(super) fn in_units(self, memo: &'a SearchMemo) -> StoredTexts<'a> {
+        StoredTexts { memo: Some(memo), budget: Some(&memo.budget), ..self }
     }
 
     /// Returns an error if a text could not be read for another reason than damage: the result of the search would depend on
@@ -243,7 +308,7 @@ impl<'a> StoredTexts<'a> {
         let texts = [&document.title, &document.source, &document.url, &document.published_at];
         let bytes = 256 + texts.into_iter().flatten().map(String::len).sum::<usize>();
         let total = self.described_bytes.get() + bytes;
-        if self.budget.is_some() && total <= MAX_DESCRIBED {
+        if self.budget.is_some() && self.memo.is_none() && total <= MAX_DESCRIBED {
             self.described_bytes.set(total);
             self.described.borrow_mut().insert(number, document);
         }
@@ -274,12 +339,43 @@ impl<'a> StoredTexts<'a> {
 impl TextSource for StoredTexts<'_> {
     /// Returns `None` for a document that cannot be read or that was just deleted.
     fn features(&self, number: u64) -> Option<Arc<TextFeatures>> {
+        match self.memo.filter(|memo| memo.subject.get() == number) {
+            // The subject itself, which every unit needs.
+            Some(memo) => {
+                let known = memo.features.borrow().clone();
+                let features = known.or_else(|| self.read_features(number));
+                memo.features.replace(features.clone());
+                features
+            }
+            None if self.is_exhausted() && (self.memo.is_some() || self.cache.get(number).is_none()) => {
+                self.skipped.update(|skipped| skipped + 1);
+                None
+            }
+            None => {
+                self.budget.inspect(|budget| budget.compare());
+                let features = self.read_features(number);
+                if features.is_none() {
+                    // A damaged text matches nothing, and is not read again in the next unit.
+                    self.remember(number, None);
+                }
+                features
+            }
+        }
+    }
+
+    fn known(&self, number: u64) -> Option<Option<Verdict>> {
+        self.memo?.verdicts.borrow().get(&number).copied()
+    }
+
+    fn remember(&self, number: u64, verdict: Option<Verdict>) {
+        self.memo.inspect(|memo| _ = memo.verdicts.borrow_mut().insert(number, verdict));
+    }
+}
+
+impl StoredTexts<'_> {
+    fn read_features(&self, number: u64) -> Option<Arc<TextFeatures>> {
         if let Some(features) = self.cache.get(number) {
             return Some(features);
-        }
-        if self.is_exhausted() {
-            self.skipped.update(|skipped| skipped + 1);
-            return None;
         }
         let compute = |row: &DocumentRow| {
             self.budget.inspect(|budget| budget.take(&row.document));

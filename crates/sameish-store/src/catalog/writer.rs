@@ -9,6 +9,7 @@
 
 use super::live::LiveCollection;
 use super::repair::Deletion;
+use super::texts::SearchMemo;
 use super::{Shared, live, recluster};
 use crate::error::{Error, Result};
 use crate::model::{Health, Inserted};
@@ -175,6 +176,8 @@ pub(super) struct Writer {
     failed: Option<String>,
     /// Number of the collection whose tasks had their turn last.
     pub(super) stepped: u32,
+    /// The search of the current unit of queued work.
+    pub(super) memo: SearchMemo,
     /// Whether a test does the work on clusters step by step.
     #[cfg(test)]
     pub(super) is_paused: bool,
@@ -203,6 +206,7 @@ impl Writer {
             counters,
             failed: None,
             stepped: 0,
+            memo: SearchMemo::new(),
             #[cfg(test)]
             is_paused: false,
             dropped,
@@ -225,7 +229,8 @@ impl Writer {
             if self.process(group).is_break() {
                 break;
             }
-            let stepped = if self.may_step() { self.step() } else { Ok(()) };
+            let is_due = self.step_due().is_some_and(|due| due <= Instant::now());
+            let stepped = if is_due { self.step() } else { Ok(()) };
             let stepped = stepped.and(self.remove_remains());
             step_at = self.next_step(if stepped.is_ok() { Duration::ZERO } else { RETRY });
             if self.erase_at.is_some_and(|time| time <= Instant::now()) {
@@ -238,19 +243,20 @@ impl Writer {
         _ = self.store.checkpoint();
     }
 
-    /// Returns `true` if there is work on clusters, and no test does it step by step.
-    fn may_step(&self) -> bool {
+    /// Returns when work on clusters has to be done, if there is any and no test does it step by step.
+    fn step_due(&self) -> Option<Instant> {
         #[cfg(test)]
         if self.is_paused {
-            return false;
+            return None;
         }
-        self.has_tasks()
+        self.tasks_due()
     }
 
     /// Returns when the next step of queued work begins, if there is such work.
     fn next_step(&self, delay: Duration) -> Option<Instant> {
-        let has_work = self.may_step() || self.has_remains();
-        (self.failed.is_none() && has_work).then(|| Instant::now() + delay)
+        let now = Instant::now();
+        let due = earliest(self.step_due(), self.has_remains().then_some(now));
+        due.filter(|_| self.failed.is_none()).map(|due| due.max(now + delay))
     }
 
     /// Processes requests of one kind. Breaks if the thread must stop.
@@ -277,6 +283,7 @@ impl Writer {
                     });
                     self.note_arrival();
                     self.note_deletion();
+                    live.note_deletion(Instant::now());
                     send_reply(&reply, replaced);
                 }
                 Request::Run(job) => job(self),
@@ -309,6 +316,7 @@ impl Writer {
             results => results,
         });
         self.note_deletion();
+        work.iter().for_each(|(live, _)| live.note_deletion(Instant::now()));
         send_replies(replies, results);
     }
 
@@ -345,7 +353,7 @@ impl Writer {
     /// Returns `true` if the collection was deleted after a request for it was queued.
     fn is_dropped(&self, live: &Arc<LiveCollection>) -> bool {
         let collections = self.shared.collections();
-        !collections.get(&live.row.name).is_some_and(|current| Arc::ptr_eq(current, live))
+        !matches!(collections.get(&live.row.name), Ok(Some(current)) if Arc::ptr_eq(current, live))
     }
 
     /// Runs a write and updates the health of the catalog. After a failed write or sync, rejects all further writes.
@@ -364,6 +372,7 @@ impl Writer {
             return Err(Error::Failed { reason: reason.clone() });
         }
         let written = write(self);
+        self.shared.writes.fetch_add(1, Ordering::Release);
         match &written {
             Err(Error::Full) => {
                 // A checkpoint empties the log, which frees space for deletes.
@@ -381,7 +390,7 @@ impl Writer {
 
     /// Creates a collection, or returns the existing one with the same name and settings.
     pub(super) fn create(&mut self, mut row: CollectionRow) -> Result<Arc<LiveCollection>> {
-        if let Some(live) = self.shared.collections().get(&row.name) {
+        if let Some(live) = self.shared.collections().get(&row.name)? {
             let differs = differing_settings(&live.row, &row);
             if differs.is_empty() {
                 return Ok(Arc::clone(live));
@@ -397,22 +406,22 @@ impl Writer {
             change.put_counters(writer.counters)?;
             change.commit()
         })?;
-        self.shared.collections_mut().insert(live.row.name.clone(), Arc::clone(&live));
+        self.shared.collections_mut().insert(Arc::clone(&live));
         Ok(live)
     }
 
-    /// Deletes a collection. Returns `true` if it existed. A new collection of the same name is another one.
-    pub(super) fn drop_collection(&mut self, live: &Arc<LiveCollection>) -> Result<bool> {
-        if self.is_dropped(live) {
+    /// Deletes a collection. Returns `true` if it existed. A new collection of the same name has another number.
+    pub(super) fn drop_collection(&mut self, name: &str, number: u32) -> Result<bool> {
+        if self.shared.collections().number_of(name) != Some(number) {
             return Ok(false);
         }
         self.write(|writer| {
             let mut change = writer.store.begin()?;
-            change.drop_collection(live.row.number)?;
+            change.drop_collection(number)?;
             change.commit()
         })?;
-        self.dropped.push(live.row.number);
-        self.shared.collections_mut().remove(&live.row.name);
+        self.dropped.push(number);
+        self.shared.collections_mut().remove(name);
         Ok(true)
     }
 

@@ -5,11 +5,11 @@ use super::write::{
 };
 use super::{Mode, SqliteStore};
 use crate::error::{Error, Result};
-use crate::model::Finding;
+use crate::model::{Finding, is_well_formed};
 use crate::private;
 use crate::rows::{
     ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MERGE_POSITION, MemberRow,
-    SketchRow, TaskKind, TaskRow,
+    SketchRow, StoredCollection, TaskKind, TaskRow,
 };
 use crate::store::Read;
 use rusqlite::types::ValueRef;
@@ -100,10 +100,15 @@ impl Read for SqliteStore {
         Ok(Box::new(SqliteStore::connect(&self.path, mode)?))
     }
 
-    fn collections(&self) -> Result<Vec<CollectionRow>> {
+    fn collections(&self) -> Result<Vec<StoredCollection>> {
         let sql = "SELECT number, name, preset, overrides, config, retention_days, window_days, created_at, checksum \
             FROM collections ORDER BY number";
-        self.query_all(sql, [], collection)
+        self.query_all(sql, [], |row| {
+            let number = get_u32(row, 0)?;
+            let name = get_text(row, 1).ok().filter(|name| is_well_formed(name));
+            let name = name.unwrap_or_else(|| format!("collection:{number}"));
+            Ok(StoredCollection { number, name, row: collection(row) })
+        })
     }
 
     fn dropped_collections(&self) -> Result<Vec<u32>> {
@@ -239,12 +244,6 @@ impl Read for SqliteStore {
         self.query_all(&sql, key, |row| Ok((get_u64(row, 0)?, member(row))))
     }
 
-    fn count_joined(&self, document: u64, cluster: ClusterId) -> Result<u64> {
-        let sql = "SELECT count(*) FROM members WHERE joined = ? AND cluster = ?";
-        let count = self.query_one(sql, params![document as i64, cluster.0 as i64], |row| get_u64(row, 0))?;
-        Ok(count.unwrap_or(0))
-    }
-
     fn first_task(&self, collection: u32) -> Result<Option<TaskRow>> {
         let sql = format!("SELECT {TASK} FROM tasks WHERE collection = ? ORDER BY position LIMIT 1");
         self.query_one(&sql, [collection], task)
@@ -277,17 +276,25 @@ impl Read for SqliteStore {
 
     fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals> {
         let sql = "SELECT count(*), coalesce(sum(size), 0), coalesce(max(size), 0), coalesce(sum(chained), 0) \
-            FROM clusters WHERE collection = ? AND size > 1 AND chained >= 0 \
-            AND typeof(size) = 'integer' AND typeof(chained) = 'integer'";
-        let totals = self.query_one(sql, [collection], |row| {
-            Ok(ClusterTotals {
-                clusters: get_u64(row, 0)?,
-                documents: get_u64(row, 1)?,
-                largest: get_u64(row, 2)?,
-                chained: get_u64(row, 3)?,
+            FROM clusters WHERE collection = ? AND size > 1 AND chained >= 0";
+        let totals = |sql: &str| {
+            self.query_one(sql, [collection], |row| {
+                Ok(ClusterTotals {
+                    clusters: get_u64(row, 0)?,
+                    documents: get_u64(row, 1)?,
+                    largest: get_u64(row, 2)?,
+                    chained: get_u64(row, 3)?,
+                })
             })
-        })?;
-        Ok(totals.unwrap_or_default())
+        };
+        match totals(sql) {
+            // A sum is an integer only if all values are integers. Checking every row would take twice as long.
+            Err(Error::Damaged { .. }) => {
+                let types = "typeof(size) = 'integer' AND typeof(chained) = 'integer'";
+                Ok(totals(&format!("{sql} AND {types}"))?.unwrap_or_default())
+            }
+            totals => Ok(totals?.unwrap_or_default()),
+        }
     }
 
     fn cluster(&self, number: ClusterId) -> Result<Option<ClusterRow>> {

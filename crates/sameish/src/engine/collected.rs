@@ -222,14 +222,19 @@ impl Collected<'_> {
     ) -> Option<Verdict> {
         let short = query.status == Status::TooShort || other.copy.status == Status::TooShort;
         let equal = query.key.is_some() && query.key == other.copy.key;
-        let read: Arc<TextFeatures>;
-        let features = if short || equal {
-            &*NO_FEATURES
-        } else {
-            read = texts.features(other.documents.first()?.number)?;
-            &read
+        let judge = |features: &TextFeatures| {
+            self.judge.judge_facts(&query.side(), &other.copy.view(features).side())
         };
-        self.judge.judge_facts(&query.side(), &other.copy.view(features).side())
+        if short || equal {
+            return judge(&NO_FEATURES);
+        }
+        let number = other.documents.first()?.number;
+        if let Some(known) = texts.known(number) {
+            return known;
+        }
+        let verdict = judge(&*texts.features(number)?);
+        texts.remember(number, verdict);
+        verdict
     }
 
     /// Returns the documents of the texts that match.

@@ -4,6 +4,7 @@
 //! engine keeps sketches only and recomputes the features of a candidate from the stored text.
 
 use crate::analyzer::TextFeatures;
+use crate::matching::Verdict;
 use std::fmt::Debug;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -39,6 +40,16 @@ pub trait TextSource {
     /// Returns the features of a document by its insertion number, or `None` if its text cannot be read; such a document
     /// matches nothing.
     fn features(&self, number: u64) -> Option<Arc<TextFeatures>>;
+
+    /// Returns the verdict on a document that an earlier search for the same query passed to [`remember`](Self::remember), or
+    /// `None` if the document was not judged. A source that remembers verdicts allows the caller to divide a search into
+    /// several: each judges candidates that were not judged before.
+    fn known(&self, _number: u64) -> Option<Option<Verdict>> {
+        None
+    }
+
+    /// Receives the verdict on a document whose features were read. `None` if it does not match.
+    fn remember(&self, _number: u64, _verdict: Option<Verdict>) {}
 }
 
 /// The features of a stored text, borrowed from the engine or shared with a cache of the text source.

@@ -81,6 +81,8 @@ struct Figures {
     chained: u64,
     pending_clusters: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    clustering_error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     last_arrival: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     expected_recall: Option<f64>,
@@ -105,6 +107,7 @@ pub(super) fn stats(args: StatsArgs) -> anyhow::Result<Exit> {
             largest_cluster: stats.largest_cluster,
             chained: stats.chained,
             pending_clusters: stats.pending_clusters,
+            clustering_error: stats.clustering_error,
             last_arrival: stats.last_arrival.map(|moment| moment.to_string()),
             expected_recall: stats.expected_recall,
         };
@@ -198,7 +201,7 @@ pub(super) fn rebuild(args: RebuildArgs) -> anyhow::Result<Exit> {
     let catalog = open_with(&args.directory, options)?;
     let documents: usize = catalog.collections().iter().map(|collection| collection.len()).sum();
     say(format_args!("recomputed the sketches and clusters of {}", counted(documents as u64, "document")));
-    Ok(Exit::Clean)
+    Ok(if catalog.unavailable().is_empty() { Exit::Clean } else { Exit::Unreadable })
 }
 
 /// Write a consistent copy of a directory, even while a service uses it

@@ -11,7 +11,7 @@ mod responses;
 use super::documents::{generated_id, idempotency_key, insert_bytes};
 use super::{NDJSON, PathParams, Query, hints};
 use crate::body::{self, Chunks, Format};
-use crate::http::{RequestId, Streamed};
+use crate::http::{RequestId, ResponseKind};
 use crate::memory::BufferedBytes;
 use crate::problem::{Kind, Problem};
 use crate::response::BoundedList;
@@ -103,7 +103,7 @@ pub(crate) async fn bulk(
     });
     let headers = [(header::CONTENT_TYPE, HeaderValue::from_static(NDJSON))];
     let mut response = (StatusCode::OK, headers, Body::new(response_body)).into_response();
-    response.extensions_mut().insert(Streamed);
+    response.extensions_mut().insert(ResponseKind::Streamed);
     Ok(response)
 }
 

@@ -1,15 +1,14 @@
 //! Cohesive clusters: a document joins the first center before it that it matches.
 
-use super::ClusterChanges;
-use crate::catalog::neighbors::{Query, Subject};
+use super::{ClusterChanges, Unit};
+use crate::catalog::neighbors::{Query, Searched, Subject};
 use crate::error::Result;
 use crate::rows::{DocumentRow, MemberRow, TaskKind, TaskRow};
 use sameish::Search;
 use sameish::cluster::ClusterId;
 use std::collections::BTreeMap;
 
-/// Maximum number of documents that one step compares with a new center. Reading and comparing this many texts takes a few
-/// milliseconds.
+/// Maximum number of documents of a range that a new center is compared with. A range with more of them is divided.
 pub(in crate::catalog) const LATER_PER_STEP: usize = 32;
 
 impl ClusterChanges<'_> {
@@ -18,11 +17,13 @@ impl ClusterChanges<'_> {
         row: &DocumentRow,
         member: MemberRow,
         subject: Subject<'_>,
-    ) -> Result<()> {
+    ) -> Result<Unit> {
         let id = &row.document.id;
         let document = member.document;
         let was_center = self.live.engine().get(id).is_some_and(|stored| stored.is_center);
-        let center = self.neighbors().first_center(subject, None)?;
+        let Searched::Complete(center) = self.neighbors().first_center(subject, None)? else {
+            return Ok(Unit::Paused);
+        };
         let target = center.map(|center| self.member(center)).transpose()?.flatten();
         match target {
             Some(target) => {
@@ -30,16 +31,17 @@ impl ClusterChanges<'_> {
                     self.marks.set(self.live, id, false);
                     self.queue_members(member.cluster, document + 1)?;
                 }
-                self.move_to(member, target.cluster, None)
+                self.move_to(member, target.cluster, None)?;
             }
-            None if was_center => Ok(()),
+            None if was_center => {}
             None => {
                 self.start_part(member)?;
                 self.marks.set(self.live, id, true);
                 let cluster = self.member(document)?.map_or(member.cluster, |member| member.cluster);
-                self.queue(TaskKind::Center, document, cluster)
+                self.queue(TaskKind::Center, document, cluster)?;
             }
         }
+        Ok(Unit::Done)
     }
 
     /// Queues later documents that a new center takes from centers after it. Returns the rest of the task.
@@ -61,6 +63,8 @@ impl ClusterChanges<'_> {
         let to = from + (width - 1);
         let subject = Subject { query: Query::Stored(id), number: center, moment: row.moment() };
         let found = self.neighbors().later(subject, from..=to, LATER_PER_STEP + 1)?;
+        let Searched::Complete(found) = found else { return Ok(Some(*task)) };
+        self.memo.inspect(|memo| memo.forget_verdicts());
         if width > 1 && is_incomplete(&found) {
             self.live.set_search_width(width / 2);
             return Ok(Some(*task));

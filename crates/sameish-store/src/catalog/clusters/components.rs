@@ -14,13 +14,18 @@ impl ClusterChanges<'_> {
         member: Option<MemberRow>,
         matches: &[u64],
     ) -> Result<Placement> {
-        let mut clusters: BTreeMap<ClusterId, u64> = BTreeMap::new();
+        // The first match in each cluster, before and after merges.
+        let mut stored: BTreeMap<ClusterId, u64> = BTreeMap::new();
         for &found in matches {
             if let Some(other) = self.member(found)? {
-                let cluster = self.merge_target(other.cluster)?;
-                let first = clusters.entry(cluster).or_insert(found);
+                let first = stored.entry(other.cluster).or_insert(found);
                 *first = found.min(*first);
             }
+        }
+        let mut clusters: BTreeMap<ClusterId, u64> = BTreeMap::new();
+        for (cluster, found) in stored {
+            let first = clusters.entry(self.merge_target(cluster)?).or_insert(found);
+            *first = found.min(*first);
         }
         let cluster = match self.component_to_join(member, &clusters)? {
             Some(target) => {

@@ -1,14 +1,16 @@
 //! Online clusters: a document joins its best earlier match.
 
-use super::ClusterChanges;
-use crate::catalog::neighbors::Subject;
+use super::{ClusterChanges, Unit};
+use crate::catalog::neighbors::{Searched, Subject};
 use crate::error::Result;
 use crate::rows::{MemberRow, TaskKind, TaskRow};
 use sameish::cluster::ClusterId;
 
 impl ClusterChanges<'_> {
-    pub(super) fn assign_to_best(&mut self, member: MemberRow, subject: Subject<'_>) -> Result<()> {
-        let best = self.neighbors().best_link(subject, None)?;
+    pub(super) fn assign_to_best(&mut self, member: MemberRow, subject: Subject<'_>) -> Result<Unit> {
+        let Searched::Complete(best) = self.neighbors().best_link(subject, None)? else {
+            return Ok(Unit::Paused);
+        };
         let target = best.map(|best| self.member(best)).transpose()?.flatten();
         let before = member.cluster;
         match target {
@@ -19,7 +21,7 @@ impl ClusterChanges<'_> {
         if moved && self.next_joined(member.document, 0)?.is_some() {
             self.queue(TaskKind::Subtree, member.document, before)?;
         }
-        Ok(())
+        Ok(Unit::Done)
     }
 
     /// Queues the documents that had joined a deleted document.
@@ -33,6 +35,7 @@ impl ClusterChanges<'_> {
     /// Assigns the next document that had joined a deleted document. Returns `false` if none is left.
     pub(in crate::catalog) fn assign_next_child(&mut self, task: &TaskRow) -> Result<bool> {
         let Some(child) = self.next_joined(task.position, 0)? else { return Ok(false) };
+        // Also if the unit is paused, there is more to do.
         self.assign_again(child.document)?;
         Ok(true)
     }

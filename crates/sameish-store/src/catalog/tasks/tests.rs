@@ -3,13 +3,16 @@
 
 #![allow(clippy::unwrap_used)]
 
-use super::super::clusters::LATER_PER_STEP;
+use super::super::clusters::{LATER_PER_STEP, LINKS_PER_UNIT};
+use super::super::live::RepairDelay;
+use super::super::neighbors::MAX_CANDIDATES;
+use super::super::texts::{UNIT_BYTES, UNIT_COMPARISONS};
 use crate::sqlite::{RowCounter, SqliteStore};
 use crate::{Catalog, Collection, CollectionConfig, Health, OpenOptions};
 use sameish::cluster::ClusterId;
 use sameish::{DocId, Document, Preset};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[path = "../../../../sameish/src/random.rs"]
 #[allow(dead_code, unreachable_pub)]
@@ -33,18 +36,26 @@ struct Fixture {
 
 impl Fixture {
     fn new(config: CollectionConfig) -> Fixture {
+        Fixture::with_cache(config, OpenOptions::default().cache_bytes)
+    }
+
+    fn with_cache(config: CollectionConfig, cache_bytes: usize) -> Fixture {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path(), true, false).unwrap();
         let rows = store.row_counter();
-        let catalog = Catalog::over(Box::new(store), dir.path(), OpenOptions::default()).unwrap();
+        let options = OpenOptions { cache_bytes, ..OpenOptions::default() };
+        let catalog = Catalog::over(Box::new(store), dir.path(), options).unwrap();
         let collection = catalog.create("test", config).unwrap();
         Fixture { _dir: dir, catalog, collection, rows }
     }
 
     fn with_linkage(linkage: &str, window_days: Option<u32>) -> Fixture {
-        let overrides = format!("{OVERRIDES}linkage = \"{linkage}\"\n");
-        let config = CollectionConfig { overrides, window_days, ..CollectionConfig::new(Preset::Articles) };
-        Fixture::new(config).paused()
+        Fixture::new(config(linkage, window_days)).paused()
+    }
+
+    /// Returns a collection with a cohesive linkage, in which every comparison reads a row.
+    fn uncached() -> Fixture {
+        Fixture::with_cache(config("cohesive", None), 0).paused()
     }
 
     /// Stops the work on clusters, except for the steps of the test.
@@ -68,8 +79,9 @@ impl Fixture {
     /// Processes one task of one collection. Returns `false` if there is none.
     fn step(&self) -> bool {
         let step = |writer: &mut super::Writer| {
-            let has_tasks = writer.has_tasks();
-            writer.step_until(Instant::now()).map(|()| has_tasks)
+            let with_tasks = writer.collections_with_tasks();
+            let has_tasks = !with_tasks.is_empty();
+            writer.step_until(Instant::now(), with_tasks).map(|()| has_tasks)
         };
         self.catalog.shared.run_on_writer(step).unwrap()
     }
@@ -111,6 +123,11 @@ impl Fixture {
         self.collection.rebuild().unwrap();
         assert_eq!(found, self.partition(ids), "{context}");
     }
+}
+
+fn config(linkage: &str, window_days: Option<u32>) -> CollectionConfig {
+    let overrides = format!("{OVERRIDES}linkage = \"{linkage}\"\n");
+    CollectionConfig { overrides, window_days, ..CollectionConfig::new(Preset::Articles) }
 }
 
 /// Returns 20 words from a position on. Texts match if their positions differ by at most 5: they share at least 13 of 23
@@ -418,4 +435,178 @@ fn work_on_clusters_does_not_report_a_full_disk_as_ready() {
     assert_eq!(fixture.catalog.health(), Health::Full);
     fixture.insert(50, text_at(0));
     assert_eq!(fixture.catalog.health(), Health::Ready);
+}
+
+/// A text of `words` words of which the last third is its own: two of them have a similarity between 0.4 and 0.5. They are
+/// candidates, but do not match.
+fn branch(words: u64, variant: u64) -> String {
+    let common = words * 13 / 20;
+    let word = |at: u64| if at < common { format!("word{at}") } else { format!("word{at}of{variant}") };
+    (0..words).map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Deletes the first of two copies of a text, with a text between them that is not a copy, so that the other one is compared
+/// with `centers` centers. Returns the rows of each unit.
+fn units_of_a_comparison_with_centers(fixture: &Fixture, words: u64, centers: u64) -> Vec<u64> {
+    let near = |last: &str| format!("{} {last}", branch(words, 0));
+    fixture.insert(0, near("first"));
+    (1..=centers).for_each(|id| fixture.insert(id, branch(words, id)));
+    fixture.insert(1_000, near("second"));
+    assert_eq!(fixture.cluster(1_000), fixture.cluster(0));
+    assert_eq!(fixture.collection.stats().unwrap().clusters, 1, "the centers do not match each other");
+    fixture.delete(0);
+    let mut units = Vec::new();
+    loop {
+        let (rows, has_tasks) = fixture.rows_of(|| fixture.step());
+        if !has_tasks {
+            return units;
+        }
+        units.push(rows);
+        assert!(units.len() < 200, "the work does not end: {units:?}");
+    }
+}
+
+/// Rows of a unit in addition to those of the texts that it compares: of the document itself, tasks, clusters and counters.
+const OTHER_ROWS: u64 = 30;
+
+#[test]
+fn a_unit_compares_a_bounded_number_of_texts() {
+    let fixture = Fixture::uncached();
+    let units = units_of_a_comparison_with_centers(&fixture, 40, 200);
+    let most = UNIT_COMPARISONS as u64 + OTHER_ROWS;
+    assert!(units.iter().all(|rows| *rows <= most), "{units:?}");
+    assert!(units.iter().sum::<u64>() >= 200, "all centers were compared: {units:?}");
+    fixture.assert_is_clustered_as_from_scratch(&(1..=200).chain([1_000]).collect(), "centers");
+}
+
+#[test]
+fn a_unit_reads_a_bounded_number_of_bytes() {
+    let fixture = Fixture::uncached();
+    let words = 8_000;
+    let bytes = branch(words, 1).len();
+    let texts = UNIT_BYTES.div_ceil(bytes) as u64;
+    assert!((2..6).contains(&texts), "{bytes} bytes per text");
+    let units = units_of_a_comparison_with_centers(&fixture, words, 40);
+    assert!(units.iter().all(|rows| *rows <= texts + OTHER_ROWS - 8), "{units:?}");
+    assert!(units.iter().sum::<u64>() >= 40, "all centers were compared: {units:?}");
+}
+
+#[test]
+fn damaged_texts_do_not_prevent_the_end_of_the_work() {
+    let fixture = Fixture::uncached();
+    fixture.insert(2_000, text_at(100));
+    let database = rusqlite::Connection::open(fixture._dir.path().join("sameish.db")).unwrap();
+    (1..=100).for_each(|id| fixture.insert(id, branch(40, id)));
+    database.execute_batch("UPDATE documents SET text = text || '.' WHERE number > 1").unwrap();
+    units_of_a_comparison_with_centers(&fixture, 41, 0);
+    assert_eq!(fixture.collection.stats().unwrap().pending_clusters, 0);
+}
+
+/// All documents but one match the first document of the merged cluster, and none of them the document that merges.
+#[test]
+fn links_of_a_center_are_counted_in_bounded_units() {
+    let fixture = Fixture::with_linkage("components", None);
+    let links = 3 * LINKS_PER_UNIT as u64;
+    fixture.insert(0, text_at(25));
+    (1..=links).for_each(|id| fixture.insert(id, variant_at(29, id)));
+    fixture.insert(1_000, text_at(17));
+    let (rows, ()) = fixture.rows_of(|| fixture.insert(1_001, text_at(21)));
+    assert!(rows < LINKS_PER_UNIT as u64 + 60, "{rows} rows for the insertion");
+    // The count is exact, whatever changes meanwhile.
+    for round in 0..links / LINKS_PER_UNIT as u64 {
+        assert!(fixture.step());
+        fixture.insert(2_000 + round, variant_at(29, 2_000 + round));
+        fixture.delete(links - round);
+        fixture.delete(1 + round);
+    }
+    let most = fixture.settle();
+    // A document of a component reads the memberships of all its matches.
+    assert!(most < MAX_CANDIDATES as u64 + OTHER_ROWS, "{most} rows for a unit");
+    let stats = fixture.collection.stats().unwrap();
+    assert_eq!((stats.clusters, stats.chained), (1, 1), "only document 1000 is not linked to the first one");
+    assert_eq!(fixture.catalog.verify().unwrap(), []);
+}
+
+/// Returns the rows of deleting the first documents of a cluster of near copies, and of the work that this queues.
+fn rows_of_deleting(linkage: &str, window_days: Option<u32>, deletions: Deletions) -> (u64, u64) {
+    let fixture = Fixture::with_linkage(linkage, window_days);
+    (0..200).for_each(|id| fixture.insert(id, variant_at(0, id)));
+    let number = match deletions {
+        Deletions::One => 1,
+        Deletions::OneTransaction | Deletions::Burst => 40,
+    };
+    let (deleting, ()) = fixture.rows_of(|| match deletions {
+        Deletions::One | Deletions::Burst => (0..number).for_each(|id| fixture.delete(id)),
+        Deletions::OneTransaction => {
+            _ = fixture.collection.delete_many((0..number).map(DocId::Number).collect()).unwrap();
+        }
+    });
+    let (settling, ()) = fixture.rows_of(|| _ = fixture.settle());
+    fixture.assert_is_clustered_as_from_scratch(&(number..200).collect(), linkage);
+    (deleting, settling)
+}
+
+#[derive(Clone, Copy)]
+enum Deletions {
+    One,
+    OneTransaction,
+    /// One transaction each, before any of the queued work is done.
+    Burst,
+}
+
+#[test]
+fn many_deletions_of_hubs_cost_one_pass_over_the_cluster() {
+    for linkage in ["cohesive", "online", "components"] {
+        for window_days in [None, Some(2)] {
+            let (_, once) = rows_of_deleting(linkage, window_days, Deletions::One);
+            for deletions in [Deletions::OneTransaction, Deletions::Burst] {
+                let (deleting, settling) = rows_of_deleting(linkage, window_days, deletions);
+                let context = format!("{linkage}, window {window_days:?}: {settling} rows, once {once}");
+                assert!(deleting < 40 * 60, "{context}: {deleting} rows for the deletions");
+                assert!(settling <= once + once / 10, "{context}");
+            }
+        }
+    }
+}
+
+/// Document 1 joins document 0, and document 2 is a copy of document 1. Document 3 matches documents 1 and 2 only, and is a
+/// center until document 2 becomes one.
+#[test]
+fn copy_of_a_deleted_document_that_was_not_the_center_takes_later_documents() {
+    for in_one_transaction in [true, false] {
+        let fixture = Fixture::with_linkage("cohesive", None);
+        for (id, position) in [(0, 0), (1, 4), (2, 4), (3, 8)] {
+            fixture.insert(id, text_at(position));
+        }
+        assert_ne!(fixture.cluster(3), fixture.cluster(0));
+        if in_one_transaction {
+            assert_eq!(fixture.collection.delete_many(vec![0.into(), 1.into()]).unwrap(), [true, true]);
+        } else {
+            fixture.delete(0);
+            fixture.delete(1);
+        }
+        fixture.settle();
+        let ids = BTreeSet::from([2, 3]);
+        assert_eq!(fixture.partition(&ids), BTreeSet::from([vec![2, 3]]));
+        fixture.assert_is_clustered_as_from_scratch(&ids, "one cluster");
+    }
+}
+
+#[test]
+fn work_waits_for_a_pause_between_deletions_but_not_forever() {
+    let start = Instant::now();
+    let at = |milliseconds| start + Duration::from_millis(milliseconds);
+    let mut delay = RepairDelay::default();
+    assert_eq!(delay.due(), None);
+    for milliseconds in [0, 10, 500] {
+        delay.note_deletion(at(milliseconds));
+        assert_eq!(delay.due(), Some(at(milliseconds + 20)));
+    }
+    for milliseconds in [990, 5_000] {
+        delay.note_deletion(at(milliseconds));
+        assert_eq!(delay.due(), Some(at(1_000)));
+    }
+    delay.clear();
+    delay.note_deletion(at(6_000));
+    assert_eq!(delay.due(), Some(at(6_020)));
 }
