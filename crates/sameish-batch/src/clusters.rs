@@ -155,10 +155,9 @@ fn online(
             if corpus.signed.rows[doc as usize].too_short {
                 continue;
             }
-            // The most similar match; of equally similar ones, the first.
+            // The best match; of those with the same rank, the first.
             let joined = matches.iter().filter(|found| finder.joins(&found.verdict));
-            let best = joined
-                .min_by(|a, b| b.verdict.similarity.total_cmp(&a.verdict.similarity).then(a.doc.cmp(&b.doc)));
+            let best = joined.min_by(|a, b| a.verdict.cmp_rank(&b.verdict).then(a.doc.cmp(&b.doc)));
             let cluster = clusters.add(DocNumber(doc), best.map(|best| DocNumber(best.doc))).0 as usize;
             if cluster > first_documents.len() {
                 first_documents.push(doc);

@@ -158,7 +158,7 @@ impl Engine {
             }
             let matches = self.collection.matches_of(center.0, effort.most());
             effort.add(matches.candidates, matches.capped);
-            let joined = matches.matches.iter().filter(|found| self.collection.joins(&found.verdict));
+            let joined = matches.matches.iter().filter(|found| self.joins(&found.verdict));
             joined.map(|found| DocNumber(found.text)).collect()
         });
         Groups { groups: self.expand(&stars.clusters), cut: stars.cut, effort }
@@ -204,7 +204,7 @@ impl Engine {
                 return Groups::default();
             }
             let earlier = self.collection.earlier_matches(text.0, &mut effort);
-            let joined = earlier.iter().filter(|found| self.collection.joins(&found.verdict));
+            let joined = earlier.iter().filter(|found| self.joins(&found.verdict));
             edges.extend(joined.map(|found| (DocNumber(found.text), text)));
         }
         let clusters = components(&self.collection.in_order(), edges);
