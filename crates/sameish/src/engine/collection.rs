@@ -270,12 +270,11 @@ impl Collection<InMemory> {
         published: Option<Timestamp>,
         prepared: Prepared,
     ) -> Result<Option<ClusterId>> {
-        // Online clusters contain only texts that are long enough.
-        let clustered = self.online.is_some() && prepared.sketches.status == Status::Ok;
-        let best = if clustered { self.best_match(&prepared)? } else { None };
+        // In online clustering, each text that is too short is a cluster of its own.
+        let joins = self.online.is_some() && prepared.sketches.status == Status::Ok;
+        let best = if joins { self.best_match(&prepared)? } else { None };
         let doc = Doc { id: id.clone(), number: self.next_number, published, text: 0, is_center: false };
         let slot = self.store(doc, prepared)?;
-        let online = self.online.as_mut().filter(|_| clustered);
-        Ok(online.map(|online| online.add(DocNumber(slot), best.map(DocNumber))))
+        Ok(self.online.as_mut().map(|online| online.add(DocNumber(slot), best.map(DocNumber))))
     }
 }

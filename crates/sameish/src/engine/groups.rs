@@ -121,8 +121,8 @@ impl Engine {
         effort
     }
 
-    /// Clusters all documents with the configured linkage. Each document is in exactly one cluster, except that online
-    /// clustering leaves out texts that are too short.
+    /// Clusters all documents with the configured linkage. Each document is in exactly one cluster; in online clustering, each
+    /// text that is too short is a cluster of its own.
     ///
     /// The result is determined by the order of the documents: the order of insertion or, for `greedy`, newest first, with
     /// equal dates in the order of insertion and documents without a date last.

@@ -361,11 +361,14 @@ impl Iterator for DocsIn<'_> {
 }
 
 impl Collection<InMemory> {
-    /// Returns the most similar document that a new one may share a cluster with.
+    /// Returns the best match that a new document may share an online cluster with: one that is long enough.
     pub(super) fn best_match(&self, prepared: &Prepared) -> Result<Option<u32>> {
         let scope = Scope::in_memory(SearchOptions::default());
         let found = self.matches(&QueryView::of(prepared), None, self.judge, usize::MAX, &scope)?;
-        let best = found.matches.iter().find(|found| self.judge.joins(&found.verdict));
+        let may_join = |found: &&TextMatch| {
+            self.judge.joins(&found.verdict) && self.texts[found.text].status == Status::Ok
+        };
+        let best = found.matches.iter().find(may_join);
         Ok(best.map(|best| self.first_of(best.text)))
     }
 
