@@ -20,10 +20,11 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    /// Clusters all documents by the linkage of the configuration. Only online clustering leaves out texts that are too
-    /// short.
+    /// Clusters all documents by the linkage of the configuration. In online clustering, each text that is too short is a
+    /// cluster of its own.
     pub(crate) fn new(corpus: &IndexedCorpus<'_>, log: &mut RunLog<dyn Monitor + '_>) -> Result<Clusters> {
-        let (root, counts) = match corpus.analyzer.config().matching.linkage {
+        let linkage = corpus.analyzer.config().matching.linkage;
+        let (roots, counts) = match linkage {
             Linkage::Greedy | Linkage::Cohesive => {
                 let stars = cluster_stars(corpus, WithHistogram::No, log)?;
                 (stars.center, stars.counts)
@@ -31,13 +32,16 @@ impl Clusters {
             Linkage::Components => connected(corpus, log)?,
             Linkage::Online => online(corpus, log)?,
         };
-        Ok(Clusters::collect(corpus, &root, counts))
+        let is_alone = |doc: u32| linkage == Linkage::Online && corpus.signed.rows[doc as usize].too_short;
+        let root = |doc: u32| {
+            if is_alone(doc) { doc } else { roots[corpus.leader[doc as usize] as usize] }
+        };
+        Ok(Clusters::collect(corpus, root, counts))
     }
 
     /// Collects the documents with the same root, in the order of their first documents. Documents without a root are left
     /// out.
-    fn collect(corpus: &IndexedCorpus<'_>, root: &[u32], counts: ClusterCounts) -> Clusters {
-        let root = |doc: u32| root[corpus.leader[doc as usize] as usize];
+    fn collect(corpus: &IndexedCorpus<'_>, root: impl Fn(u32) -> u32, counts: ClusterCounts) -> Clusters {
         let is_placed = |doc: &u32| corpus.signed.is_current(*doc) && root(*doc) != NO_CENTER;
         let placed = || corpus.signed.order.iter().copied().filter(is_placed);
         let mut number = vec![NO_CENTER; corpus.signed.len()];
@@ -137,7 +141,8 @@ fn connected(
     Ok((root, counts(&finder)))
 }
 
-/// Assigns each text to the cluster of the most similar earlier text that it matches. Returns the root of each document.
+/// Assigns each text to the cluster of the most similar earlier text that it matches. Returns the root of each document;
+/// texts that are too short have none.
 fn online(
     corpus: &IndexedCorpus<'_>,
     log: &mut RunLog<dyn Monitor + '_>,
@@ -152,13 +157,13 @@ fn online(
         let Some(last) = window.last() else { return Ok((root, counts(&finder))) };
         log.progress(Progress::Comparing { done: last.doc as usize, of: corpus.signed.len() })?;
         for Matches { doc, matches } in window {
-            if corpus.signed.rows[doc as usize].too_short {
+            let is_short = |doc: u32| corpus.signed.rows[doc as usize].too_short;
+            if is_short(doc) {
                 continue;
             }
-            // The most similar match; of equally similar ones, the first.
-            let joined = matches.iter().filter(|found| finder.joins(&found.verdict));
-            let best = joined
-                .min_by(|a, b| b.verdict.similarity.total_cmp(&a.verdict.similarity).then(a.doc.cmp(&b.doc)));
+            // The best match; of those with the same rank, the first.
+            let joined = matches.iter().filter(|found| finder.joins(&found.verdict) && !is_short(found.doc));
+            let best = joined.min_by(|a, b| a.verdict.cmp_rank(&b.verdict).then(a.doc.cmp(&b.doc)));
             let cluster = clusters.add(DocNumber(doc), best.map(|best| DocNumber(best.doc))).0 as usize;
             if cluster > first_documents.len() {
                 first_documents.push(doc);

@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::run_log::{Monitor, Progress, RunLog};
 use crate::signed::IndexedCorpus;
 use sameish::Verdict;
-use sameish::config::Templates;
 use sameish::engine::Effort;
 use sameish::matching::Judge;
 use std::collections::HashMap;
@@ -60,7 +59,7 @@ impl<'a> EarlierMatches<'a> {
 
     /// Returns `true` if a match joins two documents in a cluster.
     pub(crate) fn joins(&self, verdict: &Verdict) -> bool {
-        !verdict.template || self.corpus.analyzer.config().matching.templates == Templates::Merge
+        self.judge.joins(verdict)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::compare::{LoadedText, WithFacts, by_distance};
 use crate::error::{Error, Result};
 use crate::run_log::{Monitor, Progress, RunLog};
 use crate::signed::IndexedCorpus;
+use sameish::Verdict;
 use sameish::cluster::{Batch, Candidates, Centers, Purpose, StarSource, star_clusters};
 use sameish::config::Templates;
 use sameish::index::DocNumber;
@@ -64,7 +65,7 @@ pub(crate) enum WithHistogram {
 }
 
 /// Clusters a corpus: every member has a verified match with its center, or a fingerprint within the radius if the
-/// configuration does not verify.
+/// configuration does not verify or allows unverified matches.
 pub(crate) fn cluster_stars(
     corpus: &IndexedCorpus<'_>,
     histogram: WithHistogram,
@@ -146,14 +147,21 @@ impl<'a, 'l, 'm> CorpusSource<'a, 'l, 'm> {
         })
     }
 
+    /// Judges a pair, and counts its similarity if a histogram is computed.
+    fn verdict(&mut self, center: u32, doc: u32, purpose: Purpose) -> Option<Verdict> {
+        let a = self.corpus.side(center, self.loaded.get(&center));
+        let b = self.corpus.side(doc, self.loaded.get(&doc));
+        if purpose != Purpose::Join || self.clusters.histogram.is_empty() {
+            return self.judge.judge(&a, &b);
+        }
+        let verdict = self.judge.with_threshold(0.0).judge(&a, &b)?;
+        self.clusters.histogram[(verdict.similarity * 100.0) as usize] += 1;
+        let is_below = verdict.verified && verdict.similarity < self.judge.threshold();
+        if is_below { self.judge.judge(&a, &b) } else { Some(verdict) }
+    }
+
     /// Returns `true` if a verdict is a template that is kept apart.
-    fn is_separate_template(
-        &mut self,
-        center: u32,
-        doc: u32,
-        verdict: sameish::Verdict,
-        purpose: Purpose,
-    ) -> bool {
+    fn is_separate_template(&mut self, center: u32, doc: u32, verdict: Verdict, purpose: Purpose) -> bool {
         let texts = self.loaded.get(&center).zip(self.loaded.get(&doc)).filter(|_| self.keep_templates);
         let Some((a, b)) = texts else { return false };
         if !verdict.with_facts(|| (a.facts(), b.facts())).template {
@@ -254,21 +262,11 @@ impl StarSource for CorpusSource<'_, '_, '_> {
     }
 
     fn compare(&mut self, DocNumber(center): DocNumber, DocNumber(doc): DocNumber, purpose: Purpose) -> bool {
-        let histogram = purpose == Purpose::Join && !self.clusters.histogram.is_empty();
-        let judge = if histogram { self.judge.with_threshold(0.0) } else { self.judge };
-        let a = self.corpus.side(center, self.loaded.get(&center));
-        let b = self.corpus.side(doc, self.loaded.get(&doc));
-        let Some(verdict) = judge.judge(&a, &b) else { return false };
-        if histogram {
-            self.clusters.histogram[(verdict.similarity * 100.0) as usize] += 1;
-            if verdict.verified && verdict.similarity < self.judge.threshold() {
-                return false;
-            }
-        }
+        let Some(verdict) = self.verdict(center, doc, purpose) else { return false };
         if purpose == Purpose::Join {
             self.clusters.counts.verified += u64::from(verdict.verified);
         }
-        if self.is_separate_template(center, doc, verdict, purpose) {
+        if self.is_separate_template(center, doc, verdict, purpose) || !self.judge.joins(&verdict) {
             return false;
         }
         if purpose == Purpose::Join {

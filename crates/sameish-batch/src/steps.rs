@@ -76,11 +76,11 @@ pub enum Task {
 
 impl Task {
     fn keep(self, options: &Options) -> Keep {
-        // A date that cannot be parsed rejects its record wherever the configuration depends on dates.
+        // A date that cannot be parsed rejects its record, but only where the result depends on dates.
         let dated = options.analyzer.config().matching.linkage == Linkage::Greedy;
         match self {
             Task::Dedup => options.keep.clone(),
-            Task::Pairs | Task::Cluster if dated => Keep::Newest,
+            Task::Cluster if dated => Keep::Newest,
             Task::Pairs | Task::Cluster => Keep::First,
         }
     }

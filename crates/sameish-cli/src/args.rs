@@ -92,6 +92,9 @@ pub(crate) struct MatchArgs {
     /// Maximum number of bits in which matching fingerprints differ [default: from the preset]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(0..=64))]
     radius: Option<u32>,
+    /// Also match short texts by their fingerprints alone, so that they are duplicates without verification (preset `articles`)
+    #[arg(long)]
+    unverified: bool,
     /// Record to use if an id occurs again with a different text
     #[arg(long, value_parser = one_of(&ON_DUP_ID), default_value = "reject")]
     pub(crate) on_dup_id: OnDupId,
@@ -190,9 +193,9 @@ impl MemoryArgs {
 }
 
 impl MatchArgs {
-    /// Returns `true` if threshold, recall or radius is set.
+    /// Returns `true` if threshold, recall, radius or `--unverified` is set.
     pub(crate) fn is_set(&self) -> bool {
-        self.threshold.or(self.recall).is_some() || self.radius.is_some()
+        self.threshold.or(self.recall).is_some() || self.radius.is_some() || self.unverified
     }
 
     /// Creates an analyzer with these settings.
@@ -227,6 +230,15 @@ impl MatchArgs {
             simhash.radius = radius;
             // The blocks of a preset belong to its own radius.
             simhash.blocks = None;
+        }
+        if self.unverified {
+            if !config.matching.verify || config.simhash.is_none() {
+                return Err(Failure::usage(
+                    "`--unverified` has no effect: it is for configurations that verify fingerprint matches; omit it, or pass \
+                     `--preset articles`",
+                ));
+            }
+            config.matching.unverified = true;
         }
         adjust(&mut config);
         Ok(config)

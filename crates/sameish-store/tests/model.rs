@@ -75,8 +75,8 @@ impl Model {
         within.then(|| self.similarity(&a.text, &b.text)).flatten()
     }
 
-    /// Returns `true` if a document belongs to a cluster: online clustering leaves out texts that are too short.
-    fn is_clustered(&self, doc: &Doc) -> bool {
+    /// Returns `true` if a document can share a cluster: in online clustering, each text that is too short is alone.
+    fn joins(&self, doc: &Doc) -> bool {
         let content = Content::Text(doc.text.clone());
         let status = self.analyzer.sketch(&content, &mut Scratch::default()).status;
         status == Status::Ok || self.linkage != Linkage::Online
@@ -84,16 +84,14 @@ impl Model {
 
     /// Clusters all documents from scratch, in order of insertion.
     fn clusters(&self) -> Clusters {
-        let clustered: Vec<(u64, &Doc)> = self
-            .docs
-            .iter()
-            .map(|(number, doc)| (*number, doc))
-            .filter(|(_, doc)| self.is_clustered(doc))
-            .collect();
+        let docs: Vec<(u64, &Doc)> = self.docs.iter().map(|(number, doc)| (*number, doc)).collect();
+        let joins: BTreeSet<u64> =
+            docs.iter().filter(|(_, doc)| self.joins(doc)).map(|(number, _)| *number).collect();
         let mut clusters = Clusters::new();
         let mut center_of: BTreeMap<u64, u64> = BTreeMap::new();
-        for (at, (number, doc)) in clustered.iter().enumerate() {
-            let earlier = clustered[..at].iter();
+        for (at, (number, doc)) in docs.iter().enumerate() {
+            let may_join = |other: &&(u64, &Doc)| joins.contains(number) && joins.contains(&other.0);
+            let earlier = docs[..at].iter().filter(may_join);
             let matches: Vec<(u64, f64)> =
                 earlier.filter_map(|(other, with)| Some((*other, self.match_of(doc, with)?))).collect();
             let mut joined: BTreeSet<u64> = match self.linkage {
@@ -127,8 +125,9 @@ impl Model {
         }
         if [&a, &b].iter().any(|side| side.sketches.status == Status::TooShort) {
             let [a, b] = [a.sketches.simhash?, b.sketches.simhash?];
-            let is_match = a.distance(b) <= 5 && !a.is_zero() && !b.is_zero();
-            return is_match.then(|| 1.0 - f64::from(a.distance(b)) / 64.0);
+            if a.distance(b) > 5 || a.is_zero() || b.is_zero() {
+                return None;
+            }
         }
         Some(a.features.shingles.jaccard(&b.features.shingles)).filter(|jaccard| *jaccard >= 0.5)
     }
@@ -281,7 +280,7 @@ impl Test {
         for (number, doc) in &self.model.docs {
             let stored = self.collection.get(&doc.id).unwrap().unwrap();
             assert_eq!(stored.document, doc.document());
-            assert_eq!(stored.cluster.is_some(), self.model.is_clustered(doc));
+            assert!(stored.cluster.is_some());
             if let Some(cluster) = stored.cluster {
                 found.entry(cluster).or_default().push(*number);
             }

@@ -77,7 +77,7 @@ pub enum Tokenizer {
     /// each character is a word.
     Unicode,
     /// Converts the text to lower case without further normalization. Words are runs of at least two of `a-z 0-9 _`. Used
-    /// by the presets `wire` and `articles`.
+    /// by the preset `wire`, and by the preset `articles` for its fingerprints.
     AsciiWords,
     /// Splits at runs of ASCII whitespace and does not change the words. Used by the preset `sdr`.
     Whitespace,
@@ -137,6 +137,11 @@ pub enum Weighting {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SimHashConfig {
+    /// Rules for splitting a text into the words of the fingerprint. In preset `articles`: `ascii-words`, which the definition
+    /// of its fingerprints requires, while its signatures and similarities use all words. If absent, `text.tokenizer`
+    /// applies. Default: absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<Tokenizer>,
     /// Which features the fingerprint represents.
     pub shingle: Shingle,
     /// Hash function of tokens.
@@ -227,6 +232,10 @@ pub struct MatchingConfig {
     /// Whether templates may be in one cluster. Default: `keep`.
     #[serde(default)]
     pub templates: Templates,
+    /// Whether texts that are too short also match by their fingerprints alone, and whether matches that were not verified
+    /// join clusters and cause removals. Has no effect without `verify`: then sketches decide for all texts. Default: `false`.
+    #[serde(default)]
+    pub unverified: bool,
 }
 
 /// How templates are clustered: documents with the same wording but different names or numbers, such as the reports of two
@@ -348,6 +357,11 @@ impl Config {
             None => Bands::for_target(minhash.rows, threshold, recall),
         };
         self.minhash.as_ref().map(bands).transpose()
+    }
+
+    /// Returns the rules for splitting a text into the words of its fingerprint.
+    pub(crate) fn simhash_tokenizer(&self) -> Tokenizer {
+        self.simhash.as_ref().and_then(|simhash| simhash.tokenizer).unwrap_or(self.text.tokenizer)
     }
 
     /// Returns the filter that rejects candidates of the MinHash index without reading their texts, or `None` if there are

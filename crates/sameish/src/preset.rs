@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// | preset | features | sketches | matches | clusters |
 /// |---|---|---|---|---|
 /// | `wire` | words of 2 or more of `a-z 0-9 _` | SimHash (FNV-1a) | within 3 bits, not verified | greedy, newest first |
-/// | `articles` | the same words; their 3-word shingles | SimHash (FNV-1a), MinHash 128 | Jaccard >= 0.5 | cohesive |
+/// | `articles` | 3-word shingles; for SimHash, words of 2 or more of `a-z 0-9 _` | SimHash (FNV-1a), MinHash 128 | Jaccard >= 0.5 | cohesive |
 /// | `sdr` | words between whitespace | sparse codes of 2048 bits | overlap >= 0.5, not verified | cohesive |
 /// | `headlines` | 3-character shingles without English stop words | MinHash 100 | Jaccard >= 0.75 | online |
 /// | `web` | rolling windows of 3 words | SimHash (XXH3) | within 3 bits, not verified | connected components |
@@ -69,6 +69,7 @@ fn wire() -> Config {
     Config {
         text: TextConfig { tokenizer: Tokenizer::AsciiWords, stop_words: None, min_words: 1, lossy: false },
         simhash: Some(SimHashConfig {
+            tokenizer: None,
             shingle: Shingle::Words(1),
             hash: TokenHash::Fnv1a,
             weighting: Weighting::Frequency,
@@ -84,14 +85,17 @@ fn wire() -> Config {
             verify: false,
             linkage: Linkage::Greedy,
             templates: Templates::Keep,
+            unverified: false,
         },
     }
 }
 
 fn articles() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::AsciiWords, stop_words: None, min_words: 50, lossy: false },
+        text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: None, min_words: 50, lossy: false },
         simhash: Some(SimHashConfig {
+            // Fingerprints are compatible with those of the original article similarity service.
+            tokenizer: Some(Tokenizer::AsciiWords),
             shingle: Shingle::Words(1),
             hash: TokenHash::Fnv1a,
             weighting: Weighting::Frequency,
@@ -115,6 +119,7 @@ fn articles() -> Config {
             verify: true,
             linkage: Linkage::Cohesive,
             templates: Templates::Keep,
+            unverified: false,
         },
     }
 }
@@ -144,6 +149,7 @@ fn sdr() -> Config {
             verify: false,
             linkage: Linkage::Cohesive,
             templates: Templates::Keep,
+            unverified: false,
         },
     }
 }
@@ -171,6 +177,7 @@ fn headlines() -> Config {
             verify: true,
             linkage: Linkage::Online,
             templates: Templates::Keep,
+            unverified: false,
         },
     }
 }
@@ -179,6 +186,7 @@ fn web() -> Config {
     Config {
         text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: None, min_words: 3, lossy: true },
         simhash: Some(SimHashConfig {
+            tokenizer: None,
             shingle: Shingle::Windows(3),
             hash: TokenHash::Xxh3,
             weighting: Weighting::Frequency,
@@ -194,6 +202,7 @@ fn web() -> Config {
             verify: false,
             linkage: Linkage::Components,
             templates: Templates::Keep,
+            unverified: false,
         },
     }
 }
@@ -216,6 +225,7 @@ fn copies() -> Config {
             verify: true,
             linkage: Linkage::Cohesive,
             templates: Templates::Keep,
+            unverified: false,
         },
     }
 }

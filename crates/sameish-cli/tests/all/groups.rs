@@ -113,7 +113,7 @@ fn clusters_contain_every_document_once_with_mean_similarity() {
 }
 
 #[test]
-fn greedy_centers_the_newest_and_online_omits_short_texts() {
+fn greedy_centers_the_newest_and_online_keeps_short_texts_apart() {
     let dir = Dir::new();
     news(&dir);
     let greedy = dir.run(["cluster", "--preset", "wire", "news.jsonl"]).ends_with(0);
@@ -123,7 +123,7 @@ fn greedy_centers_the_newest_and_online_omits_short_texts() {
     assert_eq!(greedy[1]["average_distance"], 0.0);
     let online = dir.run(["cluster", "--linkage", "online", "--threshold", "0.6", "news.jsonl"]).ends_with(0);
     let online: Vec<Value> = lines(&online.stdout).iter().map(|cluster| cluster["members"].clone()).collect();
-    assert_eq!(online, [json!([1, 2, 3]), json!(["1"])]);
+    assert_eq!(online, [json!([1, 2, 3]), json!(["1"]), json!([4]), json!([5])]);
 }
 
 #[test]
@@ -146,6 +146,12 @@ fn rejects_duplicate_ids_and_invalid_dates() {
     let wire = dir.run(["cluster", "--preset", "wire", "twice.jsonl", "--rejects", "r.jsonl"]).ends_with(3);
     wire.says(&["line 4", "`published_at` is \"soon\"", "must be a date such as"]);
     assert_eq!(lines(&dir.read("r.jsonl")).len(), 2);
+    let pairs = dir.run(["pairs", "--preset", "wire", "twice.jsonl"]).ends_with(3);
+    pairs.says(&["2 documents", "1 rejected"]);
+    for linkage in ["cohesive", "components", "online"] {
+        let unordered = dir.run(["cluster", "--preset", "wire", "--linkage", linkage, "twice.jsonl"]);
+        unordered.ends_with(3).says(&["2 documents", "1 rejected"]);
+    }
     dir.run(["cluster", "twice.jsonl", "--on-bad", "fail", "-o", "out.jsonl"]).ends_with(3);
     assert!(!dir.exists("out.jsonl"));
 }

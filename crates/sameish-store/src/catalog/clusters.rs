@@ -3,7 +3,7 @@
 //! | linkage | a document joins | clusters |
 //! |---|---|---|
 //! | `cohesive` | the first center before it that it matches, or becomes a center | a center and the documents that joined it |
-//! | `online` | its best earlier match | the trees of these links |
+//! | `online` | its best earlier match, or none if the text is too short | the trees of these links |
 //! | `components` | all earlier matches | the connected components |
 //!
 //! In each case the clusters are those of `sameish cluster` for the documents in order of their numbers.
@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::rows::{COUNT_POSITION, ClusterRow, Counters, MemberRow, TaskKind, TaskRow};
 use crate::store::{Read, Transaction};
 use sameish::cluster::ClusterId;
-use sameish::{DocId, Search};
+use sameish::{DocId, Search, Status};
 use std::collections::HashSet;
 
 /// Changes to the clusters of a collection in a transaction.
@@ -98,8 +98,16 @@ impl ClusterChanges<'_> {
     }
 
     /// Adds a new document to a cluster. `known` are its matches.
-    pub(super) fn place(&mut self, subject: Subject<'_>, known: &Search) -> Result<Placement> {
+    pub(super) fn place(
+        &mut self,
+        subject: Subject<'_>,
+        status: Status,
+        known: &Search,
+    ) -> Result<Placement> {
         let document = subject.number;
+        if !self.live.linkage.joins(status) {
+            return Ok(Placement { cluster: self.start_cluster(document)?, is_center: false });
+        }
         let joined = match self.live.linkage {
             LiveLinkage::Cohesive => self.neighbors().first_center(subject, Some(known))?.complete(),
             LiveLinkage::Online => self.neighbors().best_link(subject, Some(known))?.complete(),

@@ -242,17 +242,14 @@ impl InsertTransaction<'_> {
         let search = self.duplicates(live, subject, removed)?;
         self.change.put_document(&row)?;
         let status = prepared.sketches.status;
-        let is_clustered = live.linkage.clusters(status);
-        let placement = is_clustered.then(|| self.place(live, subject, &search, removed)).transpose()?;
+        let Placement { cluster, is_center } = self.place(live, subject, status, &search, removed)?;
         let Prepared { sketches, features, key } = prepared;
         let sketch = SketchRow::new(&row, sketches, key, live.scheme, now);
         self.change.put_sketch(&sketch)?;
         if live.analyzer.config().matching.verify {
             self.cache.put(number, Arc::new(features));
         }
-        let is_center = placement.as_ref().is_some_and(|placement| placement.is_center);
-        let cluster = placement.map(|placement| placement.cluster);
-        let result = inserted(id.clone(), Outcome::Created, status, search, cluster);
+        let result = inserted(id.clone(), Outcome::Created, status, search, Some(cluster));
         Ok(NewDocument { sketched: sketched(id, sketch, is_center), result, arrived_at: now })
     }
 
@@ -270,6 +267,7 @@ impl InsertTransaction<'_> {
         &mut self,
         live: &LiveCollection,
         subject: Subject<'_>,
+        status: Status,
         search: &Search,
         removed: &HashSet<u64>,
     ) -> Result<Placement> {
@@ -283,7 +281,7 @@ impl InsertTransaction<'_> {
             marks: &mut Marks::default(),
             memo: None,
         };
-        clusters.place(subject, search)
+        clusters.place(subject, status, search)
     }
 }
 

@@ -77,9 +77,9 @@ impl LiveLinkage {
         }
     }
 
-    /// Returns `true` if documents with this status belong to clusters. As in `sameish cluster`, only `online` leaves out
-    /// texts that are too short; with other linkages they are in the cluster of an equal text, or in one of their own.
-    pub(super) fn clusters(self, status: Status) -> bool {
+    /// Returns `true` if documents with this status can share a cluster with others. As in `sameish cluster`, each text that is
+    /// too short is a cluster of its own with the linkage `online`.
+    pub(super) fn joins(self, status: Status) -> bool {
         status == Status::Ok || self != LiveLinkage::Online
     }
 }

@@ -135,7 +135,7 @@ impl Neighbors<'_> {
             Some(known) => known,
             None => {
                 let accepts = |other: StoredDocument<'_>| {
-                    other.number < subject.number && self.live.linkage.clusters(other.status)
+                    other.number < subject.number && self.live.linkage.joins(other.status)
                 };
                 let limits = Limits {
                     options: SearchOptions { limit: Some(1), min_similarity: None },

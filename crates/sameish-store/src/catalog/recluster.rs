@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::model::Reclustered;
 use crate::rows::{ClusterRow, Counters, MemberRow, TaskKind};
 use crate::store::Store;
-use sameish::DocId;
 use sameish::cluster::ClusterId;
+use sameish::{DocId, Status};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -26,11 +26,12 @@ struct Assigned {
     before: Option<ClusterId>,
 }
 
-/// A document that belongs to a cluster.
+/// A document with its cluster before.
 struct ClusteredDocument {
     document: u64,
     id: DocId,
     moment: i64,
+    status: Status,
     before: Option<ClusterId>,
 }
 
@@ -120,16 +121,16 @@ fn count_clusters(clusters: impl Iterator<Item = ClusterId>) -> u64 {
     sizes.values().filter(|size| **size > 1).count() as u64
 }
 
-/// Returns the documents that belong to clusters, in order of their numbers.
+/// Returns all documents, in order of their numbers.
 fn clustered_documents(clusters: &ClusterChanges<'_>) -> Result<Vec<ClusteredDocument>> {
     let engine = clusters.live.engine();
     let mut documents: Vec<ClusteredDocument> = engine
         .documents()
-        .filter(|stored| clusters.live.linkage.clusters(stored.status))
         .map(|stored| ClusteredDocument {
             document: stored.number,
             id: stored.id.clone(),
             moment: stored.published.map_or(0, sameish::Timestamp::as_milliseconds),
+            status: stored.status,
             before: None,
         })
         .collect();
@@ -146,7 +147,7 @@ fn assign_to_centers(
     documents: &[ClusteredDocument],
 ) -> Result<Vec<Assigned>> {
     let mut assigned = Vec::with_capacity(documents.len());
-    for ClusteredDocument { document, id, moment, before } in documents {
+    for ClusteredDocument { document, id, moment, before, .. } in documents {
         let subject = Subject { query: Query::Stored(id), number: *document, moment: *moment };
         let center = clusters.neighbors().first_center(subject, None)?.complete();
         if center.is_none() {
@@ -165,7 +166,8 @@ fn assign_by_links(
 ) -> Result<Vec<Assigned>> {
     let mut parts = Parts::default();
     let mut joined: BTreeMap<u64, u64> = BTreeMap::new();
-    for ClusteredDocument { document, id, moment, .. } in documents {
+    let joins = |document: &&ClusteredDocument| clusters.live.linkage.joins(document.status);
+    for ClusteredDocument { document, id, moment, .. } in documents.iter().filter(joins) {
         let subject = Subject { query: Query::Stored(id), number: *document, moment: *moment };
         let neighbors = clusters.neighbors();
         let links: Vec<u64> = match clusters.live.linkage {

@@ -15,6 +15,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/001.sql"),
     include_str!("../../migrations/002.sql"),
     include_str!("../../migrations/003.sql"),
+    include_str!("../../migrations/004.sql"),
 ];
 
 /// Length of the header of a SQLite file.

@@ -32,9 +32,9 @@ fn upgrades_an_older_format_after_a_backup() {
     let read_only = open(&dir, Access::Read, &newer);
     assert!(matches!(read_only, Err(Error::Database { .. })), "a read-only open cannot upgrade");
     drop(open(&dir, Access::Write, &newer).unwrap());
-    assert!(SqliteStore::check_file(&dir.path().join("sameish.format-3.db")).is_ok());
+    assert!(SqliteStore::check_file(&dir.path().join("sameish.format-4.db")).is_ok());
     let older_version = SqliteStore::open(dir.path(), false, false);
-    assert!(matches!(older_version, Err(Error::Newer { found: 4, supported: 3, .. })));
+    assert!(matches!(older_version, Err(Error::Newer { found: 5, supported: 4, .. })));
     drop(open(&dir, Access::Write, &newer).unwrap());
 }
 

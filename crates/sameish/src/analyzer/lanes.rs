@@ -1,4 +1,4 @@
-//! Sketches a document with every lane in one pass over its tokens.
+//! Sketches a document with every lane in one pass over its tokens, or in two if fingerprints have words of their own.
 
 use super::{Analyzer, Schemes, TokenBatch};
 use crate::config::{Counting, MinHashConfig, SimHashConfig, TokenHash, Weighting};
@@ -15,6 +15,17 @@ pub(super) struct Lanes {
     pub(super) minhash: Option<MinHashLane>,
     /// The features that matches are verified on, if requested.
     pub(super) features: Option<Vec<u64>>,
+}
+
+/// Which lanes receive the tokens of a pass over a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// All lanes.
+    All,
+    /// All lanes except SimHash, whose tokens differ.
+    Text,
+    /// Only the SimHash lane.
+    Fingerprint,
 }
 
 pub(super) struct SimHashLane {
@@ -65,16 +76,18 @@ impl Lanes {
         }
     }
 
-    pub(super) fn push(&mut self, analyzer: &Analyzer, batch: TokenBatch<'_>) {
+    pub(super) fn push(&mut self, analyzer: &Analyzer, pass: Pass, batch: TokenBatch<'_>) {
         let mut kept = std::mem::take(&mut self.kept);
         let tokens = analyzer.without_stop_words(batch, &mut kept);
-        self.words += tokens.len();
-        self.add_features(analyzer, |shingler| shingler.push_tokens(batch.bytes, tokens));
+        if pass != Pass::Fingerprint {
+            self.words += tokens.len();
+        }
+        self.add_features(analyzer, pass, |shingler| shingler.push_tokens(batch.bytes, tokens));
         self.kept = kept;
     }
 
     pub(super) fn finish(&mut self, analyzer: &Analyzer) {
-        self.add_features(analyzer, Shingler::finish);
+        self.add_features(analyzer, Pass::All, Shingler::finish);
         if let Some(lane) = &mut self.simhash {
             lane.seen.sort_unstable();
             lane.seen.dedup();
@@ -86,9 +99,15 @@ impl Lanes {
         }
     }
 
-    /// Adds the features that `next` gets from the shingler of each lane. A lane collects features that it must count first.
-    fn add_features(&mut self, analyzer: &Analyzer, next: impl for<'a> Fn(&'a mut Shingler) -> &'a [u64]) {
-        if let Some(lane) = &mut self.simhash {
+    /// Adds the features that `next` gets from the shingler of each lane of a pass. A lane collects features that it must
+    /// count first.
+    fn add_features(
+        &mut self,
+        analyzer: &Analyzer,
+        pass: Pass,
+        next: impl for<'a> Fn(&'a mut Shingler) -> &'a [u64],
+    ) {
+        if let Some(lane) = self.simhash.as_mut().filter(|_| pass != Pass::Text) {
             let features = next(&mut lane.shingler);
             keep(&mut self.features, features, self.minhash.is_none());
             match (lane.weighting, &analyzer.parts.frequencies) {
@@ -101,7 +120,7 @@ impl Lanes {
                 _ => lane.seen.extend_from_slice(features),
             }
         }
-        if let Some(lane) = &mut self.minhash {
+        if let Some(lane) = self.minhash.as_mut().filter(|_| pass != Pass::Fingerprint) {
             let features = next(&mut lane.shingler);
             keep(&mut self.features, features, true);
             match lane.counting {

@@ -4,7 +4,7 @@
 //! can share one. It is the only module that uses every stage from text to matching.
 //!
 //! ```text
-//! lanes.rs     runs the tokens of a document through every sketcher in one pass
+//! lanes.rs     runs the tokens of a document through every sketcher
 //! schemes.rs   derives the scheme identifiers of the sketches from the configuration
 //! compare.rs   compares two documents with every measure
 //! ```
@@ -16,9 +16,9 @@ mod schemes;
 pub use compare::Comparison;
 pub use schemes::Schemes;
 
-use lanes::Lanes;
+use lanes::{Lanes, Pass};
 
-use crate::config::{Config, Counting, Shingle, TokenHash, Weighting};
+use crate::config::{Config, Counting, Shingle, SimHashConfig, TokenHash, Tokenizer, Weighting};
 use crate::document::ContentRef;
 use crate::error::{Error, Result};
 use crate::features::{DocumentFrequencies, Facts, FeatureSet, Shingler, TextKey};
@@ -230,12 +230,13 @@ impl Analyzer {
     /// Computes the distinct shingles that similarity is measured on: those of the MinHash lane, else of the SimHash lane,
     /// else the words.
     pub fn shingles<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> FeatureSet {
-        let (shingle, hash) = match (&self.config().minhash, &self.config().simhash) {
-            (Some(minhash), _) => (minhash.shingle, TokenHash::Xxh3),
-            (None, Some(simhash)) => (simhash.shingle, simhash.hash),
-            (None, None) => (Shingle::Words(1), TokenHash::Xxh3),
+        let words = self.config().text.tokenizer;
+        let shingles = match (&self.config().minhash, &self.config().simhash) {
+            (Some(minhash), _) => Shingles::new(words, minhash.shingle, TokenHash::Xxh3),
+            (None, Some(simhash)) => self.simhash_shingles(simhash),
+            (None, None) => Shingles::new(words, Shingle::Words(1), TokenHash::Xxh3),
         };
-        self.feature_set(self.shingle_hashes(content.into(), shingle, hash, scratch))
+        self.feature_set(self.shingle_hashes(content.into(), shingles, scratch))
     }
 
     /// Counts the features of a document's SimHash lane, for [`with_frequencies`](Self::with_frequencies).
@@ -263,12 +264,13 @@ impl Analyzer {
         scratch: &mut Scratch,
     ) {
         if let Some(simhash) = &self.config().simhash {
-            let hashes = self.shingle_hashes(content.into(), simhash.shingle, simhash.hash, scratch);
+            let hashes = self.shingle_hashes(content.into(), self.simhash_shingles(simhash), scratch);
             frequencies.add(&FeatureSet::from_hashes(hashes));
         }
     }
 
-    /// Computes the sketches and, if requested, the shingles, in one pass over the text.
+    /// Computes the sketches and, if requested, the shingles. Takes one pass over the text, or two if the words of the
+    /// fingerprint differ from those of the other sketches.
     fn run_lanes(
         &self,
         content: ContentRef<'_>,
@@ -282,7 +284,16 @@ impl Analyzer {
         };
         let has_lanes = self.config().minhash.is_some() || self.config().simhash.is_some();
         lanes.begin(with_shingles && has_lanes);
-        self.for_each_token_batch(content, text, |batch| lanes.push(self, batch));
+        let words = self.config().text.tokenizer;
+        let fingerprint_words = self.config().simhash_tokenizer();
+        if words == fingerprint_words || matches!(content, ContentRef::Tokens(_)) {
+            for_each_token_batch(words, content, text, |batch| lanes.push(self, Pass::All, batch));
+        } else {
+            for_each_token_batch(words, content, text, |batch| lanes.push(self, Pass::Text, batch));
+            for_each_token_batch(fingerprint_words, content, text, |batch| {
+                lanes.push(self, Pass::Fingerprint, batch);
+            });
+        }
         lanes.finish(self);
         let status = self.status(lanes.words, lanes.have_features());
         let shingles = lanes.features.take().map(|hashes| self.feature_set(hashes));
@@ -313,39 +324,21 @@ impl Analyzer {
         if has_features && enough { Status::Ok } else { Status::TooShort }
     }
 
+    fn simhash_shingles(&self, simhash: &SimHashConfig) -> Shingles {
+        Shingles::new(self.config().simhash_tokenizer(), simhash.shingle, simhash.hash)
+    }
+
     /// Returns the hashes of all shingles of a document, in order.
-    fn shingle_hashes(
-        &self,
-        content: ContentRef<'_>,
-        shingle: Shingle,
-        hash: TokenHash,
-        scratch: &mut Scratch,
-    ) -> Vec<u64> {
-        let mut shingler = Shingler::new(shingle, hash);
+    fn shingle_hashes(&self, content: ContentRef<'_>, shingles: Shingles, scratch: &mut Scratch) -> Vec<u64> {
+        let mut shingler = Shingler::new(shingles.shingle, shingles.hash);
         let mut hashes = Vec::new();
         let mut kept = Vec::new();
-        self.for_each_token_batch(content, &mut scratch.text, |batch| {
+        for_each_token_batch(shingles.tokenizer, content, &mut scratch.text, |batch| {
             let tokens = self.without_stop_words(batch, &mut kept);
             hashes.extend_from_slice(shingler.push_tokens(batch.bytes, tokens));
         });
         hashes.extend_from_slice(shingler.finish());
         hashes
-    }
-
-    fn for_each_token_batch(
-        &self,
-        content: ContentRef<'_>,
-        scratch: &mut TextScratch,
-        mut sink: impl FnMut(TokenBatch<'_>),
-    ) {
-        match content {
-            ContentRef::Text(text) => {
-                for_each_batch(self.config().text.tokenizer, text, scratch, |batch: &Batch<'_>| {
-                    sink(TokenBatch { bytes: batch.bytes, tokens: batch.tokens });
-                });
-            }
-            ContentRef::Tokens(tokens) => for_each_given_batch(tokens, sink),
-        }
     }
 
     fn without_stop_words<'a>(
@@ -362,6 +355,35 @@ impl Analyzer {
     /// Returns the number of rows of a signature, or 0 without a MinHash lane.
     pub(crate) fn signature_rows(&self) -> usize {
         self.parts.min_hasher.map_or(0, |hasher| hasher.rows())
+    }
+}
+
+/// Which shingles of a document are hashed, and how.
+#[derive(Clone, Copy)]
+struct Shingles {
+    tokenizer: Tokenizer,
+    shingle: Shingle,
+    hash: TokenHash,
+}
+
+impl Shingles {
+    fn new(tokenizer: Tokenizer, shingle: Shingle, hash: TokenHash) -> Shingles {
+        Shingles { tokenizer, shingle, hash }
+    }
+}
+
+/// Passes the tokens of a document to `sink`. The tokenizer applies only to texts.
+fn for_each_token_batch(
+    tokenizer: Tokenizer,
+    content: ContentRef<'_>,
+    scratch: &mut TextScratch,
+    mut sink: impl FnMut(TokenBatch<'_>),
+) {
+    match content {
+        ContentRef::Text(text) => for_each_batch(tokenizer, text, scratch, |batch: &Batch<'_>| {
+            sink(TokenBatch { bytes: batch.bytes, tokens: batch.tokens });
+        }),
+        ContentRef::Tokens(tokens) => for_each_given_batch(tokens, sink),
     }
 }
 

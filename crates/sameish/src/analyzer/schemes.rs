@@ -4,7 +4,7 @@
 //! does, so renaming a Rust type cannot change the identifier of stored sketches. `tests/all/golden.rs` pins the identifiers
 //! of the presets.
 
-use crate::config::{Config, MinHashConfig, SdrConfig, SimHashConfig, TokenHash, Weighting};
+use crate::config::{Config, MinHashConfig, SdrConfig, SimHashConfig, TokenHash, Tokenizer, Weighting};
 use crate::error::{Error, Result};
 use crate::features::{DocumentFrequencies, hash_shingle, hash_token};
 use crate::sketch::SchemeId;
@@ -29,9 +29,12 @@ impl Schemes {
         frequencies: Option<&DocumentFrequencies>,
     ) -> Result<Schemes> {
         let stop_words = stop_words.map_or(0, StopWords::digest);
-        let tokenizer = spelled(&config.text.tokenizer)?;
-        let text = format!("text {} {tokenizer}, stop words {stop_words:016x}", text::VERSION);
+        let text = |tokenizer: Tokenizer| {
+            let tokenizer = spelled(&tokenizer)?;
+            Ok::<_, Error>(format!("text {} {tokenizer}, stop words {stop_words:016x}", text::VERSION))
+        };
         let simhash = |simhash: &SimHashConfig| {
+            let text = text(config.simhash_tokenizer())?;
             let (hash, weighting) = (spelled(&simhash.hash)?, spelled(&simhash.weighting)?);
             let rarity = match simhash.weighting {
                 Weighting::InverseDocumentFrequency => frequencies.map_or(0, DocumentFrequencies::digest),
@@ -43,6 +46,7 @@ impl Schemes {
         };
         // Signatures of different lengths do not compare, so the number of rows is part of the scheme.
         let minhash = |minhash: &MinHashConfig| {
+            let text = text(config.text.tokenizer)?;
             let (shingle, counting, rows) = (minhash.shingle, spelled(&minhash.counting)?, minhash.rows);
             Ok(SchemeId::of(&format!("minhash 1, {text}, {shingle}, {counting}, {rows} rows")))
         };

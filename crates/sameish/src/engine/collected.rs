@@ -5,14 +5,14 @@
 //! [`Engine::collect_id_in`] copy what the verdicts depend on, and [`Collected::judge`] needs only the store of the texts.
 
 use super::Engine;
-use super::collection::{Collection, QueryView, joins};
+use super::collection::{Collection, QueryView};
 use super::lookup::Candidate;
 use super::search::{
     Found, Judged, Match, NO_FEATURES, Scope, Search, SearchOptions, best_document, expand, judge_ranked,
+    needs_features,
 };
 use super::storage::{External, TextSource};
 use crate::analyzer::{Prepared, Status, TextFeatures};
-use crate::config::Templates;
 use crate::document::DocId;
 use crate::error::Result;
 use crate::features::TextKey;
@@ -29,7 +29,6 @@ const DOCUMENTS_COPIED: usize = 100_000;
 pub struct Collected<'q> {
     query: Query<'q>,
     judge: Judge,
-    templates: Templates,
     limit: usize,
     min_similarity: f64,
     texts: Vec<CandidateText>,
@@ -134,7 +133,6 @@ impl Collection<External> {
         Collected {
             query: Query::Done(search),
             judge: self.judge,
-            templates: self.templates,
             limit: 0,
             min_similarity: 0.0,
             texts: Vec::new(),
@@ -170,16 +168,7 @@ impl Collection<External> {
             texts.push(CandidateText { candidate, copy, first: self.number_of(candidate.text), documents });
         }
         let min_similarity = min_similarity.unwrap_or(0.0);
-        Ok(Collected {
-            query,
-            judge,
-            templates: self.templates,
-            limit,
-            min_similarity,
-            texts,
-            candidates,
-            capped,
-        })
+        Ok(Collected { query, judge, limit, min_similarity, texts, candidates, capped })
     }
 }
 
@@ -203,11 +192,7 @@ impl Collected<'_> {
             |text| text.candidate,
             |text| {
                 let verdict = self.verdict(&query, text, texts)?;
-                Some(Judged {
-                    verdict,
-                    documents: text.documents.len(),
-                    joins: joins(self.templates, &verdict),
-                })
+                Some(Judged { verdict, documents: text.documents.len(), joins: self.judge.joins(&verdict) })
             },
         );
         Some(self.search(matches))
@@ -220,12 +205,10 @@ impl Collected<'_> {
         other: &CandidateText,
         texts: &dyn TextSource,
     ) -> Option<Verdict> {
-        let short = query.status == Status::TooShort || other.copy.status == Status::TooShort;
-        let equal = query.key.is_some() && query.key == other.copy.key;
         let judge = |features: &TextFeatures| {
             self.judge.judge_facts(&query.side(), &other.copy.view(features).side())
         };
-        if short || equal {
+        if !needs_features(self.judge, query, &other.copy.view(&NO_FEATURES)) {
             return judge(&NO_FEATURES);
         }
         let number = other.documents.first()?.number;
@@ -239,16 +222,13 @@ impl Collected<'_> {
 
     /// Returns the documents of the texts that match.
     fn search(&self, mut matches: Vec<(&CandidateText, Verdict)>) -> Search {
-        matches.sort_by(|(a, x), (b, y)| {
-            y.similarity.total_cmp(&x.similarity).then_with(|| a.first.cmp(&b.first))
-        });
+        matches.sort_by(|(a, x), (b, y)| x.cmp_rank(y).then_with(|| a.first.cmp(&b.first)));
         let may_join = |(text, verdict): &&(&CandidateText, Verdict)| {
-            joins(self.templates, verdict) && text.copy.status == Status::Ok
+            self.judge.joins(verdict) && text.copy.status == Status::Ok
         };
         let first = |text: &CandidateText| Some(text.documents.first()?.number);
-        let best = best_document(
-            matches.iter().filter(may_join).map(|(text, verdict)| (verdict.similarity, || first(text))),
-        );
+        let best =
+            best_document(matches.iter().filter(may_join).map(|(text, verdict)| (*verdict, || first(text))));
         matches.retain(|(_, verdict)| verdict.similarity >= self.min_similarity);
         let found = expand(&matches, self.limit, |text| text.documents.iter(), |found| found.number);
         let to_match = |(found, verdict): (&Found, Verdict)| Match {

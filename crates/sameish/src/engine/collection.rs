@@ -11,12 +11,12 @@ use super::storage::{InMemory, Storage};
 use super::text::{DocEntry, Docs, Text, TextNumbers};
 use crate::analyzer::{Prepared, Sketches, Status, TextFeatures};
 use crate::cluster::{ClusterId, OnlineClusters};
-use crate::config::{Config, Linkage, Templates};
+use crate::config::{Config, Linkage};
 use crate::document::{DocId, Timestamp};
 use crate::error::Result;
 use crate::features::TextKey;
 use crate::index::DocNumber;
-use crate::matching::{Judge, Side, Verdict};
+use crate::matching::{Judge, Side};
 use crate::sketch::{Fingerprint, Sdr, Signature};
 use std::collections::HashMap;
 
@@ -25,7 +25,6 @@ use std::collections::HashMap;
 pub(super) struct Collection<S: Storage> {
     pub(super) judge: Judge,
     pub(super) online: Option<OnlineClusters>,
-    pub(super) templates: Templates,
     /// The default number of matches that a search returns.
     pub(super) limit: usize,
     pub(super) lookup: Lookup,
@@ -114,7 +113,6 @@ impl<S: Storage> Collection<S> {
         Ok(Collection {
             judge: Judge::new(config),
             online: (config.matching.linkage == Linkage::Online).then(OnlineClusters::default),
-            templates: config.matching.templates,
             limit: config.matching.limit as usize,
             lookup: Lookup::new(config)?,
             numbers: HashMap::new(),
@@ -210,11 +208,6 @@ impl<S: Storage> Collection<S> {
         }
     }
 
-    /// Returns `true` if a match allows two documents to be in one cluster.
-    pub(super) fn joins(&self, verdict: &Verdict) -> bool {
-        joins(self.templates, verdict)
-    }
-
     /// Iterates over the documents of a text by insertion number.
     pub(super) fn docs_of(&self, text: u32) -> impl Iterator<Item = u32> {
         self.texts[text].docs.iter()
@@ -269,11 +262,6 @@ impl<S: Storage> Collection<S> {
     }
 }
 
-/// Returns `true` if a match allows two documents to be in one cluster.
-pub(super) fn joins(templates: Templates, verdict: &Verdict) -> bool {
-    !verdict.template || templates == Templates::Merge
-}
-
 impl Collection<InMemory> {
     /// Inserts a document whose id is not in use. Returns its cluster under online clustering.
     pub(super) fn insert(
@@ -282,12 +270,11 @@ impl Collection<InMemory> {
         published: Option<Timestamp>,
         prepared: Prepared,
     ) -> Result<Option<ClusterId>> {
-        // Online clusters contain only texts that are long enough.
-        let clustered = self.online.is_some() && prepared.sketches.status == Status::Ok;
-        let best = if clustered { self.best_match(&prepared)? } else { None };
+        // In online clustering, each text that is too short is a cluster of its own.
+        let joins = self.online.is_some() && prepared.sketches.status == Status::Ok;
+        let best = if joins { self.best_match(&prepared)? } else { None };
         let doc = Doc { id: id.clone(), number: self.next_number, published, text: 0, is_center: false };
         let slot = self.store(doc, prepared)?;
-        let online = self.online.as_mut().filter(|_| clustered);
-        Ok(online.map(|online| online.add(DocNumber(slot), best.map(DocNumber))))
+        Ok(self.online.as_mut().map(|online| online.add(DocNumber(slot), best.map(DocNumber))))
     }
 }

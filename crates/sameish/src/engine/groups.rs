@@ -121,8 +121,8 @@ impl Engine {
         effort
     }
 
-    /// Clusters all documents with the configured linkage. Each document is in exactly one cluster, except that online
-    /// clustering leaves out texts that are too short.
+    /// Clusters all documents with the configured linkage. Each document is in exactly one cluster; in online clustering, each
+    /// text that is too short is a cluster of its own.
     ///
     /// The result is determined by the order of the documents: the order of insertion or, for `greedy`, newest first, with
     /// equal dates in the order of insertion and documents without a date last.
@@ -158,7 +158,7 @@ impl Engine {
             }
             let matches = self.collection.matches_of(center.0, effort.most());
             effort.add(matches.candidates, matches.capped);
-            let joined = matches.matches.iter().filter(|found| self.collection.joins(&found.verdict));
+            let joined = matches.matches.iter().filter(|found| self.joins(&found.verdict));
             joined.map(|found| DocNumber(found.text)).collect()
         });
         Groups { groups: self.expand(&stars.clusters), cut: stars.cut, effort }
@@ -204,7 +204,7 @@ impl Engine {
                 return Groups::default();
             }
             let earlier = self.collection.earlier_matches(text.0, &mut effort);
-            let joined = earlier.iter().filter(|found| self.collection.joins(&found.verdict));
+            let joined = earlier.iter().filter(|found| self.joins(&found.verdict));
             edges.extend(joined.map(|found| (DocNumber(found.text), text)));
         }
         let clusters = components(&self.collection.in_order(), edges);

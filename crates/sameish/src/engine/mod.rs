@@ -134,10 +134,9 @@ impl<S: Storage> Engine<S> {
         self.collection.numbers.get(id).map(|&doc| self.collection.stored(doc))
     }
 
-    /// Returns `true` if a match with this verdict allows two documents to be in one cluster: it is not a template, or
-    /// templates are merged.
+    /// Returns `true` if a match with this verdict allows two documents to be in one cluster. See [`Judge::joins`](crate::matching::Judge::joins).
     pub fn joins(&self, verdict: &Verdict) -> bool {
-        self.collection.joins(verdict)
+        self.collection.judge.joins(verdict)
     }
 
     /// Iterates over all documents, in no particular order.

@@ -34,10 +34,11 @@ pub struct Match {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Search {
-    /// The matches by descending similarity; equally similar ones in the order of insertion.
+    /// The matches by descending similarity; equally similar ones in the order of insertion. If matches are verified, those
+    /// that could not be verified are last.
     pub matches: Vec<Match>,
-    /// The insertion number of the most similar document that the query may share a cluster with: one that is long enough
-    /// and, unless templates are merged, not a template of the query.
+    /// The insertion number of the best match that the query may share a cluster with ([`Judge::joins`]) and that is long
+    /// enough.
     pub best: Option<u64>,
     /// The number of distinct candidates that were examined.
     pub candidates: usize,
@@ -191,11 +192,10 @@ impl<S: Storage> Collection<S> {
             self.matches(query, None, judge, needed, scope)?;
         let eligible = |text: u32| self.admitted(text, scope).filter(move |doc| Some(*doc) != except);
         let may_join =
-            |found: &&TextMatch| self.joins(&found.verdict) && self.texts[found.text].status == Status::Ok;
+            |found: &&TextMatch| judge.joins(&found.verdict) && self.texts[found.text].status == Status::Ok;
         let first = |text: u32| eligible(text).next().map(|doc| self.docs[doc].number);
-        let best = best_document(
-            matches.iter().filter(may_join).map(|found| (found.verdict.similarity, || first(found.text))),
-        );
+        let best =
+            best_document(matches.iter().filter(may_join).map(|found| (found.verdict, || first(found.text))));
         matches.retain(|found| found.verdict.similarity >= min_similarity.unwrap_or(0.0));
         let matches: Vec<(u32, Verdict)> = matches.iter().map(|found| (found.text, found.verdict)).collect();
         let found = expand(&matches, limit, |text| eligible(*text), |doc| self.docs[doc].number);
@@ -221,9 +221,7 @@ impl<S: Storage> Collection<S> {
         let candidates = texts.len();
         let mut matches = self.judge_candidates(query, judge, &texts, needed, scope);
         let number = |found: &TextMatch| self.number_of(found.text);
-        matches.sort_by(|a, b| {
-            b.verdict.similarity.total_cmp(&a.verdict.similarity).then_with(|| number(a).cmp(&number(b)))
-        });
+        matches.sort_by(|a, b| a.verdict.cmp_rank(&b.verdict).then_with(|| number(a).cmp(&number(b))));
         Ok(TextMatches { matches, candidates, capped })
     }
 
@@ -272,7 +270,7 @@ impl<S: Storage> Collection<S> {
                 } else {
                     self.admitted(candidate.text, scope).take(needed).count()
                 };
-                Some(Judged { verdict, documents, joins: self.joins(&verdict) })
+                Some(Judged { verdict, documents, joins: judge.joins(&verdict) })
             },
         );
         matches.into_iter().map(|(candidate, verdict)| TextMatch { text: candidate.text, verdict }).collect()
@@ -288,9 +286,7 @@ impl<S: Storage> Collection<S> {
     ) -> Option<Verdict> {
         let other = self.view_of(text);
         let verify = query.features.is_some() && judge.verifies();
-        let short = query.status == Status::TooShort || other.status == Status::TooShort;
-        let equal = query.key.is_some() && query.key == other.key;
-        let features = if !verify || short || equal {
+        let features = if !verify || !needs_features(judge, query, &other) {
             FeaturesRef::Kept(&NO_FEATURES)
         } else {
             let doc = self.admitted(text, scope).next()?;
@@ -365,11 +361,14 @@ impl Iterator for DocsIn<'_> {
 }
 
 impl Collection<InMemory> {
-    /// Returns the most similar document that a new one may share a cluster with.
+    /// Returns the best match that a new document may share an online cluster with: one that is long enough.
     pub(super) fn best_match(&self, prepared: &Prepared) -> Result<Option<u32>> {
         let scope = Scope::in_memory(SearchOptions::default());
         let found = self.matches(&QueryView::of(prepared), None, self.judge, usize::MAX, &scope)?;
-        let best = found.matches.iter().find(|found| self.joins(&found.verdict));
+        let may_join = |found: &&TextMatch| {
+            self.judge.joins(&found.verdict) && self.texts[found.text].status == Status::Ok
+        };
+        let best = found.matches.iter().find(may_join);
         Ok(best.map(|best| self.first_of(best.text)))
     }
 
@@ -379,6 +378,13 @@ impl Collection<InMemory> {
         let matches = self.matches(&self.view_of(text), Some(text), self.judge, usize::MAX, &scope);
         matches.unwrap_or_else(|error| unreachable!("stored sketches fit the indexes: {error}"))
     }
+}
+
+/// Returns `true` if the verdict of a judge that verifies depends on the features of two texts.
+pub(super) fn needs_features(judge: Judge, a: &QueryView<'_>, b: &QueryView<'_>) -> bool {
+    let is_short = a.status == Status::TooShort || b.status == Status::TooShort;
+    let is_equal = a.key.is_some() && a.key == b.key;
+    !is_equal && (!is_short || judge.compares_short_texts())
 }
 
 /// A document that was found.
@@ -415,7 +421,8 @@ pub(super) fn judge_ranked<T>(
             break;
         }
         let Some(Judged { verdict, documents, joins }) = judge(text) else { continue };
-        if needed != usize::MAX {
+        // Matches that are not verified rank last, so that they never exclude others.
+        if needed != usize::MAX && verdict.verified {
             best.add(verdict.similarity, documents, joins);
         }
         matches.push((text, verdict));
@@ -423,7 +430,7 @@ pub(super) fn judge_ranked<T>(
     matches
 }
 
-/// Replaces texts, by descending similarity, by their documents, and keeps the first `limit` of these.
+/// Replaces texts, the best ones first, by their documents, and keeps the first `limit` of these.
 pub(super) fn expand<'a, T, D: Copy, I: Iterator<Item = D>>(
     texts: &'a [(T, Verdict)],
     limit: usize,
@@ -432,32 +439,32 @@ pub(super) fn expand<'a, T, D: Copy, I: Iterator<Item = D>>(
 ) -> Vec<(D, Verdict)> {
     let mut docs: Vec<(D, Verdict)> = Vec::new();
     for (text, verdict) in texts {
-        // Equally similar documents are ordered by insertion, so all texts as similar as the last one are expanded.
-        let last = docs.last().map(|(_, verdict): &(D, Verdict)| verdict.similarity);
-        if docs.len() >= limit && last.is_some_and(|last| last > verdict.similarity) {
+        // Documents of the same rank are ordered by insertion, so all texts with the rank of the last one are expanded.
+        let last = docs.last().map(|(_, verdict): &(D, Verdict)| *verdict);
+        if docs.len() >= limit && last.is_some_and(|last| last.cmp_rank(verdict).is_lt()) {
             break;
         }
         docs.extend(documents(text).take(limit).map(|doc| (doc, *verdict)));
     }
-    docs.sort_by(|(a, x), (b, y)| {
-        y.similarity.total_cmp(&x.similarity).then_with(|| number(*a).cmp(&number(*b)))
-    });
+    docs.sort_by(|(a, x), (b, y)| x.cmp_rank(y).then_with(|| number(*a).cmp(&number(*b))));
     docs.truncate(limit);
     docs
 }
 
-/// Returns the most similar document; of equally similar ones, the one that was inserted first. The texts are by descending
-/// similarity, each with a function that returns the insertion number of its first document that may be found.
+/// Returns the best document; of those with the same rank, the one that was inserted first. The best texts are first, each with
+/// a function that returns the insertion number of its first document that may be found.
 ///
-/// Equally similar texts are ordered by their first documents, which need not be among those that may be found.
-pub(super) fn best_document(texts: impl Iterator<Item = (f64, impl FnOnce() -> Option<u64>)>) -> Option<u64> {
-    let mut best: Option<(f64, u64)> = None;
-    for (similarity, first) in texts {
-        if best.is_some_and(|(highest, _)| highest > similarity) {
+/// Texts of the same rank are ordered by their first documents, which need not be among those that may be found.
+pub(super) fn best_document(
+    texts: impl Iterator<Item = (Verdict, impl FnOnce() -> Option<u64>)>,
+) -> Option<u64> {
+    let mut best: Option<(Verdict, u64)> = None;
+    for (verdict, first) in texts {
+        if best.is_some_and(|(highest, _)| highest.cmp_rank(&verdict).is_lt()) {
             break;
         }
         let numbers = best.map(|(_, number)| number).into_iter().chain(first());
-        best = numbers.min().map(|number| (similarity, number));
+        best = numbers.min().map(|number| (verdict, number));
     }
     best.map(|(_, number)| number)
 }

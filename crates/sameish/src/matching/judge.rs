@@ -1,9 +1,10 @@
 //! The decision whether a candidate is a match.
 
 use super::{MatchKind, MatchType, Measures, distance_to_similarity, facts_agreement, is_template};
-use crate::config::Config;
+use crate::config::{Config, Templates};
 use crate::features::{Facts, FeatureSet, TextKey};
 use crate::sketch::{Fingerprint, Sdr, share_equal};
+use std::cmp::Ordering;
 
 /// What is known about one of the two documents of a pair.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,17 +51,29 @@ pub struct Verdict {
 /// Decides which candidates are matches, according to a configuration.
 ///
 /// If the configuration verifies, two documents match if the exact Jaccard similarity of their shingles reaches the
-/// threshold, or if their normalized texts are equal. Texts that are too short for that match by their
-/// fingerprints, if the configuration computes any. If the configuration does not verify, all texts match by their sketches.
-/// [`Verdict::verified`] records whether the match was verified.
+/// threshold, or if their normalized texts are equal. Texts that are too short are verified in the same way if the
+/// configuration computes fingerprints, by which they are found; otherwise only equal ones match. If the configuration does not
+/// verify, all texts match by their sketches.
+///
+/// If a configuration verifies and there is nothing to verify on (features that were not loaded, or two short texts without
+/// words), sketches decide, and the verdict is not [verified](Verdict::verified). With `matching.unverified`, near
+/// fingerprints of short texts are such a match too, whatever their shingles are. [`joins`](Self::joins) says which matches
+/// are duplicates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judge {
     verify: bool,
     threshold: f64,
     radius: Option<u32>,
+    templates: Templates,
+    unverified: bool,
 }
 
 impl Verdict {
+    /// Compares the ranks of two matches, the better one first: verified ones before others, then by descending similarity.
+    pub fn cmp_rank(&self, other: &Verdict) -> Ordering {
+        other.verified.cmp(&self.verified).then_with(|| other.similarity.total_cmp(&self.similarity))
+    }
+
     /// Adds the agreement of the facts, if the match is verified. `facts` is called only if the result is not known from
     /// the verdict.
     pub fn with_facts<'a>(self, facts: impl FnOnce() -> (&'a Facts, &'a Facts)) -> Verdict {
@@ -79,7 +92,13 @@ impl Judge {
     pub fn new(config: &Config) -> Judge {
         let matching = &config.matching;
         let radius = config.simhash.as_ref().map(|simhash| simhash.radius);
-        Judge { verify: matching.verify, threshold: matching.threshold, radius }
+        Judge {
+            verify: matching.verify,
+            threshold: matching.threshold,
+            radius,
+            templates: matching.templates,
+            unverified: matching.unverified,
+        }
     }
 
     /// Returns a judge with another similarity threshold.
@@ -97,18 +116,29 @@ impl Judge {
         self.verify
     }
 
+    /// Returns `true` if texts that are too short are compared on their features, not only for equality.
+    pub(crate) fn compares_short_texts(&self) -> bool {
+        self.verify && self.radius.is_some()
+    }
+
+    /// Returns `true` if a match with this verdict makes two documents duplicates, which may be in one cluster and of which one
+    /// may be removed.
+    ///
+    /// A match that was not verified does so only if the configuration does not verify, or if it allows unverified matches. A
+    /// template does so only if templates are merged.
+    pub fn joins(&self, verdict: &Verdict) -> bool {
+        let is_trusted = verdict.verified || !self.verify || self.unverified;
+        is_trusted && (!verdict.template || self.templates == Templates::Merge)
+    }
+
     /// Returns the verdict if the two documents match, without the agreement of their facts.
     pub fn judge(&self, a: &Side<'_>, b: &Side<'_>) -> Option<Verdict> {
         let distance = fingerprint_of(a).zip(fingerprint_of(b)).map(|(a, b)| a.distance(b));
         let equal = a.key.is_some() && a.key == b.key;
-        let features = a.features.zip(b.features).filter(|_| self.verify);
-        let (similarity, jaccard, verified) = match features {
-            Some(_) if equal => (1.0, 1.0, true),
-            Some((x, y)) if !a.too_short && !b.too_short => {
-                let jaccard = x.jaccard_at_least(y, self.threshold)?;
-                (jaccard, jaccard, true)
-            }
-            _ => match self.estimate(a, b) {
+        let (similarity, jaccard, verified) = match self.verify(a, b, equal) {
+            Verification::Match(jaccard) => (jaccard, jaccard, true),
+            Verification::Different => return None,
+            Verification::Unknown => match self.estimate(a, b) {
                 Some(estimate) => (estimate, estimate, false),
                 None => (self.within(distance)?, 0.0, false),
             },
@@ -138,6 +168,26 @@ impl Judge {
         })
     }
 
+    /// Compares the features of two documents.
+    fn verify(&self, a: &Side<'_>, b: &Side<'_>, equal: bool) -> Verification {
+        let Some((x, y)) = a.features.zip(b.features).filter(|_| self.verify) else {
+            return Verification::Unknown;
+        };
+        if equal {
+            return Verification::Match(1.0);
+        }
+        let is_short = a.too_short || b.too_short;
+        let has_features = !x.is_empty() || !y.is_empty();
+        if is_short && !(self.compares_short_texts() && has_features) {
+            return Verification::Unknown;
+        }
+        match x.jaccard_at_least(y, self.threshold) {
+            Some(jaccard) => Verification::Match(jaccard),
+            None if is_short && self.unverified => Verification::Unknown,
+            None => Verification::Different,
+        }
+    }
+
     fn reaching(&self, similarity: f64) -> Option<f64> {
         (similarity >= self.threshold).then_some(similarity)
     }
@@ -153,6 +203,16 @@ impl Judge {
     fn within(&self, distance: Option<u32>) -> Option<f64> {
         distance.filter(|distance| Some(*distance) <= self.radius).map(distance_to_similarity)
     }
+}
+
+/// The result of comparing the features of two documents.
+enum Verification {
+    /// They match with this Jaccard similarity.
+    Match(f64),
+    /// They do not match.
+    Different,
+    /// The sketches decide.
+    Unknown,
 }
 
 fn fingerprint_of(side: &Side<'_>) -> Option<Fingerprint> {
@@ -191,22 +251,75 @@ mod tests {
         assert!(judge.with_threshold(0.7).judge(&side(&b), &side(&c)).is_some());
     }
 
-    #[test]
-    fn short_articles_match_by_fingerprint_and_say_so() {
-        let judge = Judge::new(&Preset::Articles.config());
-        let none = FeatureSet::default();
-        let side = |bits, text| Side {
+    /// A short article with a fingerprint.
+    fn short<'a>(bits: u64, text: &str, features: Option<&'a FeatureSet>) -> Side<'a> {
+        Side {
             key: key(text),
             too_short: true,
             simhash: Some(Fingerprint::from_u64(bits)),
-            features: Some(&none),
+            features,
             ..Side::default()
-        };
-        let verdict = judge.judge(&side(0xFF00, "a"), &side(0xFF1F, "b")).unwrap();
-        assert_eq!((verdict.similarity, verdict.verified), (1.0 - 5.0 / 64.0, false));
-        assert_eq!(judge.judge(&side(0xFF00, "a"), &side(0xFF3F, "b")), None);
-        let same = judge.judge(&side(0xFF00, "a"), &side(0xFF00, "A")).unwrap();
+        }
+    }
+
+    #[test]
+    fn short_articles_are_verified_by_their_shingles() {
+        let judge = Judge::new(&Preset::Articles.config());
+        let (a, b) = (features(10), features(14));
+        let other = FeatureSet::from_hashes((10..24).collect());
+        let verdict = judge.judge(&short(0xFF00, "a", Some(&a)), &short(0xFF1F, "b", Some(&b))).unwrap();
+        assert_eq!((verdict.similarity, verdict.verified), (10.0 / 14.0, true));
+        assert!(judge.joins(&verdict));
+        let unrelated = [short(0xFF00, "a", Some(&a)), short(0xFF00, "b", Some(&other))];
+        assert_eq!(judge.judge(&unrelated[0], &unrelated[1]), None, "equal fingerprints are no evidence");
+        let long = Side { too_short: false, ..unrelated[1] };
+        assert_eq!(judge.judge(&unrelated[0], &long), None);
+        let none = FeatureSet::default();
+        assert_eq!(judge.judge(&unrelated[0], &short(0xFF00, "_", Some(&none))), None);
+        let same = judge.judge(&short(1, "a", Some(&none)), &short(1, "A", Some(&none))).unwrap();
         assert_eq!((same.kind, same.verified), (MatchKind::Exact, true));
+    }
+
+    #[test]
+    fn fingerprints_alone_make_duplicates_only_if_unverified_matches_are_allowed() {
+        let mut config = Preset::Articles.config();
+        let judge = Judge::new(&config);
+        config.matching.unverified = true;
+        let lenient = Judge::new(&config);
+        let (a, b) = (features(10), FeatureSet::from_hashes((10..24).collect()));
+        let none = FeatureSet::default();
+        for features in [[None; 2], [Some(&none); 2]] {
+            let pair = [short(0xFF00, "a", features[0]), short(0xFF1F, "b", features[1])];
+            let verdict = judge.judge(&pair[0], &pair[1]).unwrap();
+            assert_eq!((verdict.similarity, verdict.verified), (1.0 - 5.0 / 64.0, false));
+            assert!(!judge.joins(&verdict));
+            assert!(lenient.joins(&verdict));
+        }
+        let pair = [short(0xFF00, "a", Some(&a)), short(0xFF1F, "b", Some(&b))];
+        let verdict = lenient.judge(&pair[0], &pair[1]).unwrap();
+        assert_eq!((verdict.similarity, verdict.verified), (1.0 - 5.0 / 64.0, false));
+        let far = short(0xFF3F, "b", Some(&b));
+        assert_eq!(lenient.judge(&pair[0], &far), None, "the radius applies");
+        let long = |side: Side<'static>| Side { too_short: false, ..side };
+        let long = [long(short(0xFF00, "a", None)), long(short(0xFF00, "b", None))];
+        let long = [Side { features: Some(&a), ..long[0] }, Side { features: Some(&b), ..long[1] }];
+        assert_eq!(lenient.judge(&long[0], &long[1]), None, "long texts are always verified");
+    }
+
+    #[test]
+    fn verified_matches_rank_before_others() {
+        let verdict = |similarity, verified| Verdict {
+            similarity,
+            kind: MatchKind::Similar,
+            verified,
+            distance: None,
+            facts: None,
+            template: false,
+        };
+        let mut verdicts =
+            [verdict(0.99, false), verdict(0.5, true), verdict(0.95, false), verdict(0.7, true)];
+        verdicts.sort_by(Verdict::cmp_rank);
+        assert_eq!(verdicts.map(|verdict| verdict.similarity), [0.7, 0.5, 0.99, 0.95]);
     }
 
     #[test]

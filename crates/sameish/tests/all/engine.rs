@@ -6,7 +6,7 @@ use sameish::config::{Bands, Linkage, Templates};
 use sameish::engine::{Among, External, Scope, SketchedDocument, Spread, StoredDocument, TextSource};
 use sameish::{
     Analyzer, Config, Content, DocId, Document, Engine, Groups, Prepared, Preset, Scratch, SearchOptions,
-    Status, Timestamp,
+    Status, Timestamp, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -23,6 +23,13 @@ fn config(preset: Preset, linkage: Linkage) -> Config {
     // The model does not compute facts.
     config.matching.templates = Templates::Merge;
     config
+}
+
+/// How well a document matches: verified matches are better than others.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Rank {
+    verified: bool,
+    similarity: f64,
 }
 
 /// All documents in insertion order.
@@ -51,40 +58,41 @@ impl Model {
         self.docs.len() < before
     }
 
-    /// Returns the similarity of two documents if they match, as the presets define it.
-    fn similarity(&self, a: &Prepared, b: &Prepared) -> Option<f64> {
+    /// Returns the rank of two documents if they match, as the presets define it.
+    fn rank(&self, a: &Prepared, b: &Prepared) -> Option<Rank> {
         let config = self.analyzer.config();
         let [x, y] = [&a.sketches, &b.sketches];
         let distance = x.simhash.zip(y.simhash).filter(|(x, y)| !x.is_zero() && !y.is_zero());
         let within = distance
             .map(|(x, y)| x.distance(y))
             .filter(|distance| *distance <= config.simhash.as_ref().unwrap().radius)
-            .map(|distance| 1.0 - f64::from(distance) / 64.0);
+            .map(|distance| Rank { verified: false, similarity: 1.0 - f64::from(distance) / 64.0 });
         if !config.matching.verify {
             return within;
         }
         if a.key.is_some() && a.key == b.key {
-            return Some(1.0);
+            return Some(Rank { verified: true, similarity: 1.0 });
         }
-        if x.status == Status::TooShort || y.status == Status::TooShort {
-            return within;
+        let short = x.status == Status::TooShort || y.status == Status::TooShort;
+        if short && within.is_none() {
+            return None;
         }
-        let jaccard = a.features.shingles.jaccard(&b.features.shingles);
-        Some(jaccard).filter(|jaccard| *jaccard >= config.matching.threshold)
+        let similarity = a.features.shingles.jaccard(&b.features.shingles);
+        let verified = Some(Rank { verified: true, similarity });
+        let verified = verified.filter(|rank| rank.similarity >= config.matching.threshold);
+        verified.or(within.filter(|_| short && config.matching.unverified))
     }
 
-    fn matches(&self, query: &Prepared) -> Vec<(DocId, f64)> {
-        let similar = |(id, other): &(DocId, Prepared)| Some((id.clone(), self.similarity(query, other)?));
-        let mut found: Vec<(DocId, f64)> = self.docs.iter().filter_map(similar).collect();
-        found.sort_by(|a, b| b.1.total_cmp(&a.1));
-        found
+    fn matches(&self, query: &Prepared) -> Vec<(DocId, Rank)> {
+        let similar = |(id, other): &(DocId, Prepared)| Some((id.clone(), self.rank(query, other)?));
+        self.docs.iter().filter_map(similar).collect()
     }
 
     fn pairs(&self) -> BTreeSet<(DocId, DocId)> {
         let mut pairs = BTreeSet::new();
         for (j, (b, y)) in self.docs.iter().enumerate() {
             for (a, x) in &self.docs[..j] {
-                if self.similarity(x, y).is_some() {
+                if self.rank(x, y).is_some() {
                     pairs.insert((a.clone(), b.clone()));
                 }
             }
@@ -102,7 +110,7 @@ impl Model {
             }
             let mut group = vec![center.clone()];
             for (other, text) in &self.docs {
-                if !assigned.contains(other) && self.similarity(content, text).is_some() {
+                if !assigned.contains(other) && self.rank(content, text).is_some() {
                     assigned.insert(other);
                     group.push(other.clone());
                 }
@@ -155,7 +163,12 @@ fn text(random: &mut SplitMix64) -> String {
 }
 
 fn check_random_history(preset: Preset, linkage: Linkage, seed: u64, steps: usize) {
-    let config = config(preset, linkage);
+    check_history(config(preset, linkage), seed, steps);
+}
+
+fn check_history(config: Config, seed: u64, steps: usize) {
+    let linkage = config.matching.linkage;
+    let preset = format!("{:?}", config.text);
     let mut engine = Engine::new(config.clone()).unwrap();
     let mut model = Model::new(config);
     let mut random = SplitMix64(seed);
@@ -178,10 +191,11 @@ fn check_random_history(preset: Preset, linkage: Linkage, seed: u64, steps: usiz
     let all = SearchOptions { limit: Some(usize::MAX), ..SearchOptions::default() };
     for query in (0..20).map(|_| Content::Text(text(&mut random))) {
         let found = engine.search(&query, all).unwrap().matches;
-        let found: Vec<(DocId, f64)> = found.into_iter().map(|m| (m.id, m.verdict.similarity)).collect();
+        let rank = |verdict: Verdict| Rank { verified: verdict.verified, similarity: verdict.similarity };
+        let found: Vec<(DocId, Rank)> = found.into_iter().map(|m| (m.id, rank(m.verdict))).collect();
         // Equally similar documents are ordered by the insertion of their texts, which the model does not track.
-        let sorted = |mut list: Vec<(DocId, f64)>| {
-            list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let sorted = |mut list: Vec<(DocId, Rank)>| {
+            list.sort_by(|a, b| b.1.partial_cmp(&a.1).unwrap().then(a.0.cmp(&b.0)));
             list
         };
         assert!(found.is_sorted_by(|a, b| a.1 >= b.1));
@@ -219,6 +233,17 @@ fn agrees_with_the_model() {
     }
 }
 
+#[test]
+fn agrees_with_the_model_if_unverified_matches_are_allowed() {
+    for (seed, linkage) in (1..).zip([Linkage::Cohesive, Linkage::Components, Linkage::Greedy]) {
+        let mut config = config(Preset::Articles, linkage);
+        config.matching.unverified = true;
+        // A greater radius gives many matches by fingerprints alone.
+        config.simhash.as_mut().unwrap().radius = 24;
+        check_history(config, seed, 300);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
@@ -246,7 +271,7 @@ fn numbers(groups: Groups) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn online_clustering_joins_the_best_match_and_leaves_out_short_texts() {
+fn online_clustering_joins_the_best_match_and_keeps_short_texts_apart() {
     let story = "Council closes historic river bridge after engineers find cracks";
     let follow = "Council closes historic river bridge after engineers find crack";
     let other = "Striker scores twice as visitors snatch late derby victory";
@@ -254,7 +279,7 @@ fn online_clustering_joins_the_best_match_and_leaves_out_short_texts() {
         Preset::Headlines.config(),
         &[story, "Breaking news", other, follow, "Breaking news", story],
     );
-    assert_eq!(numbers(engine.groups()), [vec![0, 3, 5], vec![2]]);
+    assert_eq!(numbers(engine.groups()), [vec![0, 3, 5], vec![1], vec![2], vec![4]]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Golden vectors, which every version must reproduce exactly: see `testdata/golden/README.md`.
 use sameish::cluster::{Article, ArticleGroup, greedy};
-use sameish::config::{Bands, SdrConfig, Shingle, TokenHash};
+use sameish::config::{Bands, SdrConfig, Shingle, TokenHash, Tokenizer};
 use sameish::features::{FeatureSet, fnv1a64, hash_token};
 use sameish::matching::MatchType;
 use sameish::sketch::SdrEncoder;
@@ -97,11 +97,13 @@ fn simhash_of_articles_equals_the_vectors() {
     }
 }
 
+/// The vectors are defined on the words of `ascii-words`, as those of the original service. The preset uses all words.
 #[test]
-fn shingles_of_articles_equal_the_vectors() {
+fn shingles_of_ascii_words_equal_the_vectors() {
     for case in cases(&golden("articles"), "shingle") {
         for (n, key) in [(1, "s1"), (2, "s2"), (3, "s3")] {
             let mut config = Preset::Articles.config();
+            config.text.tokenizer = Tokenizer::AsciiWords;
             config.minhash.as_mut().unwrap().shingle = Shingle::Words(n);
             let analyzer = Analyzer::new(config).unwrap();
             let features = |content: &Content| analyzer.shingles(content, &mut Scratch::default());
@@ -210,12 +212,27 @@ fn sketches_and_schemes_of_every_preset_are_stable() {
 const EXPECTED: &str = "\
 wire simhash 06b0491d7550d11c scheme 0d982ce50c7ffa90
 articles simhash 06b0491d7550d11c scheme 0d982ce50c7ffa90
-articles minhash dd7f2767ef4e2eda scheme 6ab466f38d4feed2
+articles minhash 7fc7fdf3c1dd50ea scheme fec3709dcc0bc853
 sdr sdr b1bb1bcbb9a57599 scheme d75066891285e5f9
 headlines minhash a51e02375c2e48be scheme dbc2227869102341
 web simhash ef13677d4775df64 scheme 89fa7f7c160e8cdc
 copies minhash 7fc7fdf3c1dd50ea scheme fec3709dcc0bc853
 ";
+
+/// Collections that were created before preset `articles` used all words have these settings and sketches.
+#[test]
+fn articles_by_ascii_words_keep_their_sketches_and_schemes() {
+    let mut config = Preset::Articles.config();
+    config.text.tokenizer = Tokenizer::AsciiWords;
+    config.simhash.as_mut().unwrap().tokenizer = None;
+    let analyzer = Analyzer::new(config).unwrap();
+    let sketches = analyzer.sketch(&Content::Text(SAMPLE.into()), &mut Scratch::default());
+    let signature = format!("{:016x}", hash_token(TokenHash::Xxh3, &sketches.minhash.unwrap().to_bytes()));
+    assert_eq!(sketches.simhash.unwrap().to_string(), "06b0491d7550d11c");
+    assert_eq!(signature, "dd7f2767ef4e2eda");
+    assert_eq!(analyzer.schemes().simhash.unwrap().to_string(), "0d982ce50c7ffa90");
+    assert_eq!(analyzer.schemes().minhash.unwrap().to_string(), "6ab466f38d4feed2");
+}
 
 #[test]
 fn band_probabilities_equal_the_vectors() {

@@ -184,8 +184,6 @@ impl Audit {
         let short = [a, b].iter().any(|doc| doc.sketches.status == Status::TooShort);
         let all = a.features.shingles.len() + b.features.shingles.len() - shared as usize;
         let similarity = if equal { 1.0 } else { f64::from(shared) / all.max(1) as f64 };
-        // Texts that are too short match only if they are equal.
-        let correct = equal || (!short && similarity >= self.truth.config().matching.threshold);
         let predicted = match &self.prediction {
             Prediction::File(_) => joined.binary_search(&at).is_ok(),
             Prediction::Engine(index) => {
@@ -196,6 +194,11 @@ impl Audit {
                 equal || (candidate && index.matches(a, b, similarity))
             }
         };
+        // Texts that are too short have no guaranteed recall: a pair of them is correct if it was found and is similar, and it
+        // is missed only if the texts are equal. Without fingerprints, they match only if they are equal.
+        let config = self.truth.config();
+        let is_covered = !short || (predicted && config.simhash.is_some());
+        let correct = equal || (is_covered && similarity >= config.matching.threshold);
         if !correct && !predicted {
             return;
         }
@@ -203,7 +206,7 @@ impl Audit {
             tally.templates += 1;
             return;
         }
-        let expected = if equal { Some(1.0) } else { self.prediction.probability(similarity) };
+        let expected = if equal || short { Some(1.0) } else { self.prediction.probability(similarity) };
         tally.count(at, correct, predicted);
         if correct {
             tally.class(similarity).count(predicted, expected.unwrap_or(0.0));

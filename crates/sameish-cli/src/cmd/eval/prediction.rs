@@ -74,13 +74,16 @@ impl Index {
         if self.judge.verifies() && !short(a) && !short(b) {
             return similarity >= self.judge.threshold();
         }
-        let side = |doc: &'_ Prepared| sameish::matching::Side {
-            key: doc.key,
-            too_short: short(doc),
-            simhash: doc.sketches.simhash,
-            ..sameish::matching::Side::default()
-        };
-        self.judge.judge(&side(a), &side(b)).is_some()
+        fn side(doc: &Prepared) -> sameish::matching::Side<'_> {
+            sameish::matching::Side {
+                key: doc.key,
+                too_short: doc.sketches.status == Status::TooShort,
+                simhash: doc.sketches.simhash,
+                features: Some(&doc.features.shingles),
+                ..sameish::matching::Side::default()
+            }
+        }
+        self.judge.judge(&side(a), &side(b)).is_some_and(|verdict| self.judge.joins(&verdict))
     }
 }
 

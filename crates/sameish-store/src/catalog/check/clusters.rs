@@ -142,10 +142,8 @@ impl CollectionCheck<'_> {
         if matches!(stored.pending, PendingClusters::All) {
             return;
         }
-        let linkage = self.live.linkage;
-        let is_clustered = |status: &Option<Status>| status.is_some_and(|status| linkage.clusters(status));
         let is_stored = |number: &u64| stored.members.contains_key(number) || stored.damaged.contains(number);
-        let documents = self.documents.iter().filter(|(_, status)| is_clustered(status));
+        let documents = self.documents.iter().filter(|(_, status)| status.is_some());
         let missing: Vec<u64> =
             documents.map(|(number, _)| *number).filter(|number| !is_stored(number)).collect();
         for number in missing {
