@@ -22,7 +22,7 @@ mod render;
 mod report;
 mod sample;
 
-use crate::args::{EngineArgs, InputArgs, ON_DUP_ID, recall, threshold};
+use crate::args::{EngineArgs, InputArgs, ON_DUP_ID, TemplateArgs, recall, threshold};
 use crate::choice::one_of;
 use crate::exit::{Exit, Failure};
 use crate::output::command::kept_name;
@@ -58,6 +58,8 @@ pub(crate) struct Args {
     engine: EngineArgs,
     #[command(flatten)]
     tuning: TuningArgs,
+    #[command(flatten)]
+    templates: TemplateArgs,
     #[command(flatten)]
     labels: LabelArgs,
     #[command(flatten)]
@@ -126,7 +128,9 @@ In most corpora, most pairs of documents are unrelated, some are
 near-duplicates, and few are in between. The best threshold is in this valley of
 the histogram, where a small change of the threshold has little effect. The
 index finds a pair exactly at the threshold with the probability `--recall`, and
-more similar pairs with a higher probability. See docs/tuning.md.
+more similar pairs with a higher probability. Templates (the same wording with
+different names or numbers) are not duplicates, as in `dedup`, unless
+`--templates merge` is given. See docs/tuning.md.
 
 Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
 4 unreadable input, 5 limit reached, 6 output failed.";
@@ -135,8 +139,10 @@ Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
 const MAX_FINGERPRINTS: u32 = 50_000;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { input, engine, tuning, labels, plots, run } = args;
-    let engine = configure(engine.analyzer()?.config().clone(), &tuning)?;
+    let Args { input, engine, tuning, templates, labels, plots, run } = args;
+    let mut config = engine.analyzer()?.config().clone();
+    templates.set(&mut config);
+    let engine = configure(config, &tuning)?;
     let labeled_pairs = labels.labels.as_deref().map(labels::read_file).transpose()?;
     let sources = input.find()?;
     let mut log = run.log(&sources)?;

@@ -198,6 +198,69 @@ fn cluster_labels_give_precision_and_recall() {
     );
 }
 
+/// Returns reports that differ in names and numbers only, and for each a copy with one changed word, in the same cluster.
+fn reports(count: usize) -> Vec<Value> {
+    let report = |i: usize, morning: &str| {
+        format!(
+            "Company{i} Holding said on Tuesday that its profit for the quarter rose to {} million euros and sales to {} million \
+             euros, because demand for its main products grew in all markets and costs fell for the second time in a row this \
+             year, which was better than most analysts had expected before the report came out in the {morning} at the exchange",
+            317 + 41 * i,
+            2115 + 97 * i
+        )
+    };
+    let record = |id: usize, i: usize, text: String| json!({"id": id, "cluster": i, "text": text});
+    let originals = (0..count).map(|i| record(i, i, report(i, "morning")));
+    let copies = (0..count).map(|i| record(count + i, i, report(i, "afternoon")));
+    originals.chain(copies).collect()
+}
+
+#[test]
+fn templates_are_not_duplicates_unless_they_are_merged() {
+    let dir = Dir::new();
+    dir.write_records("in.jsonl", &reports(10));
+    let labels: Vec<Value> = (1..10).map(|i| json!({"a": 0, "b": i, "same": false})).collect();
+    dir.write_records("labels.jsonl", &[labels, vec![json!({"a": 0, "b": 10, "same": true})]].concat());
+    for args in [&["in.jsonl"][..], &["in.jsonl", "--labels", "labels.jsonl"]] {
+        let kept = tune(&dir, args);
+        assert_eq!(kept["labels"]["best"]["precision"], 1.0, "{kept}");
+        // 20 documents have 190 pairs, of which 10 are copies and the others templates.
+        assert_eq!((&kept["histogram"]["templates"], &kept["proposal"]["pairs"]), (&json!(180.0), &json!(10.0)));
+        let merged = tune(&dir, &[args, &["--templates", "merge", "--threshold", "0.5"]].concat());
+        assert_eq!(merged["histogram"]["templates"], 0.0);
+        assert_eq!(merged["proposal"]["pairs"], 190.0);
+    }
+    let run = dir.run(["tune", "in.jsonl", "--ascii"]).ends_with(0);
+    assert!(flat(&run.stdout).contains("180 pairs of templates"), "{}", run.stdout);
+    let run = dir.run(["tune", "in.jsonl", "--ascii", "--templates", "merge"]).ends_with(0);
+    assert!(flat(&run.stdout).contains("--templates merge -o kept.jsonl"), "{}", run.stdout);
+    assert!(!flat(&run.stdout).contains("pairs in.jsonl --templates"), "{}", run.stdout);
+}
+
+#[test]
+fn equal_texts_do_not_make_a_valley_of_a_slope() {
+    let dir = Dir::new();
+    let mut random = Random(9);
+    let base = random.words(400);
+    // Each text shares a prefix with the base: many short prefixes, few long ones, so the counts fall steadily.
+    let mut texts: Vec<String> = Vec::new();
+    for i in 0..120 {
+        let shared = 400 * i / 150 * i / 150;
+        let own = random.words(400 - shared);
+        texts.push(base[..shared].iter().chain(&own).cloned().collect::<Vec<_>>().join(" "));
+    }
+    let equal: Vec<String> = (0..60).map(|_| texts[0].clone()).collect();
+    let records = |texts: &[String]| -> Vec<Value> {
+        texts.iter().enumerate().map(|(id, text)| json!({"id": id, "text": text})).collect()
+    };
+    dir.write_records("slope.jsonl", &records(&texts));
+    dir.write_records("equal.jsonl", &records(&[texts, equal].concat()));
+    for input in ["slope.jsonl", "equal.jsonl"] {
+        let object = tune(&dir, &[input]);
+        assert_eq!(object["proposal"]["chosen_by"], "preset, as there is no valley", "{input}: {object}");
+    }
+}
+
 #[test]
 fn labeled_pairs_count_outside_the_sample() {
     let dir = Dir::new();

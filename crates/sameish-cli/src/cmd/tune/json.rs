@@ -32,7 +32,8 @@ pub(super) fn object(tuning: &Tuning<'_>, findings: &Findings) -> Value {
 
 fn histogram(measured: &Similarities) -> Value {
     let counts: Vec<f64> = measured.histogram.counts(20).into_iter().map(rounded).collect();
-    json!({ "width": 0.05, "counts": counts, "equal": measured.equal })
+    let templates = rounded(measured.templates);
+    json!({ "width": 0.05, "counts": counts, "equal": measured.equal, "templates": templates })
 }
 
 fn origin(origin: Origin) -> Value {

@@ -1,10 +1,13 @@
 //! Precision and recall by threshold, computed from labels.
 //!
 //! Precision is over the pairs that were found, recall over all positive pairs. A positive pair is found at a threshold if
-//! its exact similarity reaches the threshold and its signatures share one of the bands for that threshold.
+//! its exact similarity reaches the threshold, its signatures share one of the bands for that threshold, and it is not a
+//! template that is kept apart: the rule of `dedup`.
 
 use super::LabelArgs;
-use super::measure::{Distances, MAX_BITS, MIN_LEVEL, Origin, Similarities, fingerprint};
+use super::measure::{
+    Distances, MAX_BITS, MIN_LEVEL, Origin, Similarities, fingerprint, is_separate_template,
+};
 use super::sample::Texts;
 use crate::exit::{Exit, Failure};
 use crate::output::escape::{escaped, escaped_name};
@@ -118,6 +121,8 @@ struct Positive {
     score: f64,
     /// Bit `i` is set if the pair shares a band of `LevelBands::bands[i]`.
     found: u128,
+    /// Whether the pair is a template that is kept apart, so that no threshold finds it.
+    is_separate: bool,
 }
 
 /// The pairs from which precision and recall are computed.
@@ -187,7 +192,7 @@ impl Labels {
         let limits: Vec<f64> =
             (0..=100).map(|percent| f64::from(percent) / 100.0).filter(|limit| *limit >= lowest).collect();
         let bands = LevelBands::of(config, &limits);
-        let compare = |a: u32, b: u32| bands.compare(texts, a, b);
+        let compare = |a: u32, b: u32| bands.compare(config, texts, a, b);
         let pairs = match &self.source {
             LabelSource::None => return None,
             LabelSource::Pairs { pairs, .. } if pairs.is_empty() => return None,
@@ -204,7 +209,8 @@ impl Labels {
     pub(super) fn by_distance(&self, texts: &Texts<'_>, measured: &Distances) -> Option<Quality> {
         let compare = |a: u32, b: u32| {
             let [a, b] = [a, b].map(|text| fingerprint(&texts.texts[text as usize]));
-            Positive { score: a.zip(b).map_or(65.0, |(a, b)| f64::from(a.distance(b))), found: !0 }
+            let score = a.zip(b).map_or(65.0, |(a, b)| f64::from(a.distance(b)));
+            Positive { score, found: !0, is_separate: false }
         };
         let pairs = match &self.source {
             LabelSource::None => return None,
@@ -236,12 +242,9 @@ impl LabelPairs {
         let mut positives = Vec::new();
         for pair in pairs {
             let comparison = compare(pair.a, pair.b);
-            compared.push(Compared {
-                score: comparison.score,
-                weight: 1.0,
-                same: u64::from(pair.same),
-                all: 1,
-            });
+            let scored =
+                Compared { score: comparison.score, weight: 1.0, same: u64::from(pair.same), all: 1 };
+            compared.extend(Some(scored).filter(|_| !comparison.is_separate));
             positives.extend(Some(comparison).filter(|_| pair.same));
         }
         LabelPairs { compared, total: positives.len() as u64, positives }
@@ -340,21 +343,23 @@ impl LevelBands {
     }
 
     /// Compares two texts. A text that is too short matches only an equal text.
-    fn compare(&self, texts: &Texts<'_>, a: u32, b: u32) -> Positive {
+    fn compare(&self, config: &Config, texts: &Texts<'_>, a: u32, b: u32) -> Positive {
         if a == b {
-            return Positive { score: 1.0, found: !0 };
+            return Positive { score: 1.0, found: !0, is_separate: false };
         }
         let [x, y] = [a, b].map(|text| texts.texts[text as usize].prepared);
         let Some((rows_x, rows_y)) = x.sketches.minhash.as_ref().zip(y.sketches.minhash.as_ref()) else {
-            return Positive { score: 0.0, found: 0 };
+            return Positive { score: 0.0, found: 0, is_separate: false };
         };
         let shared =
             |(at, bands): (usize, &Bands)| u128::from(bands.share(rows_x.rows(), rows_y.rows())) << at;
         let score = x.features.shingles.jaccard(&y.features.shingles);
         if score < MIN_LEVEL {
-            return Positive { score, found: 0 };
+            return Positive { score, found: 0, is_separate: false };
         }
-        Positive { score, found: self.bands.iter().enumerate().map(shared).fold(0, |all, bit| all | bit) }
+        let is_separate = is_separate_template(config, x, y, score);
+        let found = self.bands.iter().enumerate().map(shared).fold(0, |all, bit| all | bit);
+        Positive { score, found: if is_separate { 0 } else { found }, is_separate }
     }
 }
 

@@ -3,14 +3,18 @@
 //! In a small sample, all pairs are compared. In a larger one, the histogram is estimated from two samples of pairs: pairs
 //! that share a band of a low threshold, each weighted by the inverse of its detection probability, and random pairs for the
 //! similarities that those bands rarely find.
+//!
+//! Templates that the configuration keeps apart are counted, but they are not in the histogram: `dedup` keeps them at every
+//! threshold.
 
 use super::sample::{Text, Texts};
 use crate::exit::Failure;
 use rayon::prelude::*;
-use sameish::config::{Bands, TokenHash};
+use sameish::config::{Bands, Templates, TokenHash};
 use sameish::features::hash_token;
 use sameish::index::{BandIndex, DocNumber, Histogram};
-use sameish::{Config, Fingerprint, Signature};
+use sameish::matching::{facts_agreement, is_template};
+use sameish::{Config, Fingerprint, Prepared, Signature};
 
 /// Maximum cost of comparing all pairs or all candidates, in features: a few seconds.
 const MAX_FEATURES: u64 = 2_000_000_000;
@@ -58,6 +62,9 @@ pub(super) struct Similarities {
     pub(super) histogram: Histogram,
     /// Pairs of documents with equal texts. The histogram contains them at 1.
     pub(super) equal: u64,
+    /// Estimated number of pairs of documents that are templates with a similarity of at least [`MIN_LEVEL`]. They are neither
+    /// in the histogram nor in `near`.
+    pub(super) templates: f64,
     /// Pairs of texts with a similarity of at least [`MIN_LEVEL`].
     pub(super) near: Vec<Scored>,
     /// Mean number of features per text.
@@ -77,20 +84,21 @@ impl Similarities {
             origin: Origin::All { pairs },
             histogram: Histogram::new(BINS),
             equal: texts.equal_pairs(&comparable),
+            templates: 0.0,
             near: Vec::new(),
             mean_features: features as f64 / n.max(1) as f64,
             comparable,
         };
         measured.histogram.add(1.0, measured.equal as f64);
         if pairs <= MAX_PAIRS && n.saturating_mul(features) <= MAX_FEATURES {
-            measured.compare_all(texts);
+            measured.compare_all(config, texts);
         } else {
             measured.estimate(config, texts)?;
         }
         Ok(measured)
     }
 
-    fn compare_all(&mut self, texts: &Texts<'_>) {
+    fn compare_all(&mut self, config: &Config, texts: &Texts<'_>) {
         let docs = &self.comparable;
         let rows: Vec<Vec<Scored>> = (0..docs.len())
             .into_par_iter()
@@ -104,8 +112,12 @@ impl Similarities {
         for pair in rows.into_iter().flatten() {
             let documents = documents(texts, &pair);
             unrelated -= documents;
-            self.histogram.add(pair.similarity, documents);
-            if pair.similarity >= MIN_LEVEL {
+            if pair.similarity < MIN_LEVEL {
+                self.histogram.add(pair.similarity, documents);
+            } else if is_separate(config, texts, &pair) {
+                self.templates += documents;
+            } else {
+                self.histogram.add(pair.similarity, documents);
                 self.near.push(pair);
             }
         }
@@ -116,8 +128,14 @@ impl Similarities {
         let random = self.random_pairs(texts);
         let rows = config.minhash.as_ref().map_or(1, |minhash| minhash.rows);
         let bands = self.affordable_bands(rows, &random);
-        let (found, capped) = self.candidates(texts, rows, bands)?;
+        let (mut found, capped) = self.candidates(texts, rows, bands)?;
+        let candidates = found.len() as u64;
         let cut = (bands.even_odds() * BINS as f64).ceil() / BINS as f64;
+        found.retain(|pair| {
+            let separate = pair.similarity >= cut.max(MIN_LEVEL) && is_separate(config, texts, pair);
+            self.templates += if separate { pair.weight * documents(texts, pair) } else { 0.0 };
+            !separate
+        });
         for pair in found.iter().filter(|pair| pair.similarity >= cut) {
             self.histogram.add(pair.similarity, pair.weight * documents(texts, pair));
         }
@@ -126,7 +144,6 @@ impl Similarities {
         for pair in random.iter().filter(|pair| pair.similarity < cut) {
             self.histogram.add(pair.similarity, scale * documents(texts, pair));
         }
-        let candidates = found.len() as u64;
         self.origin = Origin::Sampled { bands, cut, random: random.len() as u64, candidates, capped };
         self.near = found;
         self.near.retain(|pair| pair.similarity >= cut.max(MIN_LEVEL));
@@ -210,6 +227,18 @@ fn of<'t, 'a>(texts: &'t Texts<'a>, text: u32) -> &'t Text<'a> {
 
 fn jaccard(texts: &Texts<'_>, a: u32, b: u32) -> f64 {
     of(texts, a).prepared.features.shingles.jaccard(&of(texts, b).prepared.features.shingles)
+}
+
+/// Returns `true` if a pair is a template that the configuration keeps apart.
+fn is_separate(config: &Config, texts: &Texts<'_>, pair: &Scored) -> bool {
+    is_separate_template(config, of(texts, pair.a).prepared, of(texts, pair.b).prepared, pair.similarity)
+}
+
+/// Returns `true` if two texts with this similarity are templates that the configuration keeps apart.
+pub(super) fn is_separate_template(config: &Config, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
+    config.matching.templates == Templates::Keep
+        && similarity < 1.0
+        && is_template(similarity, facts_agreement(&a.features.facts, &b.features.facts))
 }
 
 /// Returns the number of pairs of documents with these two texts.

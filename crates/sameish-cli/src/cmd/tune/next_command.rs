@@ -4,8 +4,9 @@ use crate::output::command::quoted;
 use std::ffi::OsString;
 
 /// Flags with a value that other commands do not have, or that the suggested command sets itself.
-const WITH_VALUE: [&str; 14] = [
+const WITH_VALUE: [&str; 15] = [
     "--sample",
+    "--templates",
     "--threshold",
     "--recall",
     "--radius",

@@ -142,17 +142,22 @@ fn by_labels(quality: &Quality) -> Option<(f64, Basis)> {
 }
 
 /// Chooses by the histogram of similarities, with bins as narrow as the number of pairs allows.
+///
+/// Equal texts are left out: they match at every threshold, and as a peak at 1 they would make a valley of any slope.
 fn by_similarities(measured: &Similarities, texts: &Texts<'_>, preset: f64) -> (f64, Basis) {
     let histogram = &measured.histogram;
     if texts.documents(&measured.comparable) < 2 {
         return (preset, Basis::TooFewTexts);
     }
-    let bins = match histogram.at_least(MIN_THRESHOLD) {
+    let equal = measured.equal as f64;
+    let bins = match histogram.at_least(MIN_THRESHOLD) - equal {
         near if near >= 400.0 => 40,
         near if near >= 60.0 => 20,
         _ => 10,
     };
-    if let Some(Valley { first, last, depth }) = valley(&histogram.counts(bins)) {
+    let mut counts = histogram.counts(bins);
+    counts[bins - 1] -= equal;
+    if let Some(Valley { first, last, depth }) = valley(&counts) {
         let from = first as f64 / bins as f64;
         let to = (last + 1) as f64 / bins as f64;
         let middle = ((from + to) * 50.0).round() / 100.0;

@@ -10,7 +10,7 @@ use super::{Findings, Measured, Tuning};
 use crate::output::messages::{counted, grouped};
 use crate::output::plot::{Bar, BarChart, Line, LineChart, Mark, similarity_bars};
 use sameish::Config;
-use sameish::config::Bands;
+use sameish::config::{Bands, Templates};
 
 /// A part of the report with a title. The introduction has an empty title.
 pub(super) struct Section {
@@ -79,7 +79,8 @@ fn documents(tuning: &Tuning<'_>, measured: &Measured) -> String {
 fn histogram(measured: &Measured, limit: f64) -> Section {
     let (title, text, chart) = match measured {
         Measured::Similarities(measured) => {
-            ("Similarity of pairs", origin(measured), similarity_chart(measured, limit))
+            let text = origin(measured) + &templates(measured);
+            ("Similarity of pairs", text, similarity_chart(measured, limit))
         }
         Measured::Distances(measured) => {
             let pairs = counted(measured.counts.iter().sum(), "pair");
@@ -94,7 +95,7 @@ fn histogram(measured: &Measured, limit: f64) -> Section {
 /// Says which pairs were compared.
 fn origin(measured: &Similarities) -> String {
     match measured.origin {
-        Origin::All { .. } => match measured.histogram.total().round() as u64 {
+        Origin::All { .. } => match (measured.histogram.total() + measured.templates).round() as u64 {
             1 => "The only pair was compared exactly.".into(),
             pairs => format!("All {} pairs were compared exactly.", grouped(pairs)),
         },
@@ -112,6 +113,19 @@ fn origin(measured: &Similarities) -> String {
             }
             text
         }
+    }
+}
+
+/// Says how many pairs are templates, or nothing if there are none.
+fn templates(measured: &Similarities) -> String {
+    let about = if matches!(measured.origin, Origin::All { .. }) { "" } else { "About " };
+    match measured.templates.round() as u64 {
+        0 => String::new(),
+        pairs => format!(
+            " {about}{} of templates (the same wording with different names or numbers) are kept apart at every threshold and \
+             not shown.",
+            counted(pairs, "pair")
+        ),
     }
 }
 
@@ -318,11 +332,13 @@ fn next_steps(tuning: &Tuning<'_>, proposal: &Proposal) -> Section {
         ]
     } else {
         let flags = format!("--threshold {} --recall {}", proposal.limit, tuning.config.matching.recall);
+        let merges = tuning.config.matching.templates == Templates::Merge;
+        let merge = if merges { " --templates merge" } else { "" };
         vec![
             prose("List the matching pairs:"),
             command("pairs", &flags),
             prose("Keep one document per cluster:"),
-            command("dedup", &format!("{flags} -o {}", tuning.kept_name)),
+            command("dedup", &format!("{flags}{merge} -o {}", tuning.kept_name)),
         ]
     };
     Section::new("Next steps", parts)
