@@ -11,13 +11,14 @@ use sameish::{Config, Preset};
 use toml::{Table, Value};
 
 /// Keywords, and the sections of the config file that contain them.
-const KEYWORDS: [(&str, &str); 10] = [
+const KEYWORDS: [(&str, &str); 11] = [
     ("threshold", "matching"),
     ("recall", "matching"),
     ("limit", "matching"),
     ("verify", "matching"),
     ("linkage", "matching"),
     ("templates", "matching"),
+    ("unverified", "matching"),
     ("tokenizer", "text"),
     ("stop_words", "text"),
     ("min_words", "text"),
