@@ -140,21 +140,26 @@ fn pairs_and_clusters_equal_those_of_an_engine() {
     for (seed, count) in [(1, 12), (2, 60), (3, 400)] {
         let documents = documents(seed, count);
         dir.write("a.jsonl", jsonl(&documents));
-        for preset in Preset::ALL {
-            let found = dir.run(["pairs", "a.jsonl", "--preset", preset.name()]).ends_with(0);
-            let expected = pairs(&engine(preset.config(), &documents));
-            assert_lines(&found.stdout, &expected, &format!("pairs of {preset}, {count}"));
+        let mut unverified = Preset::Articles.config();
+        unverified.matching.unverified = true;
+        let presets = Preset::ALL.map(|preset| (vec!["--preset", preset.name()], preset.config()));
+        let all =
+            presets.into_iter().chain([(vec!["--preset", "articles", "--unverified"], unverified.clone())]);
+        for (flags, config) in all {
+            let found = dir.run([&["pairs", "a.jsonl"], &flags[..]].concat()).ends_with(0);
+            let expected = pairs(&engine(config.clone(), &documents));
+            assert_lines(&found.stdout, &expected, &format!("pairs of {flags:?}, {count}"));
             for (name, linkage) in LINKAGES {
-                let mut config = preset.config();
+                let mut config = config.clone();
                 config.matching.linkage = linkage;
-                let args = ["cluster", "a.jsonl", "--preset", preset.name(), "--linkage", name];
+                let args = [&["cluster", "a.jsonl", "--linkage", name], &flags[..]].concat();
                 let found = dir.run(args).ends_with(0);
                 let expected = clusters(engine(config, &documents).groups());
-                assert_lines(&found.stdout, &expected, &format!("{name} clusters of {preset}, {count}"));
+                assert_lines(&found.stdout, &expected, &format!("{name} clusters of {flags:?}, {count}"));
             }
         }
         // The texts exercise every rule.
-        let forms = pairs(&engine(Preset::Articles.config(), &documents));
+        let forms = pairs(&engine(unverified, &documents));
         assert!(count < 100 || forms.iter().any(|pair| pair.contains("\"template\":true")));
         assert!(count < 100 || forms.iter().any(|pair| pair.contains("\"verified\":false")));
     }
