@@ -120,7 +120,8 @@ fn short_texts_of_format_3_that_match_by_fingerprints_only_are_separated() {
     database.execute_batch(&format!("{settings} DETACH usual; PRAGMA user_version = 3;")).unwrap();
     drop(database);
     let catalog = open(&dir);
-    assert_eq!(catalog.reclustered().iter().map(|change| change.moved).sum::<u64>(), 1);
+    let moved: u64 = catalog.reclustered().iter().map(|change| change.moved).sum();
+    assert_eq!(moved, 2, "neither has more than half of the old cluster");
     assert_ne!(cluster(&catalog, "articles", 0), cluster(&catalog, "articles", 1));
     assert_eq!(catalog.verify().unwrap(), []);
     assert!(dir.path().join("sameish.format-3.db").is_file());
