@@ -189,6 +189,8 @@ export interface Config {
   };
   /** Settings of SimHash fingerprints. If absent, no fingerprints are computed. */
   simhash?: {
+    /** Rules for splitting a text into the words of the fingerprint. In preset `articles`: `ascii-words`. Default: `text.tokenizer`. */
+    tokenizer?: Tokenizer;
     /** Features of the fingerprint. */
     shingle: Shingle;
     /** Hash function of tokens. */
@@ -251,6 +253,11 @@ export interface Config {
     linkage: Linkage;
     /** Whether templates are kept in separate clusters (`keep`) or clustered like other matches (`merge`). Default: `keep`. */
     templates: 'keep' | 'merge';
+    /**
+     * Whether short texts also match by their fingerprints alone, and whether matches that were not verified join clusters. Has no
+     * effect without `verify`. Default: `false`.
+     */
+    unverified: boolean;
   };
 }
 

@@ -24,6 +24,18 @@ test('search finds an edited copy until it is removed', () => {
   assert.deepEqual(engine.search(BRIDGE).matches, []);
 });
 
+test('fingerprints alone join no cluster unless unverified matches are allowed', () => {
+  // Two short texts without a common word whose fingerprints differ in 5 bits.
+  const texts = ['New hospital backs joint strike east', 'National river halts national water soon'];
+  for (const unverified of [false, true]) {
+    const engine = new Engine('articles', { matching: { unverified } });
+    texts.forEach((text, id) => engine.add(id, text));
+    const members = engine.clusters().clusters.map((cluster) => cluster.members);
+    assert.deepEqual(members, unverified ? [[0, 1]] : [[0], [1]]);
+    assert.deepEqual(engine.searchId(0).matches.map((match) => match.verified), unverified ? [false] : []);
+  }
+});
+
 test('a document replaces an earlier one with the same id', () => {
   const engine = new Engine();
   engine.add(1, BRIDGE);

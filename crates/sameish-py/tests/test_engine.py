@@ -56,6 +56,20 @@ def test_pairs_and_clusters_of_templates(engine):
     assert clusters[1].mean_similarity == 1.0
 
 
+def test_fingerprints_alone_are_duplicates_only_if_unverified_matches_are_allowed():
+    # Two short texts without a common word whose fingerprints differ in 5 bits.
+    texts = ["New hospital backs joint strike east", "National river halts national water soon"]
+    for unverified in [False, True]:
+        settings = {"preset": "articles", "unverified": unverified}
+        engine = sameish.Engine(**settings)
+        engine.add_many([0, 1], texts)
+        expected = [[0, 1]] if unverified else [[0], [1]]
+        assert [c.members for c in engine.clusters()] == expected
+        assert [c.members for c in sameish.cluster(texts, **settings)] == expected
+        assert [pair.verified for pair in sameish.pairs(texts, **settings)] == ([False] if unverified else [])
+        assert sameish.dedup(texts, **settings).removed.tolist() == ([1] if unverified else [])
+
+
 def test_documents_can_be_lists_of_tokens(engine):
     engine.add("tokens", TEXT.lower().replace(",", "").replace(".", "").split())
     assert "tokens" in [match.id for match in engine.search(TEXT)]

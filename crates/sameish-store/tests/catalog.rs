@@ -372,7 +372,36 @@ fn clusters_headlines_online() {
     let other = insert(3, "Parliament passes the long delayed water reform bill");
     assert_ne!(other.cluster, first.cluster);
     let short = insert(4, "Breaking news today");
-    assert_eq!((short.status, short.cluster), (Status::TooShort, None));
+    let equal = insert(5, "Breaking news today");
+    assert_eq!(short.status, Status::TooShort);
+    let clusters: BTreeSet<_> = [first, other, short, equal].map(|document| document.cluster.unwrap()).into();
+    assert_eq!(clusters.len(), 4, "each short text is a cluster of its own");
+}
+
+/// Two short texts without a common word whose fingerprints differ in 5 bits, the radius of the preset.
+const NEAR_FINGERPRINTS: [&str; 2] =
+    ["New hospital backs joint strike east", "National river halts national water soon"];
+
+#[test]
+fn fingerprints_alone_join_no_cluster_unless_unverified_matches_are_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    for (unverified, linkage) in
+        [false, true].into_iter().flat_map(|allowed| ["cohesive", "components"].map(|name| (allowed, name)))
+    {
+        let overrides = format!("[matching]\nlinkage = \"{linkage}\"\nunverified = {unverified}\n");
+        let name = format!("{linkage}-{unverified}");
+        let config = CollectionConfig { overrides, ..CollectionConfig::new(Preset::Articles) };
+        let collection = catalog.create(&name, config).unwrap();
+        let [a, b] =
+            [0, 1].map(|at| collection.insert(Document::new(at as u64, NEAR_FINGERPRINTS[at])).unwrap());
+        assert_eq!(a.cluster == b.cluster, unverified, "{name}");
+        let verified: Vec<bool> = b.duplicates.iter().map(|found| found.verdict.verified).collect();
+        assert_eq!(verified, if unverified { vec![false] } else { vec![] }, "{name}");
+        let copy = collection.insert(Document::new(2, "NEW hospital backs joint strike: east")).unwrap();
+        assert_eq!(copy.cluster, a.cluster, "{name}: a copy is verified by its shingles");
+    }
+    assert_eq!(catalog.verify().unwrap(), []);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use sameish::DocId;
 use sameish::cluster::ClusterId;
-use sameish_store::{Catalog, Error, OpenOptions, Reclustered};
+use sameish::config::Tokenizer;
+use sameish::{DocId, Document, Preset};
+use sameish_store::{Catalog, CollectionConfig, Error, OpenOptions, Reclustered, SimilarOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -69,6 +70,61 @@ fn upgrade_reports_what_changed_and_keeps_a_copy() {
     let options = OpenOptions { backup_before_upgrade: false, ..OpenOptions::default() };
     drop(Catalog::open(without.path(), options).unwrap());
     assert!(!without.path().join("sameish.format-1.db").exists());
+}
+
+#[test]
+fn articles_of_version_0_1_0_keep_their_settings_and_sketches() {
+    let dir = directory();
+    let catalog = open(&dir);
+    let articles = catalog.collection("articles").unwrap();
+    let config = articles.analyzer().config();
+    assert_eq!(config.text.tokenizer, Tokenizer::AsciiWords);
+    assert_eq!(config.simhash.as_ref().unwrap().tokenizer, None);
+    assert!(!config.matching.unverified);
+    let scheme = articles.analyzer().schemes().minhash.unwrap();
+    assert_eq!(scheme.to_string(), "6ab466f38d4feed2", "the stored signatures are used");
+    let found = articles.similar(&"copy-0".into(), SimilarOptions::default()).unwrap();
+    assert!(found.similar.iter().all(|similar| similar.found.verdict.verified));
+    assert!(found.similar.len() >= 5, "{} of the copies are found", found.similar.len());
+}
+
+/// Creates a directory with a collection of preset `articles`.
+fn created(overrides: &str, texts: &[&str]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    let overrides = overrides.to_owned();
+    let config = CollectionConfig { overrides, ..CollectionConfig::new(Preset::Articles) };
+    let articles = catalog.create("articles", config).unwrap();
+    for (id, text) in (0u64..).zip(texts) {
+        articles.insert(Document::new(id, *text)).unwrap();
+    }
+    drop(articles);
+    catalog.close();
+    dir
+}
+
+/// In format 3, near fingerprints were enough for short texts to be in one cluster.
+#[test]
+fn short_texts_of_format_3_that_match_by_fingerprints_only_are_separated() {
+    let texts = ["New hospital backs joint strike east", "National river halts national water soon"];
+    let dir = created("[matching]\nunverified = true\n", &texts);
+    let catalog = open(&dir);
+    assert_eq!(cluster(&catalog, "articles", 0), cluster(&catalog, "articles", 1));
+    catalog.close();
+    let usual = created("", &[]);
+    let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    let usual = usual.path().join("sameish.db");
+    database.execute("ATTACH ? AS usual", [usual.to_str().unwrap()]).unwrap();
+    let settings =
+        "DELETE FROM main.collections; INSERT INTO main.collections SELECT * FROM usual.collections;";
+    database.execute_batch(&format!("{settings} DETACH usual; PRAGMA user_version = 3;")).unwrap();
+    drop(database);
+    let catalog = open(&dir);
+    let moved: u64 = catalog.reclustered().iter().map(|change| change.moved).sum();
+    assert_eq!(moved, 2, "neither has more than half of the old cluster");
+    assert_ne!(cluster(&catalog, "articles", 0), cluster(&catalog, "articles", 1));
+    assert_eq!(catalog.verify().unwrap(), []);
+    assert!(dir.path().join("sameish.format-3.db").is_file());
 }
 
 #[test]

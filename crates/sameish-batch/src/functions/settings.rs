@@ -4,13 +4,14 @@ use sameish::Config;
 use sameish::config::Linkage;
 
 /// Settings that can be given without their section of the configuration file: the name and the section.
-pub const FLAT_SETTINGS: [(&str, &str); 10] = [
+pub const FLAT_SETTINGS: [(&str, &str); 11] = [
     ("threshold", "matching"),
     ("recall", "matching"),
     ("limit", "matching"),
     ("verify", "matching"),
     ("linkage", "matching"),
     ("templates", "matching"),
+    ("unverified", "matching"),
     ("tokenizer", "text"),
     ("stop_words", "text"),
     ("min_words", "text"),

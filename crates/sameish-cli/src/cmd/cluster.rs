@@ -63,8 +63,8 @@ Examples:
   sameish cluster --preset headlines --min-size 2 titles.jsonl
   sameish cluster --linkage components --threshold 0.7 pages.jsonl
 
-Every document is in exactly one cluster, alone if nothing matches it; only
-`online` omits texts that are too short. `greedy` processes the newest document
+Every document is in exactly one cluster, alone if nothing matches it; with
+`online`, texts that are too short are always alone. `greedy` processes the newest document
 first, documents with equal dates in input order and documents without a date
 last; a record whose date cannot be parsed is rejected. The output does not
 depend on the number of threads. `cohesive` gives the clusters of `dedup`.

@@ -136,7 +136,8 @@ Examples:
   zcat dump.jsonl.gz | sameish dedup - > kept.jsonl
 
 The presets `wire` and `web` compare fingerprints only and report that nothing
-was verified.
+was verified. The others verify every removal. `articles` finds texts under 50
+words by their fingerprints, without a guaranteed recall.
 
 Memory grows by about 300 bytes per document, regardless of its length: texts
 are read a second time from their files. Inputs that cannot be read twice are

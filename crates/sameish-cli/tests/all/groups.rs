@@ -126,6 +126,78 @@ fn greedy_centers_the_newest_and_online_keeps_short_texts_apart() {
     assert_eq!(online, [json!([1, 2, 3]), json!(["1"]), json!([4]), json!([5])]);
 }
 
+/// Short texts with near fingerprints: two without a common word (5 bits apart), two with only one ASCII word (equal), and two that
+/// share all words but the last, which has one letter and is not part of the fingerprint.
+fn near_fingerprints(dir: &Dir) {
+    let copy =
+        "The old stone bridge over the river in the north of the town stays closed until the end of spring";
+    dir.write_records(
+        "short.jsonl",
+        &[
+            json!({"id": "east", "text": "New hospital backs joint strike east"}),
+            json!({"id": "soon", "text": "National river halts national water soon"}),
+            json!({"id": "tokyo", "text": "東京でNASAの会見が開かれた"}),
+            json!({"id": "osaka", "text": "大阪の港にNASAの船が着いた"}),
+            json!({"id": "copy", "text": copy}),
+            json!({"id": "near", "text": format!("{copy} x")}),
+        ],
+    );
+}
+
+#[test]
+fn fingerprints_alone_are_duplicates_only_with_unverified() {
+    let dir = Dir::new();
+    near_fingerprints(&dir);
+    let articles = ["--preset", "articles", "short.jsonl"];
+    let clusters = |options: &[&str]| -> Vec<Value> {
+        let run = dir.run([&["cluster"], &articles[..], options].concat()).ends_with(0);
+        lines(&run.stdout).iter().map(|cluster| cluster["members"].clone()).collect()
+    };
+    let pairs = |options: &[&str]| -> Vec<(Value, Value, Value)> {
+        let run = dir.run([&["pairs"], &articles[..], options].concat()).ends_with(0);
+        let pair = |pair: &Value| (pair["a"].clone(), pair["b"].clone(), pair["verified"].clone());
+        lines(&run.stdout).iter().map(pair).collect()
+    };
+    let pair = |a: &str, b: &str, verified: bool| (json!(a), json!(b), json!(verified));
+    assert_eq!(pairs(&[]), [pair("copy", "near", true)]);
+    let apart =
+        [json!(["east"]), json!(["soon"]), json!(["tokyo"]), json!(["osaka"]), json!(["copy", "near"])];
+    assert_eq!(clusters(&[]), apart);
+    for linkage in ["components", "greedy"] {
+        assert_eq!(clusters(&["--linkage", linkage]), apart, "{linkage}");
+    }
+    dir.run([&["dedup"], &articles[..], &["-o", "kept.jsonl", "--removed", "r.jsonl"]].concat()).ends_with(0);
+    assert_eq!(lines(&dir.read("kept.jsonl")).len(), 5);
+    let removed = lines(&dir.read("r.jsonl"));
+    assert_eq!((&removed[0]["id"], removed[0].get("verified")), (&json!("near"), None));
+
+    let all = ["--unverified"];
+    let unverified = [pair("east", "soon", false), pair("tokyo", "osaka", false), pair("copy", "near", true)];
+    assert_eq!(pairs(&all), unverified);
+    let merged = [json!(["east", "soon"]), json!(["tokyo", "osaka"]), json!(["copy", "near"])];
+    for linkage in ["cohesive", "components", "greedy"] {
+        assert_eq!(clusters(&["--unverified", "--linkage", linkage]), merged, "{linkage}");
+    }
+    for report in [&[][..], &["--report", "report.html"]] {
+        let options =
+            [&["-o", "all.jsonl", "--removed", "all-r.jsonl", "--unverified", "--force"], report].concat();
+        dir.run([&["dedup"], &articles[..], &options].concat()).ends_with(0);
+        let removed = lines(&dir.read("all-r.jsonl"));
+        let verified: Vec<bool> = removed.iter().map(|removed| removed.get("verified").is_none()).collect();
+        assert_eq!(verified, [false, false, true]);
+    }
+}
+
+#[test]
+fn unverified_without_fingerprints_to_verify_is_a_usage_error() {
+    let dir = Dir::new();
+    news(&dir);
+    for preset in ["copies", "wire"] {
+        let run = dir.run(["pairs", "--preset", preset, "--unverified", "news.jsonl"]).ends_with(2);
+        run.says(&["`--unverified` has no effect", "--preset articles"]);
+    }
+}
+
 #[test]
 fn rejects_duplicate_ids_and_invalid_dates() {
     let dir = Dir::new();

@@ -89,6 +89,7 @@ def dedup(
     recall: float | None = None,
     verify: bool | None = None,
     templates: Literal["keep", "merge"] | None = None,
+    unverified: bool | None = None,
     tokenizer: Literal["unicode", "ascii-words", "whitespace"] | None = None,
     stop_words: str | None | EllipsisType = ...,
     min_words: int | None = None,
@@ -151,6 +152,8 @@ def dedup(
         templates: Whether documents with the same wording but different names or numbers are kept in
             separate clusters (`"keep"`) or clustered like other matches (`"merge"`). Default None: as in
             the preset, `"keep"`.
+        unverified: Whether short texts also match by their fingerprints alone, so that they are duplicates
+            without verification (preset `"articles"`). Default None: as in the preset, False.
         tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`. Default None: that of the preset.
         stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; None removes
             no words. Default: that of the preset.
@@ -201,9 +204,9 @@ def dedup(
         ['the old bridge over the river is closed', 'markets were calm']
     """
     settings = _settings(
-        threshold=threshold, recall=recall, verify=verify, templates=templates, tokenizer=tokenizer,
-        stop_words=stop_words, min_words=min_words, lossy=lossy, simhash=simhash, minhash=minhash,
-        sdr=sdr, matching=matching,
+        threshold=threshold, recall=recall, verify=verify, templates=templates, unverified=unverified,
+        tokenizer=tokenizer, stop_words=stop_words, min_words=min_words, lossy=lossy, simhash=simhash,
+        minhash=minhash, sdr=sdr, matching=matching,
     )
     fields = {"text": text, "id": id, "date": date, "format": format, "delimiter": delimiter}
     run = _run(preset, config, settings, on_bad, max_memory, temp_dir, threads, progress)
@@ -230,6 +233,7 @@ def pairs(
     threshold: float | None = None,
     recall: float | None = None,
     verify: bool | None = None,
+    unverified: bool | None = None,
     tokenizer: Literal["unicode", "ascii-words", "whitespace"] | None = None,
     stop_words: str | None | EllipsisType = ...,
     min_words: int | None = None,
@@ -251,9 +255,9 @@ def pairs(
     Args:
         data, text, id, date: See `dedup`.
         limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
-        preset, config, threshold, recall, verify, tokenizer, stop_words, min_words, lossy, simhash,
-            minhash, sdr, matching, format, delimiter, on_bad, max_memory, temp_dir, threads, progress: See
-            `dedup`.
+        preset, config, threshold, recall, verify, unverified, tokenizer, stop_words, min_words, lossy,
+            simhash, minhash, sdr, matching, format, delimiter, on_bad, max_memory, temp_dir, threads,
+            progress: See `dedup`.
 
     Returns:
         A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one. Documents with
@@ -270,7 +274,7 @@ def pairs(
         [(0, 2, 'exact')]
     """
     settings = _settings(
-        threshold=threshold, recall=recall, verify=verify, tokenizer=tokenizer,
+        threshold=threshold, recall=recall, verify=verify, unverified=unverified, tokenizer=tokenizer,
         stop_words=stop_words, min_words=min_words, lossy=lossy, simhash=simhash, minhash=minhash,
         sdr=sdr, matching=matching,
     )
@@ -295,6 +299,7 @@ def cluster(
     verify: bool | None = None,
     linkage: Literal["greedy", "components", "cohesive", "online"] | None = None,
     templates: Literal["keep", "merge"] | None = None,
+    unverified: bool | None = None,
     tokenizer: Literal["unicode", "ascii-words", "whitespace"] | None = None,
     stop_words: str | None | EllipsisType = ...,
     min_words: int | None = None,
@@ -319,8 +324,8 @@ def cluster(
         preset, config, threshold, recall, verify: See `dedup`.
         linkage: How matches are clustered: `"cohesive"`, `"greedy"`, `"components"` or `"online"`. Default
             None: that of the preset, `"cohesive"` for `"copies"`.
-        templates, tokenizer, stop_words, min_words, lossy, simhash, minhash, sdr, matching, format, delimiter,
-            on_bad, max_memory, temp_dir, threads, progress: See `dedup`.
+        templates, unverified, tokenizer, stop_words, min_words, lossy, simhash, minhash, sdr, matching,
+            format, delimiter, on_bad, max_memory, temp_dir, threads, progress: See `dedup`.
 
     Returns:
         A list (`Found`) of `Cluster`. `to_frame` converts it to a data frame.
@@ -336,7 +341,7 @@ def cluster(
     """
     settings = _settings(
         threshold=threshold, recall=recall, verify=verify, linkage=linkage, templates=templates,
-        tokenizer=tokenizer, stop_words=stop_words, min_words=min_words, lossy=lossy,
+        unverified=unverified, tokenizer=tokenizer, stop_words=stop_words, min_words=min_words, lossy=lossy,
         simhash=simhash, minhash=minhash, sdr=sdr, matching=matching,
     )
     fields = {"text": text, "id": id, "date": date, "format": format, "delimiter": delimiter}

@@ -82,6 +82,8 @@ class Engine:
         templates: Whether documents with the same wording but different names or numbers are
             kept in separate clusters (`"keep"`, the default) or clustered like other matches
             (`"merge"`).
+        unverified: Whether short texts also match by their fingerprints alone, and whether matches
+            that were not verified join clusters; default False. Has no effect without `verify`.
         tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`.
         stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`.
         min_words: Minimum number of words, without stop words. A document with fewer words has
@@ -120,6 +122,7 @@ class Engine:
         verify: bool = ...,
         linkage: _Linkage = ...,
         templates: Literal["keep", "merge"] = ...,
+        unverified: bool = ...,
         tokenizer: Literal["unicode", "ascii-words", "whitespace"] = ...,
         stop_words: Optional[str] = ...,
         min_words: int = ...,

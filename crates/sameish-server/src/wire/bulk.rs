@@ -24,7 +24,7 @@ pub(crate) struct BulkLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Vec<Duplicate>>)]
     pub(crate) duplicates: Option<Items<Duplicate>>,
-    /// Cluster of the document; null if the text is too short and the linkage is `online`.
+    /// Cluster of the document. With the linkage `online`, each text that is too short is a cluster of its own.
     pub(crate) cluster: Option<u64>,
     /// Whether the text is too short for the collection's preset.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,7 @@ pub(crate) struct InsertResponse {
     /// Stored documents that match, most similar first.
     #[schema(value_type = Vec<Duplicate>)]
     pub(crate) duplicates: Items<Duplicate>,
-    /// Cluster of the document; null if the text is too short and the linkage is `online`.
+    /// Cluster of the document. With the linkage `online`, each text that is too short is a cluster of its own.
     pub(crate) cluster: Option<u64>,
     /// Whether the text is too short for the collection's preset.
     pub(crate) too_short: bool,

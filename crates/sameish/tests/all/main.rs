@@ -12,6 +12,7 @@ mod engine;
 mod facts;
 mod golden;
 mod hamming;
+mod languages;
 mod laws;
 mod scenarios;
 mod scripts;
