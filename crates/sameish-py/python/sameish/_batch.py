@@ -252,8 +252,8 @@ def pairs(
         data, text, id, date: See `dedup`.
         limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
         preset, config, threshold, recall, verify, tokenizer, stop_words, min_words, lossy, simhash,
-            minhash, sdr, matching, format, delimiter, on_bad, max_memory, temp_dir, threads, progress: See
-            `dedup`.
+            minhash, sdr, matching, format, delimiter, on_bad, max_memory, temp_dir, threads,
+            progress: See `dedup`.
 
     Returns:
         A list (`Found`) of `Pair`, ordered by the later document, then by the earlier one. Documents with
