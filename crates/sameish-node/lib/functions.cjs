@@ -168,7 +168,10 @@ class Run {
       format: check.optional(format, check.string, 'format'),
       delimiter: check.optional(delimiter, check.string, 'delimiter'),
     };
-    const warning = await callNativeAsync(() => this.#batch.openAsync(files));
+    const warning = await callNativeAsync(() => this.#batch.openAsync(files)).catch((error) => {
+      if (error.code === 'ENOENT') error.message += '; a string is a path: pass an array to compare texts';
+      throw error;
+    });
     if (warning !== null) process.emitWarning(warning, 'SameishWarning');
   }
 

@@ -185,6 +185,7 @@ describe('mistakes', () => {
       [[{ id: 1, text: OLD, published_at: '2024-01-01' }], { message: /use `publishedAt`, or pass `dateField: 'published_at'`/ }],
       [[{ id: 1, text: OLD, publishedAt: 'soon' }], { code: 'ERR_SAMEISH_INVALID_FIELD', message: /^`data\[0\].publishedAt` is "soon"/ }],
       [pathOf('missing.jsonl'), { code: 'ENOENT', message: /missing\.jsonl/ }],
+      [OLD, { code: 'ENOENT', message: /no such file.*a string is a path: pass an array to compare texts/ }],
       [pathOf('missing/*.jsonl'), { message: /missing/ }],
     ];
     for (const [data, error] of cases) await assert.rejects(dedup(data), error);

@@ -147,6 +147,13 @@ def test_output_is_not_written_if_too_much_would_be_removed(tmp_path):
             sameish.dedup(path, "body", output=out, max_removed=wrong)
 
 
+def test_an_open_file_is_refused(tmp_path):
+    path = write_jsonl(tmp_path / "corpus.jsonl")
+    for call in FUNCTIONS:
+        with path.open() as file, pytest.raises(sameish.WrongType, match="is an open file.*pass its path"):
+            call(file)
+
+
 def test_delimiter_sets_the_separator_of_tables(tmp_path):
     path = tmp_path / "corpus.csv"
     path.write_text("".join(f"{id};{text}\n" for id, text in [("id", "text"), *enumerate(TEXTS)]))

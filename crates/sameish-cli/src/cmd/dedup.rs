@@ -336,8 +336,13 @@ impl Run {
         Err(Failure::new(log.completion.into(), NOTHING_WRITTEN))
     }
 
-    /// Warns if the field of `--keep` is missing in some or all documents.
+    /// Warns if the field of `--keep` is missing in some or all documents, or the source of `--per-source` in all of them.
     fn warn_of_missing_field(&self, signed: &SignedCorpus) {
+        if self.args.per_source && !self.output.quiet && !signed.is_empty() && !signed.has_sources() {
+            say(format_args!(
+                "warning: no document has a source, so `--per-source` has no effect; name its field with `--source-field`"
+            ));
+        }
         let own = signed.ranks.get(signed.against as usize..).unwrap_or_default();
         let missing = own.iter().filter(|rank| **rank == Rank::Absent).count();
         let by_field = matches!(self.options.keep, Keep::Newest | Keep::Field(_));

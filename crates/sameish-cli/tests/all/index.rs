@@ -28,7 +28,10 @@ fn stores_and_finds_documents() {
     assert_eq!(answers[2]["duplicates"][0]["id"], json!(1));
     assert_eq!(answers[2]["cluster"], answers[0]["cluster"]);
 
-    dir.write_records("ask.jsonl", &[json!({"id": "q", "text": BRIDGE}), json!({"text": HARVEST})]);
+    dir.write_records(
+        "ask.jsonl",
+        &[json!({"id": "q", "text": BRIDGE}), json!({"text": HARVEST}), json!({"text": "rain"})],
+    );
     let found =
         lines(&dir.run(["index", "query", "folder", "ask.jsonl", "--limit", "1"]).ends_with(0).stdout);
     assert_eq!(found[0]["similar"][0]["title"], json!("Bridge"));
@@ -41,6 +44,9 @@ fn stores_and_finds_documents() {
         (found[0]["similar"].as_array().unwrap().len(), &found[1]["similar"][0]["id"]),
         (1, &json!("1"))
     );
+
+    let too_short: Vec<&Value> = found.iter().map(|line| &line["too_short"]).collect();
+    assert_eq!(too_short, [&json!(false), &json!(false), &json!(true)]);
 
     let stats = lines(&dir.run(["index", "stats", "folder", "--json"]).ends_with(0).stdout);
     assert_eq!((&stats[0]["documents"], &stats[0]["clusters"]), (&json!(4), &json!(1)));

@@ -27,7 +27,7 @@ def source(data: Any, name: str) -> dict[str, Any]:
 
 
 def refuse_unordered(data: Any, name: str) -> None:
-    """Raises `WrongType` for a mapping or a set, whose iteration gives no list of texts."""
+    """Raises `WrongType` for a mapping, a set or an open file, whose iteration gives no list of texts."""
     kind = type(data).__name__
     if isinstance(data, Mapping):
         if kind.endswith("DatasetDict"):
@@ -36,6 +36,8 @@ def refuse_unordered(data: Any, name: str) -> None:
             f"`{name}` is a {kind}: pass its texts and keys as `list({name}.values()), id=list({name})`, "
             f"or a dict of columns as a table, such as `pandas.DataFrame({name})`"
         )
+    if hasattr(data, "read") and hasattr(data, "readline"):
+        raise WrongType(f"`{name}` is an open file, whose lines would be compared as texts: pass its path")
     if isinstance(data, Set) and not hasattr(data, "__array__"):
         raise WrongType(f"`{name}` is a {kind}, which has no order: pass a list")
 

@@ -5,6 +5,19 @@ use crate::common::{BRIDGE, Dir};
 use serde_json::{Value, json};
 
 #[test]
+fn per_source_without_sources_is_announced() {
+    let dir = directory();
+    let warning = "warning: no document has a source, so `--per-source` has no effect; name its field with `--source-field`";
+    dir.run(["dedup", "a.jsonl", "--per-source", "--dry-run"]).says(&[warning]);
+    dir.write_records(
+        "b.jsonl",
+        &[json!({"text": BRIDGE, "source": "a"}), json!({"text": BRIDGE, "source": "b"})],
+    );
+    let run = dir.run(["dedup", "b.jsonl", "--per-source", "--dry-run"]).ends_with(0);
+    assert!(!run.stderr.contains("--per-source"), "{}", run.stderr);
+}
+
+#[test]
 fn a_named_field_must_exist() {
     let dir = directory();
     dir.write("a.csv", table(',', "text"));
