@@ -264,3 +264,99 @@ fn count_common(a: &mut [u32], b: &mut [u32]) -> u64 {
     }
     common
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreement(a: &str, b: &str) -> f64 {
+        facts_agreement(&Facts::of(a), &Facts::of(b)).unwrap()
+    }
+
+    fn templates(a: &str, b: &str) -> bool {
+        is_template(0.6, agreement(a, b))
+    }
+
+    const MARCH: &str =
+        "Treasury balances rose on March 5 to 3.04 billion dlrs from 2.97 billion, the department said";
+
+    #[test]
+    fn separates_another_day_from_an_extended_copy() {
+        let june =
+            "Treasury balances rose on June 18 to 7.12 billion dlrs from 6.55 billion, the department said";
+        let longer =
+            format!("{MARCH}. Balances in loan accounts fell to 12.5 billion dlrs, 4.1 billion below April.");
+        assert!(templates(MARCH, june));
+        assert_eq!(agreement(MARCH, &longer), 1.0);
+    }
+
+    #[test]
+    fn another_company_with_equal_numbers_is_a_template() {
+        let a = "Acme Steel Corp sets quarterly dividend of 10 cts, payable April 15 to holders";
+        let b = "Bolt Foods Ltd sets quarterly dividend of 10 cts, payable April 15 to holders";
+        assert!(templates(a, b));
+    }
+
+    #[test]
+    fn one_changed_value_among_thirty_is_a_template() {
+        let row = |name: &str, from: u32| format!("{name} {}.5 {}.25 {}.75\n", from, from + 11, from + 29);
+        let names = ["wheat", "corn", "oats", "rye", "barley", "rice", "sugar", "cocoa", "coffee", "cotton"];
+        let table: String = names.iter().zip(1..).map(|(name, i)| row(name, i)).collect();
+        assert!(templates(&table, &table.replace("16.25", "16.35")));
+        assert_eq!(agreement(&table, &table.to_uppercase()), 1.0);
+    }
+
+    #[test]
+    fn the_same_numbers_in_other_slots_are_a_template() {
+        let a = "Output was 512 tonnes this month, compared with 498 tonnes last month, the ministry said on Monday";
+        let swapped = a.replace("512", "x").replace("498", "512").replace('x', "498");
+        assert!(templates(a, &swapped));
+        let next = a.replace("498", "y").replace("512", "530").replace('y', "512");
+        assert!(templates(a, &next));
+        let row = "Prices of the day in cents per bushel for delivery in spring at the exchange: 31 32 33 34 35 36";
+        assert!(templates(row, &row.replace("31 32 33 34 35 36", "32 33 34 35 36 37")));
+    }
+
+    #[test]
+    fn other_notations_of_the_same_values_are_copies() {
+        let a = "On Aug 5 the plant sold three million shares at 7-1/8 dlrs, 750g a piece, after 3,000 in nine mths";
+        let b = "On August 5th the plant sold 3 mln shares at 7 1/8 dollars, 750 g a piece, after 3000 in 9 months";
+        assert_eq!(agreement(a, b), 1.0);
+        assert!(templates(a, &a.replace("three", "2.5")));
+        assert!(templates(a, &a.replace("7-1/8", "7-3/8")));
+    }
+
+    #[test]
+    fn a_revised_long_text_is_a_copy() {
+        let sentence = |i: u32| format!("Section {i} of the act applies to every owner of a building in zone {}. ", i * 7);
+        let act: String = (1..40).map(sentence).collect();
+        let revised = act.replace("zone 49", "zone 51").replace("zone 77", "zone 78");
+        let facts = agreement(&act, &revised);
+        assert!(facts < 1.0 && !is_template(0.8, facts), "{facts}");
+    }
+
+    #[test]
+    fn moved_and_reworded_sentences_keep_their_numbers() {
+        let a = "Sales of the northern unit rose to 512 units. The southern unit sold 731 units. Costs were 88 in all.";
+        let b = "Costs were 88 in all. The southern unit sold 731 units. Total sales of the northern unit climbed to 512 units.";
+        assert!(!templates(a, b));
+    }
+
+    #[test]
+    fn handles_scripts_without_case_and_non_ascii_digits() {
+        let a = "東京の株価は3月5日に1,234円で取引を終えた";
+        assert!(templates(a, "東京の株価は6月18日に2,871円で取引を終えた"));
+        let hindi = "बैंक ने ३४५ करोड़ और ७८९ करोड़ दिए, यह बात मंत्री ने आज कही";
+        assert!(templates(hindi, "बैंक ने ६१२ करोड़ और ४०१ करोड़ दिए, यह बात मंत्री ने आज कही"));
+        assert_eq!(agreement(hindi, &hindi.replace("३४५", "345")), 1.0);
+    }
+
+    #[test]
+    fn a_text_of_a_few_words_has_no_agreement() {
+        let few = "Acme names Jane Doe as president of unit 3 in Oslo";
+        let facts = |text: &str| Facts::of(text);
+        assert_eq!(facts_agreement(&facts(few), &facts(MARCH)), None);
+        assert_eq!(facts_agreement(&facts(""), &facts("")), None);
+        assert!(facts_agreement(&facts(MARCH), &facts(MARCH)).is_some());
+    }
+}

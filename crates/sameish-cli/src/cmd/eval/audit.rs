@@ -222,7 +222,8 @@ impl Audit {
         matches!(self.prediction, Prediction::File(_))
             && self.truth.config().matching.templates == Templates::Keep
             && similarity < 1.0
-            && is_template(similarity, facts_agreement(&a.features.facts, &b.features.facts))
+            && facts_agreement(&a.features.facts, &b.features.facts)
+                .is_some_and(|facts| is_template(similarity, facts))
     }
 
     fn answer(&self, tally: &Tally) -> Answer {
