@@ -5,7 +5,8 @@ use crate::config::{TokenHash, Tokenizer};
 use crate::document::ContentRef;
 use crate::features::{Facts, FeatureSet, TextKey, hash_token};
 use crate::matching::{
-    Evidence, Located, MatchType, Measures, OffsetUnit, Passage, facts_agreement, is_template,
+    Difference, Evidence, Located, MatchType, Measures, OffsetUnit, Passage, differences, facts_agreement,
+    is_template,
 };
 use crate::sketch::{Fingerprint, SimHasher};
 use crate::text::{Span, TextScratch, for_each_batch};
@@ -47,6 +48,9 @@ pub struct Comparison {
     pub coverage_a: f64,
     /// The fraction of the second text's words that are in a shared passage.
     pub coverage_b: f64,
+    /// Where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub differences: Vec<Difference>,
 }
 
 impl Comparison {
@@ -74,6 +78,16 @@ impl Comparison {
         unit: OffsetUnit,
     ) -> Vec<Passage> {
         unit.convert(&self.passages, a, b)
+    }
+
+    /// Returns the differences with offsets in a unit other than bytes, like [`passages_in`](Self::passages_in).
+    pub fn differences_in<'a>(
+        &self,
+        a: impl Into<ContentRef<'a>>,
+        b: impl Into<ContentRef<'a>>,
+        unit: OffsetUnit,
+    ) -> Vec<Difference> {
+        unit.convert_differences(&self.differences, a, b)
     }
 }
 
@@ -145,6 +159,7 @@ impl Analyzer {
             passages: evidence.passages,
             coverage_a: evidence.coverage_a,
             coverage_b: evidence.coverage_b,
+            differences: Scratch::with_thread_local(|scratch| differences(a, b, &mut scratch.text)),
         }
     }
 

@@ -165,7 +165,8 @@ impl Facts {
         let (numbers, rest) = numbers.as_chunks::<3>();
         let numbers: Vec<Number> =
             numbers.iter().map(|&[slot, context, value]| Number { slot, context, value }).collect();
-        let ascend = words.is_sorted_by(|a, b| a.key() < b.key()) && numbers.is_sorted_by_key(|number| number.slot);
+        let ascend =
+            words.is_sorted_by(|a, b| a.key() < b.key()) && numbers.is_sorted_by_key(|number| number.slot);
         (ascend && rest.is_empty()).then_some(Facts { words, numbers })
     }
 }

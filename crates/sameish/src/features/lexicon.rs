@@ -122,7 +122,8 @@ fn hash(word: &str) -> u64 {
 /// Returns the words of a list with their values.
 fn entries(list: &'static str) -> impl Iterator<Item = (&'static str, u32)> {
     let values = list.split_ascii_whitespace().filter_map(|entry| entry.split_once(':'));
-    values.filter_map(|(value, words)| Some((value.parse().ok()?, words)))
+    values
+        .filter_map(|(value, words)| Some((value.parse().ok()?, words)))
         .flat_map(|(value, words): (u32, &str)| words.split(',').map(move |word| (word, value)))
 }
 
@@ -141,7 +142,8 @@ pub(super) fn german_compound(token: &[u8]) -> Option<u128> {
 
 fn german_below_1000(text: &str) -> Option<u32> {
     let Some((hundreds, rest)) = text.split_once("hundert") else { return german_below_100(text) };
-    let hundreds = if hundreds.is_empty() { 1 } else { german_below_100(hundreds).filter(|&value| value < 10)? };
+    let hundreds =
+        if hundreds.is_empty() { 1 } else { german_below_100(hundreds).filter(|&value| value < 10)? };
     let rest = rest.strip_prefix("und").unwrap_or(rest);
     Some(hundreds * 100 + if rest.is_empty() { 0 } else { german_below_100(rest)? })
 }

@@ -45,7 +45,11 @@ pub(crate) struct Word {
 
 /// Passes the words and numbers of a document to `emit` in order, with their positions. Given tokens are treated as joined by
 /// one space.
-pub(crate) fn for_each_item(content: ContentRef<'_>, scratch: &mut TextScratch, emit: impl FnMut(Item, Span)) {
+pub(crate) fn for_each_item(
+    content: ContentRef<'_>,
+    scratch: &mut TextScratch,
+    emit: impl FnMut(Item, Span),
+) {
     let lexicon = Lexicon::get();
     match content {
         ContentRef::Text(text) => {
@@ -195,7 +199,8 @@ struct Fraction {
 impl Fraction {
     /// Returns the fraction if it is one that is usual in prices and measures. `9/11` is more often a date.
     fn usual(numerator: u32, denominator: u32) -> Option<Fraction> {
-        let is_usual = denominator <= 64 && (denominator.is_power_of_two() || matches!(denominator, 3 | 5 | 6 | 10));
+        let is_usual =
+            denominator <= 64 && (denominator.is_power_of_two() || matches!(denominator, 3 | 5 | 6 | 10));
         (0 < numerator && numerator < denominator && is_usual).then_some(Fraction { numerator, denominator })
     }
 }
@@ -257,7 +262,9 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
 
     #[inline]
     fn push(&mut self, token: Token<'_>) {
-        if token.bytes.first().is_some_and(|byte| byte.is_ascii_digit() || !byte.is_ascii()) && is_number(token.bytes) {
+        if token.bytes.first().is_some_and(|byte| byte.is_ascii_digit() || !byte.is_ascii())
+            && is_number(token.bytes)
+        {
             self.push_digits(token);
         } else if let Some(lexeme) = self.lexicon.find(token.hash) {
             self.push_lexeme(token, lexeme);
@@ -376,14 +383,16 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
     fn is_negative(&self, start: usize) -> bool {
         let Some(before) = self.text.and_then(|text| text.get(..start)) else { return false };
         let mut chars = before.chars().rev();
-        matches!(chars.next(), Some('-' | '\u{2212}')) && chars.next().is_none_or(|c| c.is_whitespace() || c == '(')
+        matches!(chars.next(), Some('-' | '\u{2212}'))
+            && chars.next().is_none_or(|c| c.is_whitespace() || c == '(')
     }
 
     /// Adds a number to the held ones if it may extend them.
     fn hold(&mut self, new: Held) {
         match self.held {
             [Some(first), None, None] => {
-                let groups = new.gap == Gap::NoBreakSpace && new.digits == 3 && (1..=3).contains(&first.digits);
+                let groups =
+                    new.gap == Gap::NoBreakSpace && new.digits == 3 && (1..=3).contains(&first.digits);
                 let may_continue = first.small.is_some() && new.small.is_some();
                 if let (true, Value::Decimal { mantissa, exponent: 0 }, Value::Decimal { mantissa: next, .. }) =
                     (groups, first.value, new.value)
@@ -426,7 +435,8 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
         let hash = xxh3_64(suffix);
         let lexeme = self.lexicon.find(hash);
         if let Some(Lexeme::Scale(power)) = lexeme {
-            self.held[0] = self.resolve(Gap::Other).map(|held| Held { value: held.value.scaled(power), ..held });
+            self.held[0] =
+                self.resolve(Gap::Other).map(|held| Held { value: held.value.scaled(power), ..held });
             return;
         }
         let start = token.span.end.saturating_sub(suffix.len()).max(token.span.start);
@@ -525,7 +535,8 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
         if joins && self.held[0].is_some() {
             if let Some(held) = self.resolve(Gap::Other) {
                 let span = Span { start: held.span.start, end: token.span.end };
-                self.held[0] = Some(Held { value: held.value.scaled(power), span, small: None, digits: 0, ..held });
+                self.held[0] =
+                    Some(Held { value: held.value.scaled(power), span, small: None, digits: 0, ..held });
             }
             return;
         }
@@ -561,7 +572,15 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
 
 impl Spelled {
     fn new(span: Span, current: u128) -> Spelled {
-        Spelled { span, total: 0, current, total_end: span.end, current_start: span.start, scale: 0, french: false }
+        Spelled {
+            span,
+            total: 0,
+            current,
+            total_end: span.end,
+            current_start: span.start,
+            scale: 0,
+            french: false,
+        }
     }
 
     /// Returns `true` if a number word can follow: "five" after "twenty", but not after "six".
@@ -633,7 +652,12 @@ impl Digits {
         // `0x8007`, `2x4`: a name rather than a number with a unit.
         let is_name = suffix.iter().any(|byte| byte.is_ascii_digit() || *byte == b'_');
         if is_name {
-            return Digits { value: Value::Opaque(xxh3_64(token)), small: None, digits: 0, length: token.len() };
+            return Digits {
+                value: Value::Opaque(xxh3_64(token)),
+                small: None,
+                digits: 0,
+                length: token.len(),
+            };
         }
         let value = groups.value().unwrap_or_else(|| Value::Opaque(xxh3_64(&token[..length])));
         let plain = groups.separators == 0;
@@ -733,8 +757,12 @@ impl Groups {
             1 if matches!(self.last_separator, '.' | ',') => Some(decimal),
             1 => None,
             _ if same && may_group && self.last == 3 && self.threes => Some(integer),
-            _ if same && may_group && self.last == 3 && self.twos && self.last_separator == ',' => Some(integer),
-            _ if !same && self.uniform && self.first <= 3 && self.threes && self.last_separator != ';' => Some(decimal),
+            _ if same && may_group && self.last == 3 && self.twos && self.last_separator == ',' => {
+                Some(integer)
+            }
+            _ if !same && self.uniform && self.first <= 3 && self.threes && self.last_separator != ';' => {
+                Some(decimal)
+            }
             _ => None,
         }
     }
@@ -777,8 +805,8 @@ fn vulgar(c: char) -> Option<Fraction> {
 /// The digit zero of each script with decimal digits. Its other digits follow it. Full-width and mathematical digits are
 /// ASCII digits after normalization.
 const ZEROS: [char; 36] = [
-    '٠', '۰', '߀', '०', '০', '੦', '૦', '୦', '௦', '౦', '೦', '൦', '෦', '๐', '໐', '༠', '၀', '႐', '០', '᠐', '᥆', '᧐', '᪀',
-    '᪐', '᭐', '᮰', '᱀', '᱐', '꘠', '꣐', '꤀', '꧐', '꧰', '꩐', '꯰', '𑁦',
+    '٠', '۰', '߀', '०', '০', '੦', '૦', '୦', '௦', '౦', '೦', '൦', '෦', '๐', '໐', '༠', '၀', '႐', '០', '᠐', '᥆',
+    '᧐', '᪀', '᪐', '᭐', '᮰', '᱀', '᱐', '꘠', '꣐', '꤀', '꧐', '꧰', '꩐', '꯰', '𑁦',
 ];
 
 /// Returns the value of a decimal digit of any script.
@@ -860,20 +888,35 @@ mod tests {
     /// Checks that no two texts have the same number.
     fn different(texts: &[&str]) {
         for (i, text) in texts.iter().enumerate() {
-            texts[..i].iter().for_each(|other| assert_ne!(numbers(text), numbers(other), "{text} and {other}"));
+            texts[..i]
+                .iter()
+                .for_each(|other| assert_ne!(numbers(text), numbers(other), "{text} and {other}"));
         }
     }
 
     #[test]
     fn grouped_digits_and_decimals() {
-        same(&["3,000", "3000", "3'000", "3.000", "3\u{202F}000", "3000.0", "3,000.00", "3.000,0", "three thousand"]);
+        same(&[
+            "3,000",
+            "3000",
+            "3'000",
+            "3.000",
+            "3\u{202F}000",
+            "3000.0",
+            "3,000.00",
+            "3.000,0",
+            "three thousand",
+        ]);
         same(&["1,234,567.5", "1.234.567,50", "1234567.5"]);
         same(&["1,234,567", "12,34,567", "1'234'567", "1\u{A0}234\u{A0}567"]);
         same(&["2.5", "2,5", "2.50"]);
         different(&["3,000", "3", "0.300", "30.00"]);
         different(&["31.10.2006", "31.10.2007", "3110.2006", "1.2.3", "12.3"]);
         different(&["-3 degrees", "3 degrees"]);
-        different(&["123456789012345678901234567890123456789012", "123456789012345678901234567890123456789013"]);
+        different(&[
+            "123456789012345678901234567890123456789012",
+            "123456789012345678901234567890123456789013",
+        ]);
     }
 
     #[test]
@@ -898,7 +941,16 @@ mod tests {
 
     #[test]
     fn number_words_in_four_languages() {
-        same(&["three million", "3 million", "3,000,000", "3 mln", "drei Millionen", "trois millions", "tres millones", "3mln"]);
+        same(&[
+            "three million",
+            "3 million",
+            "3,000,000",
+            "3 mln",
+            "drei Millionen",
+            "trois millions",
+            "tres millones",
+            "3mln",
+        ]);
         same(&["2.5 million", "2,500,000", "zwei Millionen fünfhunderttausend"]);
         same(&["twenty-one", "21", "einundzwanzig", "vingt et un", "veintiuno", "twenty one"]);
         same(&["ninety-seven", "siebenundneunzig", "quatre-vingt-dix-sept", "noventa y siete", "97"]);
@@ -928,7 +980,10 @@ mod tests {
             };
             items(text).into_iter().map(word).collect()
         };
-        assert_eq!(kinds("Aug 5, nine mths, 3 pct, 5 cts"), kinds("August 5th, 9 months, three percent, five cents"));
+        assert_eq!(
+            kinds("Aug 5, nine mths, 3 pct, 5 cts"),
+            kinds("August 5th, 9 months, three percent, five cents")
+        );
         assert_eq!(kinds("12 Sept"), kinds("12 September"));
         assert_eq!(kinds("sept jours"), kinds("7 jours"));
         assert_ne!(kinds("Aug"), kinds("Sep"));
@@ -936,8 +991,14 @@ mod tests {
 
     #[test]
     fn items_keep_order_and_positions() {
-        let texts: Vec<String> = items("Two and a half, 7-1/8 cts and one million at 3/4/5").into_iter().map(|(_, text)| text).collect();
-        assert_eq!(texts, ["Two", "and", "a", "half", "7-1/8", "cts", "and", "one million", "at", "3", "4", "5"]);
+        let texts: Vec<String> = items("Two and a half, 7-1/8 cts and one million at 3/4/5")
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect();
+        assert_eq!(
+            texts,
+            ["Two", "and", "a", "half", "7-1/8", "cts", "and", "one million", "at", "3", "4", "5"]
+        );
     }
 
     #[test]

@@ -313,7 +313,8 @@ mod tests {
         assert!(templates(a, &swapped));
         let next = a.replace("498", "y").replace("512", "530").replace('y', "512");
         assert!(templates(a, &next));
-        let row = "Prices of the day in cents per bushel for delivery in spring at the exchange: 31 32 33 34 35 36";
+        let row =
+            "Prices of the day in cents per bushel for delivery in spring at the exchange: 31 32 33 34 35 36";
         assert!(templates(row, &row.replace("31 32 33 34 35 36", "32 33 34 35 36 37")));
     }
 
@@ -328,7 +329,9 @@ mod tests {
 
     #[test]
     fn a_revised_long_text_is_a_copy() {
-        let sentence = |i: u32| format!("Section {i} of the act applies to every owner of a building in zone {}. ", i * 7);
+        let sentence = |i: u32| {
+            format!("Section {i} of the act applies to every owner of a building in zone {}. ", i * 7)
+        };
         let act: String = (1..40).map(sentence).collect();
         let revised = act.replace("zone 49", "zone 51").replace("zone 77", "zone 78");
         let facts = agreement(&act, &revised);

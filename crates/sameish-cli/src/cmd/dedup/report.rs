@@ -166,6 +166,7 @@ impl DedupResult<'_> {
             a_text: self.corpus.text(a)?,
             b_text: self.corpus.text(b)?,
             passages: comparison.passages,
+            differences: comparison.differences,
         })
     }
 }
