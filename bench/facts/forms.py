@@ -271,7 +271,7 @@ def reword(text, r):
     for short, long in REWORDED.items():
         if r.random() < .6:
             text = re.sub(rf"\b{short}\b", long, text)
-    return re.sub(r"\b[2-9]\b(?![-.,/:]\d)", lambda m: SMALL[m.group()] if r.random() < .4 else m.group(), text)
+    return re.sub(r"(?<![-.,/:\d])[2-9]\b(?![-.,/:]\d)", lambda m: SMALL[m.group()] if r.random() < .4 else m.group(), text)
 
 
 def edited(parts, r):

@@ -419,6 +419,23 @@ export interface Passage {
   text: string;
 }
 
+/**
+ * A place where the wording of two texts is the same except for a value, a name or a few words. Offsets count UTF-16 units; if tokens
+ * were compared, they count tokens. The range is empty where the other text has additional words.
+ */
+export interface Difference {
+  /** Start in the first text. */
+  aStart: number;
+  /** End in the first text, exclusive. */
+  aEnd: number;
+  /** Start in the second text. */
+  bStart: number;
+  /** End in the second text, exclusive. */
+  bEnd: number;
+  /** What differs. */
+  kind: 'number' | 'name' | 'text';
+}
+
 /** The result of a comparison. Fractions are from 0 to 1. */
 export interface Comparison {
   /** Exact Jaccard similarity of the shingles, 0 to 1. */
@@ -435,6 +452,12 @@ export interface Comparison {
   minhashSimilarity?: number;
   /** How close the texts are. */
   matchType: MatchType;
+  /**
+   * How far the names and numbers agree, 0 to 1. Absent for short texts and for shingles of characters, where the measure is noise.
+   */
+  facts?: number;
+  /** Whether the two are templates: the same wording with different names or numbers. */
+  template: boolean;
   /** Whether either text has too few words for the settings. */
   tooShort: boolean;
   /** Number of words in the first text. */
@@ -447,6 +470,8 @@ export interface Comparison {
   coverageB: number;
   /** The maximal shared passages, in the order of the first text. */
   passages: Passage[];
+  /** Places where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000. */
+  differences: Difference[];
 }
 
 /** Options of {@link compare}. */

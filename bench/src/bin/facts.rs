@@ -24,7 +24,7 @@ struct Set {
 }
 
 fn main() {
-    let sets: Vec<Set> = std::env::args().skip(1).map(|path| read(&path)).collect();
+    let sets: Vec<Set> = std::env::args().skip(1).flat_map(|path| read(&path)).collect();
     println!("{:<16} {:<22} at limit: F1, balanced | best: F1, balanced, at", "set", "measure");
     for set in &sets {
         let copies = set.pairs.iter().filter(|pair| pair.copy).count();
@@ -40,14 +40,13 @@ fn main() {
 }
 
 fn agreement(pair: &Pair) -> f64 {
-    facts_agreement(&pair.facts[0], &pair.facts[1])
+    facts_agreement(&pair.facts[0], &pair.facts[1]).unwrap_or(1.0)
 }
 
-fn read(path: &str) -> Set {
+/// Reads the sets of a file, in their order.
+fn read(path: &str) -> Vec<Set> {
     let file = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}; see bench/README.md"));
-    let mut name = String::new();
-    let mut pairs = Vec::new();
-    let mut first_texts = Vec::new();
+    let mut sets: Vec<Set> = Vec::new();
     for line in file.lines() {
         let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{path}: {e}"));
         let text = |field: &str| {
@@ -56,12 +55,17 @@ fn read(path: &str) -> Set {
         let texts = [text("a"), text("b")];
         let facts = texts.clone().map(|text| Facts::of(&Content::Text(text)));
         let [x, y] = texts.clone().map(|text| shingles(&text));
-        first_texts.push(Content::Text(texts[0].clone()));
-        name = text("set");
+        let name = text("set");
+        let at = sets.iter().position(|set| set.name == name).unwrap_or_else(|| {
+            sets.push(Set { name, pairs: Vec::new(), texts: Vec::new() });
+            sets.len() - 1
+        });
+        let set = &mut sets[at];
+        set.texts.push(Content::Text(texts[0].clone()));
         let copy = value["copy"].as_bool().unwrap_or_else(|| panic!("{path}: no boolean in `copy`"));
-        pairs.push(Pair { kind: text("kind"), copy, facts, similarity: x.jaccard(&y) });
+        set.pairs.push(Pair { kind: text("kind"), copy, facts, similarity: x.jaccard(&y) });
     }
-    Set { name, pairs, texts: first_texts }
+    sets
 }
 
 fn shingles(text: &str) -> FeatureSet {

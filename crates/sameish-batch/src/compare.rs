@@ -25,15 +25,18 @@ pub(crate) enum WithFacts {
 pub(crate) struct LoadedText<'a> {
     features: FeatureSet,
     signature: Option<Signature>,
-    /// Kept if facts may be needed.
-    text: Option<DocumentText<'a>>,
+    /// Kept if facts may be needed, with the analyzer that computes them.
+    text: Option<(DocumentText<'a>, Analyzer)>,
     facts: OnceLock<Facts>,
 }
 
 impl LoadedText<'_> {
     pub(crate) fn facts(&self) -> &Facts {
-        let text = || self.text.as_ref().unwrap_or_else(|| unreachable!("the text is kept for its facts"));
-        self.facts.get_or_init(|| Facts::of(text().content()))
+        self.facts.get_or_init(|| {
+            let kept = self.text.as_ref();
+            let (text, analyzer) = kept.unwrap_or_else(|| unreachable!("the text is kept for its facts"));
+            with_scratch(|scratch| analyzer.facts(text.content(), scratch))
+        })
     }
 }
 
@@ -76,7 +79,7 @@ impl<'a> IndexedCorpus<'a> {
                 false => (FeatureSet::default(), self.analyzer.sketch(text.content(), scratch).minhash),
             });
             features.shrink();
-            let text = (facts == WithFacts::Yes).then_some(text);
+            let text = (facts == WithFacts::Yes).then_some((text, self.analyzer.clone()));
             Ok((doc, LoadedText { features, signature, text, facts: OnceLock::new() }))
         };
         self.workers.map(docs.len(), PIECE_OF_TEXTS, load)?.into_iter().collect()

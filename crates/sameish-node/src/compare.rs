@@ -3,7 +3,7 @@
 //! The analyzer returns offsets in bytes of UTF-8. JavaScript counts UTF-16 units in strings, and tokens in arrays.
 
 use napi_derive::napi;
-use sameish::matching::{OffsetUnit, Passage};
+use sameish::matching::{Difference, OffsetUnit, Passage};
 use sameish::{Analyzer, Content};
 use std::vec::IntoIter;
 
@@ -25,6 +25,10 @@ pub struct Measures {
     pub minhash_similarity: Option<f64>,
     /// `exact`, `near`, `similar` or `different`.
     pub match_type: String,
+    /// How far the names and numbers agree; absent for short texts and for shingles of characters.
+    pub facts: Option<f64>,
+    /// Whether the two are templates: the same wording with different names or numbers.
+    pub template: bool,
     /// Whether either text has too few words for the settings.
     pub too_short: bool,
     /// Number of words in the first text.
@@ -35,6 +39,8 @@ pub struct Measures {
     pub coverage_a: f64,
     /// Fraction of the second text's words that are in a shared passage.
     pub coverage_b: f64,
+    /// Places where the wording is the same except for a value, a name or a few words.
+    pub differences: Vec<TextDifference>,
 }
 
 /// A passage that occurs in both texts.
@@ -64,6 +70,34 @@ impl From<Passage> for SharedPassage {
     }
 }
 
+/// A place where two texts differ.
+#[napi(object)]
+#[derive(Clone)]
+pub struct TextDifference {
+    /// Start in the first text.
+    pub a_start: f64,
+    /// End in the first text, exclusive.
+    pub a_end: f64,
+    /// Start in the second text.
+    pub b_start: f64,
+    /// End in the second text, exclusive.
+    pub b_end: f64,
+    /// `number`, `name` or `text`.
+    pub kind: String,
+}
+
+impl From<Difference> for TextDifference {
+    fn from(difference: Difference) -> TextDifference {
+        TextDifference {
+            a_start: difference.a_start as f64,
+            a_end: difference.a_end as f64,
+            b_start: difference.b_start as f64,
+            b_end: difference.b_end as f64,
+            kind: difference.kind.name().to_owned(),
+        }
+    }
+}
+
 /// The result of comparing two texts: the measures, and a list of passages to be taken in chunks.
 #[napi(js_name = "ComparisonResult")]
 pub struct ComparisonResult {
@@ -84,11 +118,18 @@ impl ComparisonResult {
             simhash_distance: comparison.simhash_distance,
             minhash_similarity: comparison.minhash_similarity,
             match_type: comparison.match_type.to_string(),
+            facts: comparison.facts,
+            template: comparison.template,
             too_short: comparison.too_short,
             words_a: comparison.words_a as f64,
             words_b: comparison.words_b as f64,
             coverage_a: comparison.coverage_a,
             coverage_b: comparison.coverage_b,
+            differences: comparison
+                .differences_in(a, b, OffsetUnit::Utf16)
+                .into_iter()
+                .map(Into::into)
+                .collect(),
         };
         ComparisonResult { measures, passages: passages.into_iter() }
     }

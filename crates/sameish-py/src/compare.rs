@@ -9,9 +9,10 @@ use crate::texts;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sameish::Comparison;
-use sameish::matching::{OffsetUnit, Passage};
+use sameish::matching::{Difference, OffsetUnit, Passage};
 
 static COMPARISON: ResultClass = ResultClass::new("Comparison");
+static DIFFERENCE: ResultClass = ResultClass::new("Difference");
 static PASSAGE: ResultClass = ResultClass::new("Passage");
 
 /// Compares two texts with every measure and finds the passages they share.
@@ -76,6 +77,7 @@ pub(crate) fn compare_with<'py>(
         let mut comparison = analyzer.compare(&a, &b, min_tokens);
         // Slices of Python strings count characters; slices of lists count tokens.
         comparison.passages = comparison.passages_in(&a, &b, OffsetUnit::Chars);
+        comparison.differences = comparison.differences_in(&a, &b, OffsetUnit::Chars);
         comparison
     })?;
     to_python(py, comparison)
@@ -87,6 +89,11 @@ fn to_python<'py>(py: Python<'py>, comparison: Comparison) -> PyResult<Bound<'py
         PASSAGE.create(py, (a_start, a_end, b_start, b_end, tokens))
     });
     let passages = passages.collect::<PyResult<Vec<_>>>()?;
+    let differences = comparison.differences.iter().map(|difference| {
+        let Difference { a_start, a_end, b_start, b_end, kind } = *difference;
+        DIFFERENCE.create(py, (a_start, a_end, b_start, b_end, kind.name()))
+    });
+    let differences = differences.collect::<PyResult<Vec<_>>>()?;
     // The conversion of tuples supports at most 12 fields.
     let first = (
         comparison.similarity,
@@ -100,7 +107,8 @@ fn to_python<'py>(py: Python<'py>, comparison: Comparison) -> PyResult<Bound<'py
         comparison.words_a,
         comparison.words_b,
     );
-    let last = (passages, comparison.coverage_a, comparison.coverage_b);
+    let (facts, template) = (comparison.facts, comparison.template);
+    let last = (passages, comparison.coverage_a, comparison.coverage_b, facts, template, differences);
     let fields = first.into_pyobject(py)?.as_sequence().concat(last.into_pyobject(py)?.as_sequence())?;
     COMPARISON.create(py, fields.to_tuple()?)
 }

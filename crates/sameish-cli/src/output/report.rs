@@ -1,9 +1,9 @@
 //! The report of `compare`: the measures, and the shared passages with the changed words around them.
 
 use super::escape::{escaped, is_steering};
-use super::messages::{counted, grouped};
+use super::messages::{counted, counted_as, grouped};
 use anstyle::{AnsiColor, Style};
-use sameish::matching::Passage;
+use sameish::matching::{Difference, DifferenceKind, Passage};
 use sameish::{Comparison, Content};
 use std::fmt;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -18,7 +18,9 @@ const AROUND: usize = 60;
 const ENDS: usize = 140;
 /// Maximum width of a piece of a word, in columns.
 const PIECE: usize = 24;
-/// Maximum number of passages shown.
+/// Maximum number of characters of a differing number or name.
+const MAX_EXCERPT: usize = 30;
+/// Maximum number of passages, and of differences, shown.
 const SHOWN: usize = 20;
 
 /// One of the two texts.
@@ -73,8 +75,20 @@ impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.names(f)?;
         self.measures(f)?;
+        self.differences(f)?;
         self.passages(f)
     }
+}
+
+/// Returns the beginning of a part of a text, on one line and escaped.
+fn excerpt(text: &str, start: usize, end: usize) -> String {
+    let part = text.get(start..end).unwrap_or_default();
+    let line = part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut shown: String = line.chars().take(MAX_EXCERPT).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    escaped(&shown).to_string()
 }
 
 impl Report<'_> {
@@ -91,6 +105,9 @@ impl Report<'_> {
             _ => "little in common",
         };
         writeln!(f, "\n{}: {meaning}", Role::Heading.paint(self.color, &verdict))?;
+        if c.template {
+            writeln!(f, "A template: the same wording with different names or numbers.")?;
+        }
         if c.too_short {
             writeln!(f, "At least one text is too short for these settings; the measures are unreliable.")?;
         }
@@ -108,9 +125,37 @@ impl Report<'_> {
         if let Some(estimate) = c.minhash_similarity {
             line("MinHash estimate", share(estimate), "similarity estimated from the signatures")?;
         }
+        if let Some(facts) = c.facts {
+            line("facts", share(facts), "names and numbers that agree")?;
+        }
         line("SimHash distance", format!("{}/64", c.simhash_distance), "differing bits; near if 3 or fewer")?;
         line("coverage of A", percent(c.coverage_a), "words in shared passages / words of A")?;
         line("coverage of B", percent(c.coverage_b), "words in shared passages / words of B")
+    }
+
+    /// Shows the numbers and names that differ. The words that differ are shown with the passages.
+    fn differences(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_fact = |difference: &&Difference| difference.kind != DifferenceKind::Text;
+        let facts: Vec<&Difference> = self.comparison.differences.iter().filter(is_fact).collect();
+        if facts.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            f,
+            "\n{}:",
+            counted_as(facts.len() as u64, "differing number or name", "differing numbers and names")
+        )?;
+        let [a, b] = [self.a.text(), self.b.text()];
+        for difference in facts.iter().take(SHOWN) {
+            let in_a = excerpt(a, difference.a_start, difference.a_end);
+            let in_b = excerpt(b, difference.b_start, difference.b_end);
+            let [in_a, in_b] = [in_a, in_b].map(|text| Role::Changed.paint(self.color, &text));
+            writeln!(f, "  {:<8}{in_a} | {in_b}", difference.kind.name())?;
+        }
+        match facts.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => writeln!(f, "  {} more; `--json` prints all of them.", grouped(more as u64)),
+        }
     }
 
     fn passages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

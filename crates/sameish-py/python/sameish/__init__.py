@@ -44,12 +44,13 @@ from ._sameish import (
     hamming,
     simhash,
 )
-from ._types import Cluster, Comparison, Found, Hit, Inserted, Match, Near, Pair, Passage, Sketches
+from ._types import Cluster, Comparison, Difference, Found, Hit, Inserted, Match, Near, Pair, Passage, Sketches
 
 __all__ = [
     "BandIndex",
     "Cluster",
     "Comparison",
+    "Difference",
     "Corpus",
     "CorruptFile",
     "Dedup",

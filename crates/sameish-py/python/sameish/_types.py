@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, List, Literal, NamedTuple, Optional, Type
 if TYPE_CHECKING:
     from ._sameish import Sdr, Signature
 
-__all__ = ["Cluster", "Comparison", "Found", "Hit", "Inserted", "Match", "Near", "Pair", "Passage", "Sketches"]
+__all__ = ["Cluster", "Comparison", "Difference", "Found", "Hit", "Inserted", "Match", "Near", "Pair", "Passage", "Sketches"]
 
 Id = Union[int, str]
 _Item = TypeVar("_Item")
@@ -172,6 +172,27 @@ class Passage(NamedTuple):
     tokens: int
 
 
+class Difference(NamedTuple):
+    """A place where the wording of two texts is the same except for a value, a name or a few words.
+
+    The positions are those of Python slices, `a[d.a_start:d.a_end]`: characters of a str, or items
+    of a list of tokens. The range is empty where the other text has additional words.
+
+    Attributes:
+        a_start: Start in the first text.
+        a_end: End in the first text, exclusive.
+        b_start: Start in the second text.
+        b_end: End in the second text, exclusive.
+        kind: `"number"`, `"name"` or `"text"`.
+    """
+
+    a_start: int
+    a_end: int
+    b_start: int
+    b_end: int
+    kind: Literal["number", "name", "text"]
+
+
 class Comparison(NamedTuple):
     """The result of comparing two texts with every measure.
 
@@ -190,6 +211,11 @@ class Comparison(NamedTuple):
         passages: Shared passages, in the order of the first text.
         coverage_a: Fraction of the words of the first text that are in a shared passage, 0 to 1.
         coverage_b: Fraction of the words of the second text that are in a shared passage, 0 to 1.
+        facts: How far the names and numbers agree, 0 to 1; None for short texts and for shingles of
+            characters.
+        template: Whether the two are templates: the same wording with different names or numbers.
+        differences: Places where the wording is the same except for a value, a name or a few words, in the
+            order of the texts; at most 1,000.
     """
 
     similarity: float
@@ -205,6 +231,9 @@ class Comparison(NamedTuple):
     passages: list[Passage]
     coverage_a: float
     coverage_b: float
+    facts: Optional[float]
+    template: bool
+    differences: list[Difference]
 
 
 class Sketches(NamedTuple):

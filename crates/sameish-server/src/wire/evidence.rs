@@ -5,7 +5,7 @@ use crate::memory::BufferedBytes;
 use crate::problem::Problem;
 use crate::response::{BoundedList, Items, ListedItems};
 use sameish::Comparison;
-use sameish::matching::{OffsetUnit, Passage};
+use sameish::matching::{Difference, OffsetUnit, Passage};
 use sameish_store::SimilarEvidence;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -21,6 +21,8 @@ pub(crate) struct EvidenceResponse {
     pub(crate) coverage_b: f64,
     /// Whether only the longest passages are listed: at most 1,000, and not more than fit in a response.
     pub(crate) capped: bool,
+    /// Places where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000.
+    pub(crate) differences: Vec<DifferenceResponse>,
 }
 
 impl EvidenceResponse {
@@ -33,8 +35,32 @@ impl EvidenceResponse {
             passages: shared_passages(&evidence.passages, fitting, query, text, offsets),
             coverage_a: rounded(evidence.coverage_a),
             coverage_b: rounded(evidence.coverage_b),
+            differences: differences(offsets.convert_differences(
+                &evidence.differences,
+                query.as_ref(),
+                text.as_str(),
+            )),
         }
     }
+}
+
+/// A place where two texts differ. Offsets are in the requested unit, by default bytes of UTF-8; ends are exclusive. The range
+/// is empty where the other text has additional words.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DifferenceResponse {
+    a_start: usize,
+    a_end: usize,
+    b_start: usize,
+    b_end: usize,
+    /// `number`, `name` or `text`.
+    kind: &'static str,
+}
+
+fn differences(found: Vec<Difference>) -> Vec<DifferenceResponse> {
+    let converted = found.into_iter().map(|Difference { a_start, a_end, b_start, b_end, kind }| {
+        DifferenceResponse { a_start, a_end, b_start, b_end, kind: kind.name() }
+    });
+    converted.collect()
 }
 
 /// Maximum number of passages in a response. Two long texts with a small vocabulary can share hundreds of thousands.
@@ -81,6 +107,10 @@ pub struct CompareResponse {
     minhash_similarity: Option<f64>,
     /// `exact`, `near`, `similar` or `different`.
     match_type: String,
+    /// How far the names and numbers of the two texts agree, from 0 to 1; `null` for short texts and for shingles of characters.
+    facts: Option<f64>,
+    /// Whether the texts are a template: the same wording with different names or numbers.
+    template: bool,
     /// Whether either text is too short for the preset.
     too_short: bool,
     words_a: usize,
@@ -96,6 +126,8 @@ pub struct CompareResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     capped: Option<bool>,
+    /// Places where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000.
+    differences: Vec<DifferenceResponse>,
 }
 
 /// A passage that two texts share, with its text. Offsets are in the requested unit, by default bytes of UTF-8; ends are
@@ -141,16 +173,18 @@ impl CompareResponse {
     /// Converts a comparison of the texts `a` and `b`. The text of a passage is its text in `a`.
     pub fn new(comparison: &Comparison, a: &str, b: &str, offsets: OffsetUnit) -> CompareResponse {
         let passages = shared_passages(&comparison.passages, usize::MAX, a, b, offsets);
-        CompareResponse::with_passages(comparison, passages.into(), None)
+        let texts = ComparedTexts { a, b, offsets };
+        CompareResponse::with_passages(comparison, texts, passages.into(), None)
     }
 
     /// Converts a comparison, with at most [`MAX_PASSAGES`] passages, as many as the list takes. Returns the memory of the
     /// passages.
     pub(crate) fn limited(
         comparison: &Comparison,
-        ComparedTexts { a, b, offsets }: ComparedTexts<'_>,
+        texts: ComparedTexts<'_>,
         mut list: BoundedList<SharedPassage>,
     ) -> Result<(CompareResponse, BufferedBytes), Problem> {
+        let ComparedTexts { a, b, offsets } = texts;
         let all = &comparison.passages;
         let fitting = passages_within(all, list.max_bytes()).min(MAX_PASSAGES);
         for passage in shared_passages(all, fitting, a, b, offsets) {
@@ -160,11 +194,12 @@ impl CompareResponse {
         }
         let ListedItems { items, capped, buffered } = list.finish()?;
         let capped = Some(capped || all.len() > fitting);
-        Ok((CompareResponse::with_passages(comparison, items, capped), buffered))
+        Ok((CompareResponse::with_passages(comparison, texts, items, capped), buffered))
     }
 
     fn with_passages(
         comparison: &Comparison,
+        ComparedTexts { a, b, offsets }: ComparedTexts<'_>,
         passages: Items<SharedPassage>,
         capped: Option<bool>,
     ) -> CompareResponse {
@@ -176,6 +211,8 @@ impl CompareResponse {
             simhash_distance: comparison.simhash_distance,
             minhash_similarity: comparison.minhash_similarity.map(rounded),
             match_type: comparison.match_type.to_string(),
+            facts: comparison.facts.map(rounded),
+            template: comparison.template,
             too_short: comparison.too_short,
             words_a: comparison.words_a,
             words_b: comparison.words_b,
@@ -183,6 +220,7 @@ impl CompareResponse {
             coverage_b: rounded(comparison.coverage_b),
             passages,
             capped,
+            differences: differences(comparison.differences_in(a, b, offsets)),
         }
     }
 }

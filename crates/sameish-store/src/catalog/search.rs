@@ -148,6 +148,7 @@ impl Collection {
                     passages: comparison.passages,
                     coverage_a: comparison.coverage_a,
                     coverage_b: comparison.coverage_b,
+                    differences: comparison.differences,
                 },
                 query,
                 text: text_of(&other).into_owned(),

@@ -138,7 +138,7 @@ impl FeatureCache {
 
 /// Estimates the memory of an entry, including the map and the queue.
 fn heap_bytes(features: &TextFeatures) -> usize {
-    8 * features.shingles.len() + 4 * features.facts.len() + 200
+    8 * features.shingles.len() + features.facts.size() + 200
 }
 
 /// Limits the bytes of text that one request reads.

@@ -3,8 +3,11 @@
 use super::{Analyzer, Scratch, Sketches, Status};
 use crate::config::{TokenHash, Tokenizer};
 use crate::document::ContentRef;
-use crate::features::{FeatureSet, TextKey, hash_token};
-use crate::matching::{Evidence, Located, MatchType, Measures, OffsetUnit, Passage};
+use crate::features::{Facts, FeatureSet, TextKey, hash_token};
+use crate::matching::{
+    Difference, Evidence, Located, MatchType, Measures, OffsetUnit, Passage, differences, facts_agreement,
+    is_template,
+};
 use crate::sketch::{Fingerprint, SimHasher};
 use crate::text::{Span, TextScratch, for_each_batch};
 
@@ -26,6 +29,13 @@ pub struct Comparison {
     pub minhash_similarity: Option<f64>,
     /// The kind of match, or `different`.
     pub match_type: MatchType,
+    /// How far the names and numbers agree, from 0 to 1: see [`facts_agreement`]. `None` for short texts and for shingles of
+    /// characters, where the measure is noise.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub facts: Option<f64>,
+    /// Whether the two are templates: the same wording with different names or numbers.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub template: bool,
     /// Whether either text has too few words for the configuration.
     pub too_short: bool,
     /// The number of words in the first text.
@@ -38,6 +48,9 @@ pub struct Comparison {
     pub coverage_a: f64,
     /// The fraction of the second text's words that are in a shared passage.
     pub coverage_b: f64,
+    /// Where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub differences: Vec<Difference>,
 }
 
 impl Comparison {
@@ -66,12 +79,23 @@ impl Comparison {
     ) -> Vec<Passage> {
         unit.convert(&self.passages, a, b)
     }
+
+    /// Returns the differences with offsets in a unit other than bytes, like [`passages_in`](Self::passages_in).
+    pub fn differences_in<'a>(
+        &self,
+        a: impl Into<ContentRef<'a>>,
+        b: impl Into<ContentRef<'a>>,
+        unit: OffsetUnit,
+    ) -> Vec<Difference> {
+        unit.convert_differences(&self.differences, a, b)
+    }
 }
 
 /// One of the two compared documents.
 struct Side {
     sketches: Sketches,
     shingles: FeatureSet,
+    facts: Facts,
     words: Located,
     /// `None` for a text without words, because a zero fingerprint never matches.
     fingerprint: Option<Fingerprint>,
@@ -113,6 +137,8 @@ impl Analyzer {
             threshold: self.config().matching.threshold,
             verified: self.config().matching.verify || self.config().simhash.is_none(),
         };
+        let same = measures.equal || similarity == 1.0;
+        let facts = if same { Some(1.0) } else { facts_agreement(&x.facts, &y.facts) };
         Comparison {
             similarity,
             containment: containment_a.max(containment_b),
@@ -125,12 +151,15 @@ impl Analyzer {
                 .zip(y.sketches.minhash)
                 .and_then(|(a, b)| a.estimate(&b).ok()),
             match_type: MatchType::judge(measures),
+            facts,
+            template: facts.is_some_and(|facts| is_template(similarity, facts)),
             too_short: [x.sketches.status, y.sketches.status].contains(&Status::TooShort),
             words_a: x.sketches.words,
             words_b: y.sketches.words,
             passages: evidence.passages,
             coverage_a: evidence.coverage_a,
             coverage_b: evidence.coverage_b,
+            differences: Scratch::with_thread_local(|scratch| differences(a, b, &mut scratch.text)),
         }
     }
 
@@ -141,7 +170,8 @@ impl Analyzer {
             Some(fingerprint) => (!fingerprint.is_zero()).then_some(fingerprint),
             None => (!words.hashes.is_empty()).then(|| SimHasher.sketch(&words.hashes)),
         };
-        Side { sketches, shingles: self.shingles(content, scratch), words, fingerprint }
+        let shingles = self.shingles(content, scratch);
+        Side { sketches, shingles, facts: self.facts(content, scratch), words, fingerprint }
     }
 }
 

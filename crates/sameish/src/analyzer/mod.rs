@@ -215,7 +215,7 @@ impl Analyzer {
         let content = content.into();
         let verify = self.config().matching.verify;
         let (sketches, shingles) = self.run_lanes(content, verify, scratch);
-        let facts = if verify { Facts::with_scratch(content, &mut scratch.text) } else { Facts::default() };
+        let facts = if verify { self.facts(content, scratch) } else { Facts::default() };
         let features = TextFeatures { shingles: shingles.unwrap_or_default(), facts };
         Prepared { sketches, features, key: TextKey::of(content) }
     }
@@ -224,19 +224,34 @@ impl Analyzer {
     pub fn features<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> TextFeatures {
         let content = content.into();
         let shingles = self.shingles(content, scratch);
-        TextFeatures { shingles, facts: Facts::with_scratch(content, &mut scratch.text) }
+        TextFeatures { shingles, facts: self.facts(content, scratch) }
+    }
+
+    /// Computes the facts that distinguish copies from templates.
+    ///
+    /// There are none if similarity is measured on shingles of characters: these are for titles and other short texts, where
+    /// one differing word is no evidence of a template.
+    pub fn facts<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> Facts {
+        match self.compared_shingles().shingle {
+            Shingle::Chars(_) => Facts::default(),
+            _ => Facts::with_scratch(content.into(), &mut scratch.text),
+        }
     }
 
     /// Computes the distinct shingles that similarity is measured on: those of the MinHash lane, else of the SimHash lane,
     /// else the words.
     pub fn shingles<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> FeatureSet {
+        self.feature_set(self.shingle_hashes(content.into(), self.compared_shingles(), scratch))
+    }
+
+    /// Returns the shingles that similarity is measured on.
+    fn compared_shingles(&self) -> Shingles {
         let words = self.config().text.tokenizer;
-        let shingles = match (&self.config().minhash, &self.config().simhash) {
+        match (&self.config().minhash, &self.config().simhash) {
             (Some(minhash), _) => Shingles::new(words, minhash.shingle, TokenHash::Xxh3),
             (None, Some(simhash)) => self.simhash_shingles(simhash),
             (None, None) => Shingles::new(words, Shingle::Words(1), TokenHash::Xxh3),
-        };
-        self.feature_set(self.shingle_hashes(content.into(), shingles, scratch))
+        }
     }
 
     /// Counts the features of a document's SimHash lane, for [`with_frequencies`](Self::with_frequencies).

@@ -19,7 +19,8 @@ use std::io::{self, Write};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const MAGIC: [u8; 8] = *b"sameishE";
-const VERSION: u32 = 1;
+/// Version 2 stores numbers with their slots.
+const VERSION: u32 = 2;
 /// The size of the checksum at the end, in bytes.
 const CHECKSUM: usize = 8;
 
@@ -119,8 +120,9 @@ impl Engine {
                 .flat_map(|features| features.shingles.as_slice())
                 .map(|hash| hash.to_le_bytes()),
         );
-        writer
-            .list(view.features.iter().flat_map(|features| features.facts.to_words()).map(u32::to_le_bytes));
+        let facts = || view.features.iter().map(|features| &features.facts);
+        writer.list(facts().flat_map(|facts| facts.packed_words()).map(u32::to_le_bytes));
+        writer.list(facts().flat_map(|facts| facts.packed_numbers()).map(u32::to_le_bytes));
         let docs: Vec<u32> = self.collection.docs_of(text).collect();
         writer.u64(docs.len() as u64);
         docs.into_iter().for_each(|doc| writer.doc(&self.collection.docs[doc]));
@@ -194,7 +196,8 @@ impl Engine {
         };
         let shingles = FeatureSet::from_ascending(reader.list(u64::from_le_bytes)?);
         let shingles = shingles.ok_or_else(|| reader.wrong("features do not ascend"))?;
-        let facts = Facts::from_words(reader.list(u32::from_le_bytes)?);
+        let words = reader.list(u32::from_le_bytes)?;
+        let facts = Facts::from_packed(words, &reader.list(u32::from_le_bytes)?);
         let facts = facts.ok_or_else(|| reader.wrong("facts do not ascend"))?;
         let status = if has(TOO_SHORT) { Status::TooShort } else { Status::Ok };
         let simhash = simhash.map(Fingerprint::from_u64);

@@ -1,18 +1,20 @@
-//! The facts of a text: its numbers and words, with what their weights are derived from.
+//! The facts of a text: its words, and its numbers with the slots that they fill.
 //!
 //! Another company's quarterly results have the same wording with different numbers and names. [`Facts`] keeps every
-//! distinct number and word of a text in four bytes, so that two texts can be compared on them.
+//! distinct word of a text in four bytes and every number in twelve, so that two texts can be compared on them.
 
-use super::hash::hash_tokens;
-use crate::config::{TokenHash, Tokenizer};
+use super::numbers::{Item, Word, for_each_item, mix};
 use crate::document::ContentRef;
-use crate::text::{Batch, PADDING, TextScratch, TokenRange, for_each_batch};
+use crate::text::TextScratch;
 
-/// The numbers and words of a text, for [`facts_agreement`](crate::matching::facts_agreement).
+/// The words and numbers of a text, for [`facts_agreement`](crate::matching::facts_agreement).
 ///
-/// Takes four bytes per distinct word, about 1 kB for an article of 500 words. A word is identified by 22 bits of its hash.
-/// If two texts have 300 distinct words each and share none, the probability that any two of these words collide is
-/// about 2 %.
+/// Takes four bytes per distinct word and twelve per number, about 1.5 kB for an article of 500 words. A word is identified by
+/// 23 bits of its hash. If two texts have 300 distinct words each and share none, the probability that any two of these words
+/// collide is about 1 %.
+///
+/// Numbers are compared by value, however they are written: `3,000`, `3000` and `three thousand` are equal, `7-1/8` is one
+/// number, and `750g` is a number with a unit. `docs/algorithms.md` lists the rules.
 ///
 /// ```
 /// use sameish::features::Facts;
@@ -20,46 +22,42 @@ use crate::text::{Batch, PADDING, TextScratch, TokenRange, for_each_batch};
 ///
 /// let facts = |text: &str| Facts::of(text);
 /// let may = facts("Acme Steel Corp: net 1,234,000 dlrs, 34 cts a share, for the quarter ended March 31");
-/// let resent = facts("CORRECTED: Acme Steel Corp: net 1,234,000 dlrs, 34 cts a share, for the quarter ended March 31");
+/// let resent = facts("CORRECTED: Acme Steel Corp: net 1.234 million dollars, 34 cents a share, for the quarter ended March 31");
 /// let other = facts("Bolt Foods Inc: net 875,000 dlrs, 12 cts a share, for the quarter ended June 30");
-/// assert_eq!(facts_agreement(&may, &resent), 1.0);
-/// assert!(facts_agreement(&may, &other) < 0.4);
+/// assert_eq!(facts_agreement(&may, &resent), Some(1.0));
+/// assert!(facts_agreement(&may, &other) < Some(0.4));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// One entry per distinct word, ascending by key.
-    entries: Vec<Fact>,
+    words: Vec<Fact>,
+    /// The numbers, ascending by slot, then in the order of the text.
+    numbers: Vec<Number>,
 }
 
-/// A distinct number or word of a text, packed into 32 bits.
+/// A distinct word of a text, packed into 32 bits.
 ///
-/// From the most significant bit: 1 bit for a number, 22 bits of the hash (these 23 bits are the key), 1 bit if the word is
-/// capitalized anywhere, 4 bits for the length class, 4 bits for the number of occurrences.
+/// From the most significant bit: 23 bits of the hash (the key), 1 bit if the word is capitalized anywhere, 4 bits for the
+/// length class, 4 bits for the number of occurrences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fact(u32);
 
-const HASH_BITS: u32 = 22;
+const HASH_BITS: u32 = 23;
 const KEY_SHIFT: u32 = 9;
-const NUMBER: u32 = 1 << 31;
 const CAPITAL: u32 = 1 << 8;
 const LENGTH_SHIFT: u32 = 4;
 /// The maximum number of occurrences counted, so that one repeated word cannot outweigh all others.
 const MAX_COUNT: u32 = 15;
 
 impl Fact {
-    fn new(token: &[u8], hash: u64, capital: bool) -> Fact {
-        let number = if is_number(token) { NUMBER } else { 0 };
-        let hash = (hash >> (64 - HASH_BITS)) as u32;
-        Fact(number | hash << KEY_SHIFT | u32::from(capital) << 8 | length_class(token) << LENGTH_SHIFT | 1)
+    fn new(word: Word) -> Fact {
+        let hash = (word.hash >> (64 - HASH_BITS)) as u32;
+        Fact(hash << KEY_SHIFT | u32::from(word.capital) << 8 | word.length << LENGTH_SHIFT | 1)
     }
 
-    /// Returns the key. Numbers and words have different keys.
+    /// Returns the hash of the word.
     pub(crate) fn key(self) -> u32 {
         self.0 >> KEY_SHIFT
-    }
-
-    pub(crate) fn is_number(self) -> bool {
-        self.0 & NUMBER != 0
     }
 
     pub(crate) fn is_capital(self) -> bool {
@@ -84,6 +82,17 @@ impl Fact {
     }
 }
 
+/// A number of a text and the slot that it fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number {
+    /// The hash of the two words before the number and of its place among the numbers that follow them; 0 if no word precedes.
+    pub(crate) slot: u32,
+    /// The hash of the six words and numbers before it, all numbers being equal. Distinguishes numbers in equal slots.
+    pub(crate) context: u32,
+    /// The hash of the value.
+    pub(crate) value: u32,
+}
+
 impl Facts {
     /// Collects the facts of a document: of a text by Unicode word boundaries, whatever the preset, or of the given tokens.
     pub fn of<'a>(content: impl Into<ContentRef<'a>>) -> Facts {
@@ -92,116 +101,118 @@ impl Facts {
 
     /// Like [`of`](Self::of), with reusable buffers.
     pub(crate) fn with_scratch(content: ContentRef<'_>, scratch: &mut TextScratch) -> Facts {
-        let mut collector = Collector::default();
-        match content {
-            ContentRef::Text(text) => {
-                for_each_batch(Tokenizer::Unicode, text, scratch, |batch| collector.push(batch, text));
+        let mut words = Vec::new();
+        let mut numbers = Vec::new();
+        let mut slots = Slots::default();
+        for_each_item(content, scratch, |item, _| match item {
+            Item::Word(word) => {
+                slots.push_word(word.hash);
+                words.push(Fact::new(word));
             }
-            ContentRef::Tokens(tokens) => tokens.iter().for_each(|token| collector.push_given(token)),
-        }
-        collector.finish()
-    }
-
-    /// Returns the number of distinct numbers and words.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Returns `true` if there are no facts.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    pub(crate) fn as_slice(&self) -> &[Fact] {
-        &self.entries
-    }
-
-    /// Returns the packed entries, ascending, for storage.
-    pub(crate) fn to_words(&self) -> impl Iterator<Item = u32> {
-        self.entries.iter().map(|fact| fact.0)
-    }
-
-    /// Restores the facts from [`to_words`](Self::to_words). Returns `None` if the keys do not ascend.
-    pub(crate) fn from_words(words: Vec<u32>) -> Option<Facts> {
-        let entries: Vec<Fact> = words.into_iter().map(Fact).collect();
-        entries.is_sorted_by(|a, b| a.key() < b.key()).then_some(Facts { entries })
-    }
-}
-
-/// Collects the words of a text.
-#[derive(Default)]
-struct Collector {
-    entries: Vec<Fact>,
-    hashes: Vec<u64>,
-    given: Vec<u8>,
-}
-
-impl Collector {
-    fn push(&mut self, batch: &Batch<'_>, text: &str) {
-        self.hashes.resize(batch.tokens.len(), 0);
-        hash_tokens(TokenHash::Xxh3, batch.bytes, batch.tokens, &mut self.hashes);
-        self.entries.extend(self.hashes.iter().enumerate().map(|(i, &hash)| {
-            let capital = begins_upper(text.get(batch.span(i).start..).unwrap_or_default());
-            Fact::new(batch.token(i), hash, capital)
-        }));
-    }
-
-    fn push_given(&mut self, token: &str) {
-        self.given.clear();
-        self.given.extend_from_slice(token.as_bytes());
-        self.given.resize(token.len() + PADDING, 0);
-        let mut hash = [0];
-        let range = TokenRange { start: 0, end: token.len() as u32 };
-        hash_tokens(TokenHash::Xxh3, &self.given, &[range], &mut hash);
-        self.entries.push(Fact::new(token.as_bytes(), hash[0], begins_upper(token)));
-    }
-
-    fn finish(mut self) -> Facts {
-        self.entries.sort_unstable();
-        self.entries.dedup_by(|next, kept| {
+            Item::Number(value) => numbers.push(slots.push_number(value)),
+        });
+        words.sort_unstable();
+        words.dedup_by(|next, kept| {
             let same = next.key() == kept.key();
             if same {
                 *kept = kept.join(*next);
             }
             same
         });
-        self.entries.shrink_to_fit();
-        Facts { entries: self.entries }
+        words.shrink_to_fit();
+        numbers.sort_by_key(|number: &Number| number.slot);
+        numbers.shrink_to_fit();
+        Facts { words, numbers }
+    }
+
+    /// Returns the number of distinct words plus the number of numbers.
+    pub fn len(&self) -> usize {
+        self.words.len() + self.numbers.len()
+    }
+
+    /// Returns `true` if there are no facts.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.numbers.is_empty()
+    }
+
+    /// Returns the size in memory, in bytes.
+    pub fn size(&self) -> usize {
+        size_of_val(&self.words[..]) + size_of_val(&self.numbers[..])
+    }
+
+    pub(crate) fn words(&self) -> &[Fact] {
+        &self.words
+    }
+
+    pub(crate) fn numbers(&self) -> &[Number] {
+        &self.numbers
+    }
+
+    /// Returns the packed words, ascending, for storage.
+    pub(crate) fn packed_words(&self) -> impl Iterator<Item = u32> {
+        self.words.iter().map(|fact| fact.0)
+    }
+
+    /// Returns slot, context and value of each number, for storage.
+    pub(crate) fn packed_numbers(&self) -> impl Iterator<Item = u32> {
+        self.numbers.iter().flat_map(|number| [number.slot, number.context, number.value])
+    }
+
+    /// Restores the facts from [`packed_words`](Self::packed_words) and [`packed_numbers`](Self::packed_numbers). Returns
+    /// `None` if the words or the slots do not ascend.
+    pub(crate) fn from_packed(words: Vec<u32>, numbers: &[u32]) -> Option<Facts> {
+        let words: Vec<Fact> = words.into_iter().map(Fact).collect();
+        let (numbers, rest) = numbers.as_chunks::<3>();
+        let numbers: Vec<Number> =
+            numbers.iter().map(|&[slot, context, value]| Number { slot, context, value }).collect();
+        let ascend =
+            words.is_sorted_by(|a, b| a.key() < b.key()) && numbers.is_sorted_by_key(|number| number.slot);
+        (ascend && rest.is_empty()).then_some(Facts { words, numbers })
     }
 }
 
-/// Returns `true` if a word begins with a digit of any script.
-fn is_number(token: &[u8]) -> bool {
-    match token.first() {
-        Some(byte) if byte.is_ascii() => byte.is_ascii_digit(),
-        Some(_) => first_char(token).is_some_and(char::is_numeric),
-        None => false,
+/// The number of items before a number that distinguish it from others in equal slots.
+const CONTEXT: usize = 6;
+
+/// The words and numbers before the current position.
+#[derive(Default)]
+struct Slots {
+    /// The last two words.
+    before: [u64; 2],
+    /// The number of numbers since the last word.
+    since: u64,
+    /// The last items, with 1 for every number, from position `next` on.
+    items: [u64; CONTEXT],
+    next: usize,
+}
+
+impl Slots {
+    fn push(&mut self, item: u64) {
+        self.items[self.next] = item;
+        self.next = (self.next + 1) % CONTEXT;
+    }
+
+    fn push_word(&mut self, hash: u64) {
+        self.before = [self.before[1], hash];
+        self.since = 0;
+        self.push(hash);
+    }
+
+    fn push_number(&mut self, value: u64) -> Number {
+        let slot = match self.before {
+            [_, 0] => 0,
+            [first, second] => high_bits(mix(mix(first, second), self.since)).max(1),
+        };
+        let items = (0..CONTEXT).map(|i| self.items[(self.next + i) % CONTEXT]);
+        let context = high_bits(items.fold(0, mix));
+        self.since += 1;
+        self.push(1);
+        Number { slot, context, value: high_bits(value) }
     }
 }
 
-fn begins_upper(text: &str) -> bool {
-    match text.as_bytes().first() {
-        Some(byte) if byte.is_ascii() => byte.is_ascii_uppercase(),
-        Some(_) => text.chars().next().is_some_and(char::is_uppercase),
-        None => false,
-    }
-}
-
-fn first_char(token: &[u8]) -> Option<char> {
-    let start = &token[..token.len().min(4)];
-    let valid = start.utf8_chunks().next()?.valid();
-    valid.chars().next()
-}
-
-/// Returns the number of letters beyond the third, at most 9.
-///
-/// Words in scripts whose characters take three bytes (Han, Kana, Thai, Devanagari) are short, often a single character.
-/// They count as four letters longer.
-fn length_class(token: &[u8]) -> u32 {
-    let letters = token.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
-    let dense = letters > 0 && token.len() >= 3 * letters;
-    let letters = if dense { letters + 4 } else { letters };
-    letters.saturating_sub(3).min(9) as u32
+fn high_bits(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 #[cfg(test)]
@@ -216,32 +227,44 @@ mod tests {
     #[test]
     fn keeps_one_entry_per_word_with_its_marks() {
         let facts = facts("Acme sold 1,234.5 tonnes; acme sold 12 tonnes, ACME said. Is it ٣٤ or １２?");
-        let numbers = facts.entries.iter().filter(|fact| fact.is_number());
-        // Full-width digits are folded to ASCII, so 12 occurs twice.
-        assert_eq!(numbers.map(|fact| fact.count()).sum::<u32>(), 4);
-        let thrice: Vec<&Fact> = facts.entries.iter().filter(|fact| fact.count() == 3).collect();
+        assert_eq!(facts.numbers.len(), 4);
+        let thrice: Vec<&Fact> = facts.words.iter().filter(|fact| fact.count() == 3).collect();
         assert_eq!(thrice.len(), 1);
-        assert!(thrice[0].is_capital() && thrice[0].length() == 1 && !thrice[0].is_number());
-        assert!(facts.entries.is_sorted_by_key(|fact| fact.key()));
+        assert!(thrice[0].is_capital() && thrice[0].length() == 1);
+        assert!(facts.words.is_sorted_by_key(|fact| fact.key()));
+    }
+
+    #[test]
+    fn a_slot_is_two_words_and_a_place() {
+        let number = |text: &str| *facts(text).numbers.last().unwrap();
+        assert_eq!(number("the dollar 1.2 3.4").slot, number("said the dollar 9 3.4").slot);
+        assert_ne!(number("the dollar 1.2 3.4").slot, number("the dollar 3.4").slot);
+        assert_ne!(number("the dollar 3.4").slot, number("the pound 3.4").slot);
+        assert_eq!(number("3.4").slot, 0);
+        assert_eq!(number("a b c d e f 5").context, number("x a b c d e f 5").context);
+        assert_ne!(number("a b c d e f 5").context, number("x b c d e f 5").context);
     }
 
     #[test]
     fn caps_occurrences_at_fifteen() {
         let facts = facts(&"no ".repeat(1000));
-        assert_eq!((facts.len(), facts.entries[0].count()), (1, 15));
+        assert_eq!((facts.len(), facts.words[0].count()), (1, 15));
     }
 
     #[test]
     fn treats_given_tokens_as_words() {
-        let tokens = ["acme", "sold", "12", "крупный", "завод"].map(String::from).to_vec();
+        let tokens = ["acme", "sold", "12", "million", "крупный", "завод"].map(String::from).to_vec();
         assert_eq!(Facts::of(&Content::Tokens(tokens.clone())), facts(&tokens.join(" ")));
         assert!(Facts::of(&Content::Tokens(vec![String::new()])).len() == 1);
     }
 
     #[test]
-    fn length_class_depends_on_script() {
-        let class = |word: &str| length_class(word.as_bytes());
-        assert_eq!(["", "the", "four", "für", "для", "antidisestablishment"].map(class), [0, 0, 1, 0, 0, 9]);
-        assert_eq!(["京", "タワー"].map(class), [2, 4]);
+    fn packed_facts_are_restored() {
+        let facts = facts("Acme sold 1,234.5 tonnes of 12 kinds");
+        let words: Vec<u32> = facts.packed_words().collect();
+        let numbers: Vec<u32> = facts.packed_numbers().collect();
+        assert_eq!(Facts::from_packed(words.clone(), &numbers), Some(facts));
+        assert_eq!(Facts::from_packed(words.clone(), &numbers[1..]), None);
+        assert_eq!(Facts::from_packed(words, &[2, 0, 0, 1, 0, 0]), None);
     }
 }

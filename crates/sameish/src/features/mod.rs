@@ -7,15 +7,18 @@
 mod exact;
 mod facts;
 pub(crate) mod hash;
+mod lexicon;
+mod numbers;
 mod set;
 mod shingle;
 mod weight;
 
 pub use exact::TextKey;
-pub(crate) use facts::Fact;
 pub use facts::Facts;
+pub(crate) use facts::{Fact, Number};
 pub use hash::{fnv1a64, hash_token};
 pub(crate) use hash::{hash_occurrence, hash_shingle};
+pub(crate) use numbers::{Item, for_each_item};
 pub use set::FeatureSet;
 pub(crate) use set::{count_shared, number_occurrences};
 pub(crate) use shingle::Shingler;

@@ -41,7 +41,8 @@ pub struct Verdict {
     /// The Hamming distance of the fingerprints, if both documents have one.
     #[cfg_attr(feature = "serde", serde(rename = "simhash_distance", default))]
     pub distance: Option<u32>,
-    /// How far the names and numbers agree, from 0 to 1, if the match is verified and facts were requested.
+    /// How far the names and numbers agree, from 0 to 1, if the match is verified and facts were requested. `None` for short
+    /// texts and for shingles of characters, where the measure is noise.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub facts: Option<f64>,
     /// Whether the two are templates: the same wording with different names or numbers.
@@ -82,8 +83,9 @@ impl Verdict {
         }
         let same = self.kind == MatchKind::Exact || self.similarity == 1.0;
         let agreement = |(a, b): (&Facts, &Facts)| facts_agreement(a, b);
-        let facts = if same { 1.0 } else { agreement(facts()) };
-        Verdict { facts: Some(facts), template: is_template(self.similarity, facts), ..self }
+        let facts = if same { Some(1.0) } else { agreement(facts()) };
+        let template = facts.is_some_and(|facts| is_template(self.similarity, facts));
+        Verdict { facts, template, ..self }
     }
 }
 

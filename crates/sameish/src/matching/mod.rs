@@ -4,11 +4,13 @@
 //! judge.rs      decides whether a candidate is a match, and returns its verdict
 //! facts.rs      distinguishes copies from templates by their names and numbers
 //! passages.rs   finds the passages that two texts share
+//! differences.rs finds the values, names and words in which two texts differ
 //! suffix.rs     builds the suffix array for the passages
 //! offsets.rs    converts the offsets of passages to other units
 //! interval.rs   confidence intervals of proportions
 //! ```
 
+mod differences;
 mod facts;
 mod interval;
 mod judge;
@@ -16,6 +18,8 @@ mod offsets;
 mod passages;
 mod suffix;
 
+pub(crate) use differences::differences;
+pub use differences::{Difference, DifferenceKind};
 pub use facts::{facts_agreement, is_template};
 #[doc(hidden)]
 pub use interval::Interval;
@@ -186,10 +190,13 @@ pub struct Evidence {
     pub coverage_a: f64,
     /// The fraction of the second text's tokens that are in a shared passage.
     pub coverage_b: f64,
+    /// Where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub differences: Vec<Difference>,
 }
 
 impl Evidence {
-    /// Finds the shared passages of at least `min_tokens` tokens.
+    /// Finds the shared passages of at least `min_tokens` tokens. The differences are not filled in.
     pub(crate) fn find(a: &Located, b: &Located, min_tokens: usize) -> Evidence {
         let shared = shared_runs(&a.hashes, &b.hashes, min_tokens);
         let passages = shared.runs.iter().map(|run| Passage {
@@ -204,6 +211,7 @@ impl Evidence {
             passages: passages.collect(),
             coverage_a: share(shared.a_covered, a.hashes.len()),
             coverage_b: share(shared.b_covered, b.hashes.len()),
+            differences: Vec::new(),
         }
     }
 }

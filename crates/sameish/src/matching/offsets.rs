@@ -2,7 +2,7 @@
 //!
 //! The engine counts bytes of UTF-8. Python indexes strings by code points, JavaScript and Java by UTF-16 units.
 
-use super::Passage;
+use super::{Difference, Passage};
 use crate::document::ContentRef;
 use std::fmt;
 use std::str::FromStr;
@@ -82,6 +82,28 @@ impl OffsetUnit {
             b_start: in_b.of_byte(p.b_start),
             b_end: in_b.of_byte(p.b_end),
             tokens: p.tokens,
+        });
+        converted.collect()
+    }
+
+    /// Converts differences with offsets in bytes of UTF-8, as [`convert`](Self::convert) converts passages.
+    pub fn convert_differences<'a>(
+        self,
+        differences: &[Difference],
+        a: impl Into<ContentRef<'a>>,
+        b: impl Into<ContentRef<'a>>,
+    ) -> Vec<Difference> {
+        if self == OffsetUnit::Utf8 {
+            return differences.to_vec();
+        }
+        let in_a = Offsets::new(a.into(), differences.iter().flat_map(|d| [d.a_start, d.a_end]), self);
+        let in_b = Offsets::new(b.into(), differences.iter().flat_map(|d| [d.b_start, d.b_end]), self);
+        let converted = differences.iter().map(|d| Difference {
+            a_start: in_a.of_byte(d.a_start),
+            a_end: in_a.of_byte(d.a_end),
+            b_start: in_b.of_byte(d.b_start),
+            b_end: in_b.of_byte(d.b_end),
+            kind: d.kind,
         });
         converted.collect()
     }

@@ -6,8 +6,6 @@ use crate::exit::Failure;
 use crate::output::html::{Example, LargeCluster, Removed, Report, page};
 use crate::output::messages::say;
 use crate::output::table::removals;
-use sameish::features::Facts;
-use sameish::matching::facts_agreement;
 use sameish::{Analyzer, Content, Timestamp};
 use sameish_batch::{Row, State};
 use std::collections::{BTreeMap, HashMap};
@@ -158,17 +156,17 @@ impl DedupResult<'_> {
         let a_content = Content::Text(self.corpus.text(a)?);
         let b_content = Content::Text(self.corpus.text(b)?);
         let comparison = analyzer.compare(&a_content, &b_content, PASSAGE);
-        let facts = facts_agreement(&Facts::of(&a_content), &Facts::of(&b_content));
         Ok(Example {
             a: self.corpus.signed.ids.get(a).to_owned(),
             b: self.corpus.signed.ids.get(b).to_owned(),
             similarity: comparison.similarity,
-            facts: Some(facts),
+            facts: comparison.facts,
             template: !removed,
             removed,
             a_text: self.corpus.text(a)?,
             b_text: self.corpus.text(b)?,
             passages: comparison.passages,
+            differences: comparison.differences,
         })
     }
 }

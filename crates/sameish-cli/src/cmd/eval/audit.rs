@@ -225,7 +225,8 @@ impl Audit {
         matches!(&self.prediction, Prediction::File(file) if !file.lists_templates)
             && self.truth.config().matching.templates == Templates::Keep
             && similarity < 1.0
-            && is_template(similarity, facts_agreement(&a.features.facts, &b.features.facts))
+            && facts_agreement(&a.features.facts, &b.features.facts)
+                .is_some_and(|facts| is_template(similarity, facts))
     }
 
     fn answer(&self, tally: &Tally) -> Answer {

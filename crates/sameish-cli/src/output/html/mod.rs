@@ -16,7 +16,7 @@ use crate::output::figures::{chance, shortened, threshold};
 use crate::output::messages::counted;
 use markup::{bare, name};
 pub(crate) use removals::summed;
-use sameish::matching::Passage;
+use sameish::matching::{Difference, Passage};
 
 /// The results of a run.
 pub(crate) struct Report {
@@ -76,6 +76,7 @@ pub(crate) struct Example {
     pub(crate) a_text: String,
     pub(crate) b_text: String,
     pub(crate) passages: Vec<Passage>,
+    pub(crate) differences: Vec<Difference>,
 }
 
 /// Maximum length of a displayed id, source or summary value, in characters.

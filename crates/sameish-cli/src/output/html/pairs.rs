@@ -5,6 +5,7 @@ use super::markup::name;
 use super::{Example, NAME};
 use crate::output::figures::similarity;
 use crate::output::messages::counted;
+use sameish::matching::{Difference, DifferenceKind};
 
 /// Maximum length of an id in a heading, in characters.
 const SHORT: usize = 60;
@@ -54,6 +55,7 @@ fn measures(example: &Example, sides: &Sides) -> String {
     let mut measures = vec![format!("similarity {}", similarity(example.similarity))];
     measures.extend(example.facts.map(|facts| format!("facts {}", similarity(facts))));
     measures.push(counted(example.passages.len() as u64, "shared passage"));
+    measures.extend(differing_facts(&example.differences));
     let differing = [&sides.a, &sides.b].map(|side| side.differing() as u64);
     measures.push(match differing {
         _ if sides.a.is_cut() || sides.b.is_cut() => "compared in part".into(),
@@ -62,6 +64,14 @@ fn measures(example: &Example, sides: &Sides) -> String {
         [a, b] => format!("{} in A and {b} in B", counted(a, "differing word")),
     });
     measures.join(" · ")
+}
+
+/// Counts the numbers and names that differ.
+fn differing_facts(differences: &[Difference]) -> Vec<String> {
+    let count = |kind| differences.iter().filter(|difference| difference.kind == kind).count() as u64;
+    let kinds = [(DifferenceKind::Number, "differing number"), (DifferenceKind::Name, "differing name")];
+    let counts = kinds.into_iter().map(|(kind, name)| (count(kind), name));
+    counts.filter(|(count, _)| *count > 0).map(|(count, name)| counted(count, name)).collect()
 }
 
 fn side(letter: &str, kept: bool, id: &str, text: &Marked) -> String {

@@ -167,6 +167,7 @@ fn example(a: (&str, &str), b: (&str, &str), template: bool, removed: bool) -> E
         a_text: a.1.into(),
         b_text: b.1.into(),
         passages: comparison.passages,
+        differences: comparison.differences,
     }
 }
 

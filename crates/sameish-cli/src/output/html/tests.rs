@@ -102,6 +102,7 @@ fn hostile(payload: &str) -> Report {
         a_text: format!("{payload} one two {payload}"),
         b_text: format!("one {payload} two"),
         passages: Vec::new(),
+        differences: Vec::new(),
     };
     Report {
         title: text(),
