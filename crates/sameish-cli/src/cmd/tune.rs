@@ -303,8 +303,8 @@ impl Findings {
             let proposal = Proposal::radius(config, texts, &measured, quality.as_ref(), tuning.radius);
             return Ok(Findings { measured: Measured::Distances(measured), quality, proposal });
         }
-        let measured = Similarities::measure(config, texts)?;
-        let quality = labels.by_similarity(config, texts, &measured);
+        let measured = Similarities::measure(engine, texts)?;
+        let quality = labels.by_similarity(engine, texts, &measured);
         let proposal = Proposal::threshold(config, texts, &measured, quality.as_ref(), tuning.threshold)?;
         Ok(Findings { measured: Measured::Similarities(measured), quality, proposal })
     }

@@ -225,7 +225,10 @@ fn templates_are_not_duplicates_unless_they_are_merged() {
         let kept = tune(&dir, args);
         assert_eq!(kept["labels"]["best"]["precision"], 1.0, "{kept}");
         // 20 documents have 190 pairs, of which 10 are copies and the others templates.
-        assert_eq!((&kept["histogram"]["templates"], &kept["proposal"]["pairs"]), (&json!(180.0), &json!(10.0)));
+        assert_eq!(
+            (&kept["histogram"]["templates"], &kept["proposal"]["pairs"]),
+            (&json!(180.0), &json!(10.0))
+        );
         let merged = tune(&dir, &[args, &["--templates", "merge", "--threshold", "0.5"]].concat());
         assert_eq!(merged["histogram"]["templates"], 0.0);
         assert_eq!(merged["proposal"]["pairs"], 190.0);

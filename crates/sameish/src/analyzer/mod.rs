@@ -18,11 +18,11 @@ pub use schemes::Schemes;
 
 use lanes::{Lanes, Pass};
 
-use crate::config::{Config, Counting, Shingle, SimHashConfig, TokenHash, Tokenizer, Weighting};
+use crate::config::{Config, Counting, Shingle, SimHashConfig, Templates, TokenHash, Tokenizer, Weighting};
 use crate::document::ContentRef;
 use crate::error::{Error, Result};
 use crate::features::{DocumentFrequencies, Facts, FeatureSet, Shingler, TextKey};
-use crate::matching::Judge;
+use crate::matching::{Judge, facts_agreement, is_template};
 use crate::sketch::{Fingerprint, MinHasher, Sdr, SdrEncoder, Signature};
 use crate::text::{Batch, PADDING, StopWords, TextScratch, TokenRange, for_each_batch};
 use std::cell::Cell;
@@ -252,6 +252,14 @@ impl Analyzer {
             (None, Some(simhash)) => self.simhash_shingles(simhash),
             (None, None) => Shingles::new(words, Shingle::Words(1), TokenHash::Xxh3),
         }
+    }
+
+    /// Returns `true` if two texts with this similarity are templates that the configuration keeps apart.
+    #[doc(hidden)]
+    pub fn keeps_apart(&self, a: &TextFeatures, b: &TextFeatures, similarity: f64) -> bool {
+        self.config().matching.templates == Templates::Keep
+            && similarity < 1.0
+            && facts_agreement(&a.facts, &b.facts).is_some_and(|facts| is_template(similarity, facts))
     }
 
     /// Counts the features of a document's SimHash lane, for [`with_frequencies`](Self::with_frequencies).

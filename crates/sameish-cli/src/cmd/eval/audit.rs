@@ -14,9 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::audit::{Answer, Example};
 use crate::output::print;
 use crate::run_log::{Log, finish, plain_log};
-use sameish::config::Templates;
 use sameish::features::TextKey;
-use sameish::matching::{facts_agreement, is_template};
 use sameish::{Analyzer, DocId, Prepared, Scratch, Status};
 use sameish_batch::input::{
     InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, check_inputs,
@@ -223,10 +221,7 @@ impl Audit {
     /// Returns `true` if a file keeps the pair apart as a template.
     fn is_kept_template(&self, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
         matches!(&self.prediction, Prediction::File(file) if !file.lists_templates)
-            && self.truth.config().matching.templates == Templates::Keep
-            && similarity < 1.0
-            && facts_agreement(&a.features.facts, &b.features.facts)
-                .is_some_and(|facts| is_template(similarity, facts))
+            && self.truth.keeps_apart(&a.features, &b.features, similarity)
     }
 
     fn answer(&self, tally: &Tally) -> Answer {

@@ -5,9 +5,7 @@
 //! template that is kept apart: the rule of `dedup`.
 
 use super::LabelArgs;
-use super::measure::{
-    Distances, MAX_BITS, MIN_LEVEL, Origin, Similarities, fingerprint, is_separate_template,
-};
+use super::measure::{Distances, MAX_BITS, MIN_LEVEL, Origin, Similarities, fingerprint};
 use super::sample::Texts;
 use crate::exit::{Exit, Failure};
 use crate::output::escape::{escaped, escaped_name};
@@ -16,7 +14,7 @@ use rayon::prelude::*;
 use sameish::config::{Bands, TokenHash};
 use sameish::features::hash_token;
 use sameish::matching::Interval;
-use sameish::{Config, DocId};
+use sameish::{Analyzer, Config, DocId};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -181,7 +179,7 @@ impl Labels {
 
     pub(super) fn by_similarity(
         &self,
-        config: &Config,
+        analyzer: &Analyzer,
         texts: &Texts<'_>,
         measured: &Similarities,
     ) -> Option<Quality> {
@@ -191,8 +189,8 @@ impl Labels {
         };
         let limits: Vec<f64> =
             (0..=100).map(|percent| f64::from(percent) / 100.0).filter(|limit| *limit >= lowest).collect();
-        let bands = LevelBands::of(config, &limits);
-        let compare = |a: u32, b: u32| bands.compare(config, texts, a, b);
+        let bands = LevelBands::of(analyzer.config(), &limits);
+        let compare = |a: u32, b: u32| bands.compare(analyzer, texts, a, b);
         let pairs = match &self.source {
             LabelSource::None => return None,
             LabelSource::Pairs { pairs, .. } if pairs.is_empty() => return None,
@@ -343,7 +341,7 @@ impl LevelBands {
     }
 
     /// Compares two texts. A text that is too short matches only an equal text.
-    fn compare(&self, config: &Config, texts: &Texts<'_>, a: u32, b: u32) -> Positive {
+    fn compare(&self, analyzer: &Analyzer, texts: &Texts<'_>, a: u32, b: u32) -> Positive {
         if a == b {
             return Positive { score: 1.0, found: !0, is_separate: false };
         }
@@ -357,7 +355,7 @@ impl LevelBands {
         if score < MIN_LEVEL {
             return Positive { score, found: 0, is_separate: false };
         }
-        let is_separate = is_separate_template(config, x, y, score);
+        let is_separate = analyzer.keeps_apart(&x.features, &y.features, score);
         let found = self.bands.iter().enumerate().map(shared).fold(0, |all, bit| all | bit);
         Positive { score, found: if is_separate { 0 } else { found }, is_separate }
     }

@@ -10,11 +10,10 @@
 use super::sample::{Text, Texts};
 use crate::exit::Failure;
 use rayon::prelude::*;
-use sameish::config::{Bands, Templates, TokenHash};
+use sameish::config::{Bands, TokenHash};
 use sameish::features::hash_token;
 use sameish::index::{BandIndex, DocNumber, Histogram};
-use sameish::matching::{facts_agreement, is_template};
-use sameish::{Config, Fingerprint, Prepared, Signature};
+use sameish::{Analyzer, Fingerprint, Signature};
 
 /// Maximum cost of comparing all pairs or all candidates, in features: a few seconds.
 const MAX_FEATURES: u64 = 2_000_000_000;
@@ -74,7 +73,7 @@ pub(super) struct Similarities {
 }
 
 impl Similarities {
-    pub(super) fn measure(config: &Config, texts: &Texts<'_>) -> Result<Similarities, Failure> {
+    pub(super) fn measure(analyzer: &Analyzer, texts: &Texts<'_>) -> Result<Similarities, Failure> {
         let comparable = comparable(texts, |text| text.prepared.sketches.minhash.is_some());
         let features: u64 =
             comparable.iter().map(|&text| of(texts, text).prepared.features.shingles.len() as u64).sum();
@@ -91,14 +90,14 @@ impl Similarities {
         };
         measured.histogram.add(1.0, measured.equal as f64);
         if pairs <= MAX_PAIRS && n.saturating_mul(features) <= MAX_FEATURES {
-            measured.compare_all(config, texts);
+            measured.compare_all(analyzer, texts);
         } else {
-            measured.estimate(config, texts)?;
+            measured.estimate(analyzer, texts)?;
         }
         Ok(measured)
     }
 
-    fn compare_all(&mut self, config: &Config, texts: &Texts<'_>) {
+    fn compare_all(&mut self, analyzer: &Analyzer, texts: &Texts<'_>) {
         let docs = &self.comparable;
         let rows: Vec<Vec<Scored>> = (0..docs.len())
             .into_par_iter()
@@ -114,7 +113,7 @@ impl Similarities {
             unrelated -= documents;
             if pair.similarity < MIN_LEVEL {
                 self.histogram.add(pair.similarity, documents);
-            } else if is_separate(config, texts, &pair) {
+            } else if is_separate(analyzer, texts, &pair) {
                 self.templates += documents;
             } else {
                 self.histogram.add(pair.similarity, documents);
@@ -124,15 +123,15 @@ impl Similarities {
         self.histogram.add(0.0, unrelated);
     }
 
-    fn estimate(&mut self, config: &Config, texts: &Texts<'_>) -> Result<(), Failure> {
+    fn estimate(&mut self, analyzer: &Analyzer, texts: &Texts<'_>) -> Result<(), Failure> {
         let random = self.random_pairs(texts);
-        let rows = config.minhash.as_ref().map_or(1, |minhash| minhash.rows);
+        let rows = analyzer.config().minhash.as_ref().map_or(1, |minhash| minhash.rows);
         let bands = self.affordable_bands(rows, &random);
         let (mut found, capped) = self.candidates(texts, rows, bands)?;
         let candidates = found.len() as u64;
         let cut = (bands.even_odds() * BINS as f64).ceil() / BINS as f64;
         found.retain(|pair| {
-            let separate = pair.similarity >= cut.max(MIN_LEVEL) && is_separate(config, texts, pair);
+            let separate = pair.similarity >= cut.max(MIN_LEVEL) && is_separate(analyzer, texts, pair);
             self.templates += if separate { pair.weight * documents(texts, pair) } else { 0.0 };
             !separate
         });
@@ -230,15 +229,9 @@ fn jaccard(texts: &Texts<'_>, a: u32, b: u32) -> f64 {
 }
 
 /// Returns `true` if a pair is a template that the configuration keeps apart.
-fn is_separate(config: &Config, texts: &Texts<'_>, pair: &Scored) -> bool {
-    is_separate_template(config, of(texts, pair.a).prepared, of(texts, pair.b).prepared, pair.similarity)
-}
-
-/// Returns `true` if two texts with this similarity are templates that the configuration keeps apart.
-pub(super) fn is_separate_template(config: &Config, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
-    config.matching.templates == Templates::Keep
-        && similarity < 1.0
-        && is_template(similarity, facts_agreement(&a.features.facts, &b.features.facts))
+fn is_separate(analyzer: &Analyzer, texts: &Texts<'_>, pair: &Scored) -> bool {
+    let features = |text: u32| &of(texts, text).prepared.features;
+    analyzer.keeps_apart(features(pair.a), features(pair.b), pair.similarity)
 }
 
 /// Returns the number of pairs of documents with these two texts.
