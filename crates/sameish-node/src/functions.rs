@@ -142,7 +142,7 @@ pub struct BatchRun {
 
 enum Corpus {
     Memory(MemoryCorpus),
-    Files(FileCorpus),
+    Files(Box<FileCorpus>),
 }
 
 #[napi]
@@ -197,7 +197,7 @@ impl BatchRun {
             let files = open(files, with_sources)?;
             total.store(files.total_bytes() as u64, Ordering::Relaxed);
             let warning = files.chosen_fields();
-            *lock(&corpus) = Some(Corpus::Files(files));
+            *lock(&corpus) = Some(Corpus::Files(Box::new(files)));
             Ok(warning.map_or(Either::B(Null), Either::A))
         })
     }
@@ -283,6 +283,7 @@ impl BatchRun {
                     work(Run::new(source, &options, OnBad::Fail, caller, corpus.documents.len()), ids)
                 }
                 Some(Corpus::Files(files)) => {
+                    let files = *files;
                     let total = files.total_bytes();
                     let temp_dir = options.temp_dir.as_deref();
                     let (inputs, _pipes) = spool_pipes(files.inputs, temp_dir)?;

@@ -1,7 +1,7 @@
 //! `index`, `restore` and `backfill`.
 
 use crate::common::{BRIDGE, Dir, HARVEST, lines};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn built() -> Dir {
     let dir = Dir::new();
