@@ -586,7 +586,7 @@ impl Spelled {
     /// Returns `true` if a number word can follow: "five" after "twenty", but not after "six".
     fn accepts(&self, value: u128) -> bool {
         let last = self.current % 100;
-        let after_tens = last >= 20 && last % 10 == 0 && value < 10;
+        let after_tens = last >= 20 && last.is_multiple_of(10) && value < 10;
         let french_teens = self.french && matches!(last, 60 | 80) && (10..20).contains(&value);
         let french_eighty = self.french && self.current == 4 && value == 20;
         let after_hundreds = self.current >= 100 && last == 0 && value < 100;
