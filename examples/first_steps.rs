@@ -1,4 +1,5 @@
 //! The Rust program of docs/first-steps.md.
+#![allow(clippy::print_stdout)]
 
 use sameish::{Document, Engine, Preset, SearchOptions};
 
