@@ -63,8 +63,8 @@ pub enum Status {
     /// The text has enough words.
     #[default]
     Ok,
-    /// The text has too few words. It is kept, and matches by its exact text and by the sketches that the configuration
-    /// computes for short texts.
+    /// The text has too few words. It is kept and matches equal texts. Texts that are similar to it are found only by the
+    /// sketches that the configuration computes for short texts.
     TooShort,
 }
 

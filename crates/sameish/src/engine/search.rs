@@ -163,7 +163,7 @@ impl<S: Storage> Engine<S> {
     }
 }
 
-/// For pairs whose verdict does not depend on features: equal texts and short ones.
+/// For pairs whose verdict does not depend on features (see [`needs_features`]).
 pub(super) static NO_FEATURES: LazyLock<TextFeatures> = LazyLock::new(TextFeatures::default);
 
 /// A stored text that matches.
