@@ -534,10 +534,10 @@ fn links_of_a_center_are_counted_in_bounded_units() {
 /// Returns the rows of deleting the first documents of a cluster of near copies, and of the work that this queues.
 fn rows_of_deleting(linkage: &str, window_days: Option<u32>, deletions: Deletions) -> (u64, u64) {
     let fixture = Fixture::with_linkage(linkage, window_days);
-    (0..200).for_each(|id| fixture.insert(id, variant_at(0, id)));
+    (0..100).for_each(|id| fixture.insert(id, variant_at(0, id)));
     let number = match deletions {
         Deletions::One => 1,
-        Deletions::OneTransaction | Deletions::Burst => 40,
+        Deletions::OneTransaction | Deletions::Burst => 20,
     };
     let (deleting, ()) = fixture.rows_of(|| match deletions {
         Deletions::One | Deletions::Burst => (0..number).for_each(|id| fixture.delete(id)),
@@ -546,7 +546,7 @@ fn rows_of_deleting(linkage: &str, window_days: Option<u32>, deletions: Deletion
         }
     });
     let (settling, ()) = fixture.rows_of(|| _ = fixture.settle());
-    fixture.assert_is_clustered_as_from_scratch(&(number..200).collect(), linkage);
+    fixture.assert_is_clustered_as_from_scratch(&(number..100).collect(), linkage);
     (deleting, settling)
 }
 
@@ -566,7 +566,7 @@ fn many_deletions_of_hubs_cost_one_pass_over_the_cluster() {
             for deletions in [Deletions::OneTransaction, Deletions::Burst] {
                 let (deleting, settling) = rows_of_deleting(linkage, window_days, deletions);
                 let context = format!("{linkage}, window {window_days:?}: {settling} rows, once {once}");
-                assert!(deleting < 40 * 60, "{context}: {deleting} rows for the deletions");
+                assert!(deleting < 20 * 60, "{context}: {deleting} rows for the deletions");
                 assert!(settling <= once + once / 10, "{context}");
             }
         }
