@@ -164,10 +164,16 @@ struct VerdictFields {
     verified: bool,
     /// `null` without a SimHash.
     simhash_distance: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(flatten)]
+    facts: Option<FactFields>,
+}
+
+/// Fields of a verified verdict.
+#[derive(Serialize)]
+struct FactFields {
+    /// `null` for short texts and for shingles of characters.
     facts: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    template: Option<bool>,
+    template: bool,
 }
 
 impl From<Verdict> for VerdictFields {
@@ -178,8 +184,7 @@ impl From<Verdict> for VerdictFields {
             match_type: kind.name(),
             verified,
             simhash_distance: distance,
-            facts: facts.map(rounded),
-            template: facts.map(|_| template),
+            facts: verified.then(|| FactFields { facts: facts.map(rounded), template }),
         }
     }
 }

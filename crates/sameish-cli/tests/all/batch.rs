@@ -102,8 +102,8 @@ fn pairs(engine: &Engine) -> Vec<String> {
             pair.verdict.verified,
             json!(pair.verdict.distance)
         );
-        if let Some(facts) = pair.verdict.facts {
-            let facts = json!((facts * 1e6).round() / 1e6);
+        if pair.verdict.verified {
+            let facts = json!(pair.verdict.facts.map(|facts| (facts * 1e6).round() / 1e6));
             line += &format!(r#","facts":{facts},"template":{}"#, pair.verdict.template);
         }
         pairs.push(line + "}");

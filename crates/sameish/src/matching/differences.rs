@@ -35,9 +35,9 @@ pub struct Difference {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum DifferenceKind {
-    /// Both texts have a number.
+    /// Both texts have a number, among at most six words and numbers.
     Number,
-    /// Both texts have a capitalized word, and not both a number.
+    /// Both texts have a capitalized word, among at most six words, and not both a number.
     Name,
     /// Other words, or words that only one text has.
     Text,
@@ -58,6 +58,8 @@ impl DifferenceKind {
 pub(crate) const MAX_DIFFERENCES: usize = 1000;
 /// The maximum number of shared runs used as anchors.
 const MAX_ANCHORS: usize = 4096;
+/// The maximum length of a value or a name, in items. Longer parts are other text, which may contain numbers and names, too.
+const MAX_SLOT: usize = 6;
 /// The minimum length of an anchor, in items.
 const MIN_ANCHOR: usize = 2;
 
@@ -134,7 +136,9 @@ fn difference(a: &Items, b: &Items, in_a: Range<usize>, in_b: Range<usize>) -> D
     let both = |has: fn(&Item) -> bool| {
         a.items[in_a.clone()].iter().any(has) && b.items[in_b.clone()].iter().any(has)
     };
-    let kind = if both(|item| matches!(item, Item::Number(_))) {
+    let kind = if in_a.len().max(in_b.len()) > MAX_SLOT {
+        DifferenceKind::Text
+    } else if both(|item| matches!(item, Item::Number(_))) {
         DifferenceKind::Number
     } else if both(|item| matches!(item, Item::Word(word) if word.capital)) {
         DifferenceKind::Name
