@@ -189,7 +189,7 @@ fn unverified_signatures_and_merged_templates_equal_those_of_an_engine() {
 fn result_does_not_depend_on_memory_threads_or_input_format() {
     let dir = Dir::new();
     // Long enough that not all texts fit into the cache of the smallest memory limit.
-    let mut documents = documents(5, 300);
+    let mut documents = documents(5, 600);
     for document in &mut documents {
         let Content::Text(text) = &mut document.content else { unreachable!() };
         *text = format!("{text} ").repeat(20);
