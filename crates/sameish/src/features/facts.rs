@@ -21,8 +21,8 @@ use crate::text::TextScratch;
 /// use sameish::matching::facts_agreement;
 ///
 /// let facts = |text: &str| Facts::of(text);
-/// let may = facts("Acme Steel Corp: net 1,234,000 dlrs, 34 cts a share, for the quarter ended March 31");
-/// let resent = facts("CORRECTED: Acme Steel Corp: net 1.234 million dollars, 34 cents a share, for the quarter ended March 31");
+/// let may = facts("Acme Steel Corp: net 1,200,000 dlrs, 34 cts a share, for the quarter ended March 31");
+/// let resent = facts("CORRECTED: Acme Steel Corp: net 1.2 million dollars, 34 cents a share, for the quarter ended March 31");
 /// let other = facts("Bolt Foods Inc: net 875,000 dlrs, 12 cts a share, for the quarter ended June 30");
 /// assert_eq!(facts_agreement(&may, &resent), Some(1.0));
 /// assert!(facts_agreement(&may, &other) < Some(0.4));

@@ -297,8 +297,8 @@ mod tests {
 
     #[test]
     fn another_company_with_equal_numbers_is_a_template() {
-        let a = "Acme Steel Corp sets quarterly dividend of 10 cts, payable April 15 to holders of record on April 2";
-        let b = "Bolt Foods Ltd sets quarterly dividend of 10 cts, payable April 15 to holders of record on April 2";
+        let a = "Northern Steel Corp sets quarterly dividend of 10 cts, payable April 15 to holders of record on April 2";
+        let b = "Bolton Foods Ltd sets quarterly dividend of 10 cts, payable April 15 to holders of record on April 2";
         assert!(templates(a, b));
     }
 
@@ -354,8 +354,8 @@ mod tests {
     fn handles_scripts_without_case_and_non_ascii_digits() {
         let a = "東京の株価は3月5日に1,234円で取引を終えた";
         assert!(templates(a, "東京の株価は6月18日に2,871円で取引を終えた"));
-        let hindi = "बैंक ने ३४५ करोड़ और ७८९ करोड़ दिए, यह बात मंत्री ने आज कही";
-        assert!(templates(hindi, "बैंक ने ६१२ करोड़ और ४०१ करोड़ दिए, यह बात मंत्री ने आज कही"));
+        let hindi = "बैंक ने ३४५ करोड़ और ७८९ करोड़ दिए, यह बात मंत्री ने आज दिल्ली में संसद के सामने कही";
+        assert!(templates(hindi, &hindi.replace("३४५", "६१२").replace("७८९", "४०१")));
         assert_eq!(agreement(hindi, &hindi.replace("३४५", "345")), 1.0);
     }
 

@@ -324,8 +324,15 @@ fn hub(config: CollectionConfig, copies: u64) -> Fixture {
     fixture
 }
 
+/// Returns a text that shares neither words nor many characters with the text of another subject.
 fn hub_text(subject: u64) -> String {
-    (0..12).map(|at| format!("word{at}of{subject}")).collect::<Vec<_>>().join(" ")
+    let hash = |at: u64| {
+        let mixed = (subject * 12 + at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed ^ mixed >> 29
+    };
+    let word =
+        |at: u64| (0..8).map(|letter| char::from(b'a' + (hash(at) >> (5 * letter) & 15) as u8)).collect();
+    (0..12).map(word).collect::<Vec<String>>().join(" ")
 }
 
 /// The rows include those of the queued work. Each deleted document is the center, or the document that the next copy is
