@@ -87,7 +87,8 @@ impl Fact {
 pub(crate) struct Number {
     /// The hash of the two words before the number and of its place among the numbers that follow them; 0 if no word precedes.
     pub(crate) slot: u32,
-    /// The hash of the six words and numbers before it, all numbers being equal. Distinguishes numbers in equal slots.
+    /// The hash of the six words and numbers before it, with every number replaced by the same placeholder; 0 if fewer than six
+    /// precede. Distinguishes numbers in equal slots.
     pub(crate) context: u32,
     /// The hash of the value.
     pub(crate) value: u32,
@@ -204,7 +205,9 @@ impl Slots {
             [first, second] => high_bits(mix(mix(first, second), self.since)).max(1),
         };
         let items = (0..CONTEXT).map(|i| self.items[(self.next + i) % CONTEXT]);
-        let context = high_bits(items.fold(0, mix));
+        // The beginning of a text says nothing about its context: the text may be cut from the middle of the other.
+        let is_complete = self.items.iter().all(|&item| item != 0);
+        let context = if is_complete { high_bits(items.fold(0, mix)).max(1) } else { 0 };
         self.since += 1;
         self.push(1);
         Number { slot, context, value: high_bits(value) }

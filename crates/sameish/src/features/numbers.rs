@@ -11,8 +11,8 @@
 //! - units after digits: `750g` is the number 750 and the word `g`.
 //!
 //! A point or comma before exactly three digits groups digits, unless the number begins with 0: `3.000` and `3,000` are
-//! three thousand, `0.125` and `1.5` are decimals. A text cannot say which of the two is meant, and a copy rarely changes
-//! the notation, so the choice matters only if it is the same in both texts. What is neither grouped nor a decimal, such as
+//! three thousand, `0.125` and `1.5` are decimals. The text does not tell which of the two is meant. Copies rarely
+//! change the notation, so it is sufficient that both texts are read by the same rule. What is neither grouped nor a decimal, such as
 //! the date `31.10.2006`, is compared as it is written.
 //!
 //! Abbreviations of months and units are replaced by one form (`Aug` and `August`, `mths` and `months`).
@@ -201,8 +201,14 @@ impl Fraction {
     fn usual(numerator: u32, denominator: u32) -> Option<Fraction> {
         let is_usual =
             denominator <= 64 && (denominator.is_power_of_two() || matches!(denominator, 3 | 5 | 6 | 10));
-        (0 < numerator && numerator < denominator && is_usual).then_some(Fraction { numerator, denominator })
+        let common = greatest_common_divisor(numerator, denominator);
+        let reduced = || Fraction { numerator: numerator / common, denominator: denominator / common };
+        (0 < numerator && numerator < denominator && is_usual).then(reduced)
     }
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// A number written in digits that following tokens may extend.
@@ -216,6 +222,15 @@ struct Held {
     gap: Gap,
     /// The number of digits of the first group, if the number consists of digits only.
     digits: usize,
+    /// Whether a minus sign precedes. Powers of ten and fractions apply to the number without its sign.
+    negative: bool,
+}
+
+impl Held {
+    fn item(&self) -> Item {
+        let hash = self.value.hash();
+        Item::Number(if self.negative { mix(3, hash) } else { hash })
+    }
 }
 
 /// A number written in words.
@@ -302,7 +317,7 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
     /// Emits everything that was held back. `gap` follows the last token.
     fn flush(&mut self, gap: Gap) {
         if let Some(last) = self.resolve(gap) {
-            (self.emit)(Item::Number(last.value.hash()), last.span);
+            (self.emit)(last.item(), last.span);
         }
         self.flush_spelled();
     }
@@ -336,15 +351,15 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
                 if let Some(fraction) = fraction(Some(n), Some(d)) {
                     return Some(joined(x.value.plus_fraction(fraction), x, d));
                 }
-                (self.emit)(Item::Number(x.value.hash()), x.span);
-                (self.emit)(Item::Number(n.value.hash()), n.span);
+                (self.emit)(x.item(), x.span);
+                (self.emit)(n.item(), n.span);
                 Some(d)
             }
             [Some(n), Some(d), None] => {
                 if let Some(fraction) = fraction(Some(n), Some(d)) {
                     return Some(joined(Value::integer(0).plus_fraction(fraction), n, d));
                 }
-                (self.emit)(Item::Number(n.value.hash()), n.span);
+                (self.emit)(n.item(), n.span);
                 Some(d)
             }
             [first, ..] => first,
@@ -369,11 +384,8 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
         if !suffix.is_empty() {
             small = None;
         }
-        let mut held = Held { value, span: token.span, small, gap, digits: digits.digits };
-        if self.is_negative(token.span.start) {
-            held.value = Value::Opaque(mix(3, value.hash()));
-        }
-        self.hold(held);
+        let negative = self.is_negative(token.span.start);
+        self.hold(Held { value, span: token.span, small, gap, digits: digits.digits, negative });
         if !suffix.is_empty() {
             self.push_suffix(token, suffix);
         }
@@ -415,14 +427,14 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
                     return;
                 }
                 // The first number is complete; the second may begin another fraction.
-                (self.emit)(Item::Number(first.value.hash()), first.span);
+                (self.emit)(first.item(), first.span);
                 self.held = [Some(second), None, None];
                 return self.hold(new);
             }
             _ => {}
         }
         if let Some(last) = self.resolve(new.gap) {
-            (self.emit)(Item::Number(last.value.hash()), last.span);
+            (self.emit)(last.item(), last.span);
         }
         self.held = [Some(new), None, None];
     }
@@ -439,7 +451,9 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
                 self.resolve(Gap::Other).map(|held| Held { value: held.value.scaled(power), ..held });
             return;
         }
-        let start = token.span.end.saturating_sub(suffix.len()).max(token.span.start);
+        // The suffix is normalized: `5㎏` has the suffix `kg`, which is not a part of the source.
+        let letters = if token.source.is_ascii() { suffix.len() } else { token.source.len() };
+        let start = token.span.end.saturating_sub(letters).max(token.span.start);
         let unit = match lexeme {
             Some(Lexeme::Alias(hash, length)) => Word { hash, length, capital: false },
             _ => Word { hash, length: length_class(suffix), capital: false },
@@ -618,13 +632,15 @@ impl Spelled {
     fn scale_by(&mut self, power: u32, span: Span) -> bool {
         let factor = 10u128.pow(power);
         let smaller = self.scale == 0 || power < self.scale;
-        if self.current > 0 && smaller {
-            self.total += self.current * factor;
+        let total = if self.current > 0 && smaller {
+            self.current.checked_mul(factor).and_then(|part| self.total.checked_add(part))
         } else if self.current == 0 && power > self.scale && power + self.scale <= 24 {
-            self.total *= factor;
+            self.total.checked_mul(factor)
         } else {
-            return false;
-        }
+            None
+        };
+        let Some(total) = total else { return false };
+        self.total = total;
         self.current = 0;
         self.scale = power;
         self.span.end = span.end;
@@ -987,6 +1003,32 @@ mod tests {
         assert_eq!(kinds("12 Sept"), kinds("12 September"));
         assert_eq!(kinds("sept jours"), kinds("7 jours"));
         assert_ne!(kinds("Aug"), kinds("Sep"));
+    }
+
+    #[test]
+    fn signs_belong_to_the_whole_number() {
+        same(&["fell to -3 million", "fell to -3,000,000"]);
+        assert_ne!(numbers("by -1/2 in all"), numbers("by 1/2 in all"));
+        assert_ne!(numbers("by -3 million"), numbers("by 3 million"));
+    }
+
+    #[test]
+    fn fractions_are_reduced() {
+        same(&["about 2/6 of it", "about 1/3 of it"]);
+    }
+
+    #[test]
+    fn units_of_one_character_keep_their_position() {
+        for text in ["take 5㎏ of it", "take 750ｇ of it"] {
+            let positions: Vec<String> = items(text).into_iter().map(|(_, part)| part).collect();
+            assert_eq!(positions.len(), 5, "{positions:?}");
+        }
+    }
+
+    #[test]
+    fn powers_of_ten_do_not_overflow() {
+        let words = "three thousand million billion trillion five thousand million billion trillion";
+        assert!(!numbers(&[words; 3].join(" ")).is_empty());
     }
 
     #[test]

@@ -11,9 +11,10 @@ use crate::document::ContentRef;
 use crate::features::{Item, for_each_item};
 use crate::text::{Span, TextScratch};
 use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::Range;
 
-/// A place where the wording of two texts is the same except for a value, a name or a few words. Byte offsets into each
+/// A part in which two texts with common wording differ: a number, a name or other text. Byte offsets into each
 /// text; the range is empty where the other text has additional words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -87,13 +88,17 @@ pub(crate) fn differences(
     found
 }
 
-/// Chooses runs that have the same order in both texts, the longest first. Overlapping parts are cut off.
+/// Chooses runs that have the same order in both texts, the longest first. Parts that overlap chosen runs are cut off.
+///
+/// The chosen runs ascend in both texts and do not overlap, so a further run has to be compared only with its neighbors: those
+/// before and after the place where it begins, before anything is cut off.
 fn anchors(mut runs: Vec<SharedRun>) -> Vec<SharedRun> {
     runs.sort_by_key(|run| (std::cmp::Reverse(run.len), run.a_start, run.b_start));
     runs.truncate(MAX_ANCHORS);
     let mut chosen: BTreeMap<usize, SharedRun> = BTreeMap::new();
     for mut run in runs {
-        if let Some((_, before)) = chosen.range(..=run.a_start).next_back() {
+        let begin = run.a_start;
+        if let Some((_, before)) = chosen.range(..=begin).next_back() {
             let overlap = (before.a_start + before.len).saturating_sub(run.a_start);
             let overlap = overlap.max((before.b_start + before.len).saturating_sub(run.b_start)).min(run.len);
             run = SharedRun {
@@ -102,7 +107,7 @@ fn anchors(mut runs: Vec<SharedRun>) -> Vec<SharedRun> {
                 len: run.len - overlap,
             };
         }
-        if let Some((_, after)) = chosen.range(run.a_start..).next() {
+        if let Some((_, after)) = chosen.range((Excluded(begin), Unbounded)).next() {
             let most =
                 after.a_start.saturating_sub(run.a_start).min(after.b_start.saturating_sub(run.b_start));
             run.len = run.len.min(most);
@@ -185,6 +190,7 @@ impl Items {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
     use DifferenceKind::{Name, Number, Text};
 
     fn found<'t>(a: &'t str, b: &'t str) -> Vec<(&'t str, &'t str, DifferenceKind)> {
@@ -207,6 +213,27 @@ mod tests {
         );
         let swapped: Vec<_> = found(b, a).into_iter().map(|(b, a, kind)| (a, b, kind)).collect();
         assert_eq!(found(a, b), swapped);
+    }
+
+    /// Texts of few repeated blocks share many runs, which cross and overlap.
+    #[test]
+    fn differences_of_repetitive_texts_ascend_and_do_not_overlap() {
+        let blocks = ["Bravo Alpha Bravo", "Bravo Echo Delta Echo", "Bravo", "Alpha 7 Delta", "Echo"];
+        let mut random = SplitMix64(3);
+        let mut text = |most: u64| {
+            let count = 2 + random.next() % most;
+            (0..count).map(|_| blocks[(random.next() % 5) as usize]).collect::<Vec<_>>().join(" ")
+        };
+        for _ in 0..3000 {
+            let [a, b] = [text(14), text(6)];
+            let (mut a_end, mut b_end) = (0, 0);
+            for d in differences(a.as_str().into(), b.as_str().into(), &mut TextScratch::default()) {
+                assert!(a_end <= d.a_start && d.a_start <= d.a_end && d.a_end <= a.len(), "{a}\n{b}");
+                assert!(b_end <= d.b_start && d.b_start <= d.b_end && d.b_end <= b.len(), "{a}\n{b}");
+                a_end = d.a_end;
+                b_end = d.b_end;
+            }
+        }
     }
 
     #[test]
