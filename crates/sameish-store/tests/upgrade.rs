@@ -54,6 +54,21 @@ fn clusters_documents_of_version_0_1_0_by_their_linkage() {
     assert_eq!(catalog.verify().unwrap(), []);
 }
 
+/// Version 0.1.0 stored fewer settings.
+#[test]
+fn creating_a_collection_of_version_0_1_0_again_changes_nothing() {
+    let dir = directory();
+    let catalog = open(&dir);
+    for preset in [Preset::Headlines, Preset::Copies] {
+        if catalog.collection(preset.name()).is_ok() {
+            let again = catalog.create(preset.name(), CollectionConfig::new(preset));
+            assert!(again.is_ok(), "{preset}: {:?}", again.err());
+        }
+    }
+    let other = CollectionConfig::new(Preset::Copies);
+    assert!(matches!(catalog.create("headlines", other), Err(Error::Exists { .. })));
+}
+
 #[test]
 fn upgrade_reports_what_changed_and_keeps_a_copy() {
     let dir = directory();

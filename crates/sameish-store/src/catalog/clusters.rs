@@ -3,7 +3,7 @@
 //! | linkage | a document joins | clusters |
 //! |---|---|---|
 //! | `cohesive` | the first center before it that it matches, or becomes a center | a center and the documents that joined it |
-//! | `online` | its best earlier match, or none if the text is too short | the trees of these links |
+//! | `online` | its best earlier match; a text that is too short is a cluster of its own | the trees of these links |
 //! | `components` | all earlier matches | the connected components |
 //!
 //! In each case the clusters are those of `sameish cluster` for the documents in order of their numbers.

@@ -101,8 +101,9 @@ impl Writer {
     }
 
     fn step_in(&mut self, live: &LiveCollection, deadline: Instant) -> Result<()> {
-        let Writer { store, shared, counters, memo, .. } = self;
+        let Writer { store, shared, counters, memos, .. } = self;
         let mut marks = Marks::default();
+        let memo = memos.entry(live.row.number).or_insert_with(SearchMemo::new);
         let mut step =
             Step { change: store.begin()?, counters, cache: &shared.cache, live, marks: &mut marks, memo };
         let processed = step.process_until(deadline);
@@ -112,6 +113,7 @@ impl Writer {
                 live.set_has_tasks(left == Left::More);
                 if left == Left::Nothing {
                     live.repair_delay().clear();
+                    memos.remove(&live.row.number);
                 }
                 Ok(())
             }

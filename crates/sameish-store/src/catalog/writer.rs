@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::model::{Health, Inserted};
 use crate::rows::{CollectionRow, Counters};
 use crate::store::Store;
-use sameish::{Document, Prepared};
+use sameish::{Config, Document, Prepared};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -177,7 +178,8 @@ pub(super) struct Writer {
     /// Number of the collection whose tasks had their turn last.
     pub(super) stepped: u32,
     /// The search of the current unit of queued work.
-    pub(super) memo: SearchMemo,
+    /// The search of each collection that is done in several units, by the number of the collection.
+    pub(super) memos: HashMap<u32, SearchMemo>,
     /// Whether a test does the work on clusters step by step.
     #[cfg(test)]
     pub(super) is_paused: bool,
@@ -206,7 +208,7 @@ impl Writer {
             counters,
             failed: None,
             stepped: 0,
-            memo: SearchMemo::new(),
+            memos: HashMap::new(),
             #[cfg(test)]
             is_paused: false,
             dropped,
@@ -421,6 +423,7 @@ impl Writer {
             change.commit()
         })?;
         self.dropped.push(number);
+        self.memos.remove(&number);
         self.shared.collections_mut().remove(name);
         Ok(true)
     }
@@ -456,10 +459,15 @@ impl Drop for PanicGuard {
 fn differing_settings(a: &CollectionRow, b: &CollectionRow) -> Vec<&'static str> {
     let settings = [
         ("retention", a.retention_days == b.retention_days),
-        ("settings", a.config == b.config),
+        ("settings", same_config(&a.config, &b.config)),
         ("window", a.window_days == b.window_days),
     ];
     settings.into_iter().filter(|(_, equal)| !equal).map(|(name, _)| name).collect()
+}
+
+/// Compares settings by their values, because older versions wrote fewer of them.
+fn same_config(a: &str, b: &str) -> bool {
+    a == b || matches!((Config::from_toml(a), Config::from_toml(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 type Work<T> = Vec<(Arc<LiveCollection>, Vec<T>)>;
