@@ -97,6 +97,11 @@ impl Payload {
         Ok(self)
     }
 
+    /// Returns the bytes of the body.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Parses the decoded bytes as a request.
     pub(crate) fn parse<T: Request>(&self, limits: &Limits) -> Result<T, Problem> {
         parse(&self.bytes, limits)

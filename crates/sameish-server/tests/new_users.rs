@@ -313,6 +313,10 @@ fn errors_give_hints_for_common_mistakes() {
     assert!(found.contains("--data-binary"), "{found}");
     let found = detail(service.send("POST", "/api/v1/articles", &[form], b"{}").expect_problem(415));
     assert!(found.contains("-H 'content-type: application/json'"), "{found}");
+    let list = service.send("POST", "/api/v1/articles", &[JSON], b"[{\"text\": \"x\"}]").expect_problem(422);
+    assert!(detail(list.clone()).contains("`/bulk`"), "{list}");
+    let quotes = service.send("POST", "/api/v1/articles", &[JSON], b"{'text': 'x'}").expect_problem(400);
+    assert!(detail(quotes.clone()).contains("double quotes"), "{quotes}");
     let rejected = service.bulk("/api/v1/articles/bulk", &lines);
     let found = detail(rejected[0]["error"].clone());
     assert!(found.contains("--data-binary"), "{found}");

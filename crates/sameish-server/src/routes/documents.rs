@@ -1,7 +1,7 @@
 //! Single documents.
 
 use super::cursor::List;
-use super::{PathParams, Query};
+use super::{PathParams, Query, hints};
 use crate::body::{self, Format};
 use crate::memory::BufferedBytes;
 use crate::problem::{Kind, Problem, shown};
@@ -49,7 +49,9 @@ pub(crate) async fn insert(
     let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
     let response = app.run_write(move |app| {
         let payload = payload.decoded(app)?;
-        let document: NewDocument = payload.parse_with(app.limits(), params.unknown_fields())?;
+        let document: NewDocument = payload
+            .parse_with(app.limits(), params.unknown_fields())
+            .map_err(|problem| hints::add(problem, hints::for_rejected_document(payload.bytes())))?;
         let warnings = document.warnings();
         let document = document.into_document(|| generated_id(app, key.as_deref(), None));
         let reserved = reserve_duplicates(app, &collection)?;

@@ -1,5 +1,15 @@
 //! Hints for common mistakes.
 
+use crate::problem::Problem;
+
+/// Adds a hint to the detail of a problem.
+pub(super) fn add(mut problem: Problem, hint: Option<&str>) -> Problem {
+    if let Some(hint) = hint {
+        problem.detail = format!("{}; {hint}", problem.detail).into();
+    }
+    problem
+}
+
 /// Maximum length of a path that a hint shows, in bytes.
 const MAX_SHOWN_PATH: usize = 200;
 
@@ -30,9 +40,30 @@ pub(super) fn for_broken_line(line: &[u8], offset: usize) -> Option<&'static str
     )
 }
 
+/// Returns a hint for a rejected document: probably it is a list of documents, or its quotes are not those of JSON.
+pub(super) fn for_rejected_document(body: &[u8]) -> Option<&'static str> {
+    let body = body.trim_ascii_start();
+    if body.starts_with(b"[") {
+        return Some("to store several documents, send one JSON object per line to `/bulk`");
+    }
+    let first_key = body.strip_prefix(b"{")?.trim_ascii_start();
+    first_key.starts_with(b"'").then_some(
+        "JSON has double quotes; in a shell, write the body in single quotes, as in `-d '{\"text\": \"...\"}'`",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_and_single_quotes_are_recognized() {
+        assert!(for_rejected_document(b" [{\"text\": \"a\"}]").unwrap().contains("/bulk"));
+        assert!(for_rejected_document(b"{ 'text': 'a'}").unwrap().contains("double quotes"));
+        for body in ["", "{", "{\"text\": '", "7", "'"] {
+            assert_eq!(for_rejected_document(body.as_bytes()), None, "{body}");
+        }
+    }
 
     #[test]
     fn slash_in_an_id_gets_the_encoded_path() {

@@ -21,7 +21,7 @@ pub(crate) struct EvidenceResponse {
     pub(crate) coverage_b: f64,
     /// Whether only the longest passages are listed: at most 1,000, and not more than fit in a response.
     pub(crate) capped: bool,
-    /// Places where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000.
+    /// Parts in which the two texts differ between passages that they share, in the order of the texts; at most 1,000.
     pub(crate) differences: Vec<DifferenceResponse>,
 }
 
@@ -126,7 +126,7 @@ pub struct CompareResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     capped: Option<bool>,
-    /// Places where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000.
+    /// Parts in which the two texts differ between passages that they share, in the order of the texts; at most 1,000.
     differences: Vec<DifferenceResponse>,
 }
 

@@ -387,7 +387,10 @@ impl Worker {
                 ),
             ));
         }
-        let value = body::parse_value(&line.bytes).map_err(|problem| with_hint(problem, line))?;
+        let value = body::parse_value(&line.bytes).map_err(|problem| {
+            let hint = problem.offset.and_then(|offset| hints::for_broken_line(&line.bytes, offset));
+            hints::add(problem, hint)
+        })?;
         if matches!(&value, Value::Object(fields) if fields.iter().any(|(name, _)| name == "delete")) {
             let deletion = Deletion::from_json(value, self.app.limits(), UnknownFields::Reject)?;
             return Ok(Operation::Delete(deletion.delete.0));
@@ -481,13 +484,4 @@ impl Worker {
 fn deletion(existed: bool) -> Result<Done, Problem> {
     let missing = || Problem::new(Kind::NotFound, "no document has this id");
     existed.then_some(Done::Deleted).ok_or_else(missing)
-}
-
-/// Adds a hint to the problem of a line that is not JSON.
-fn with_hint(mut problem: Problem, line: &Line) -> Problem {
-    let hint = problem.offset.and_then(|offset| hints::for_broken_line(&line.bytes, offset));
-    if let Some(hint) = hint {
-        problem.detail = format!("{}; {hint}", problem.detail).into();
-    }
-    problem
 }
