@@ -291,6 +291,11 @@ export interface SettingOptions extends Overrides {
   linkage?: Linkage | null | undefined;
   /** Whether templates are kept in separate clusters (`keep`) or clustered like other matches (`merge`). Default: `keep`. */
   templates?: 'keep' | 'merge' | null | undefined;
+  /**
+   * Whether short texts also match by their fingerprints alone, and whether matches that were not verified join clusters and cause
+   * removals. Has no effect without `verify`. Default: `false`.
+   */
+  unverified?: boolean | null | undefined;
   /** Rules for splitting a text into words. In preset `copies`: `unicode`. */
   tokenizer?: Tokenizer | null | undefined;
   /** Language whose stop words are removed, as a two-letter code such as `en`; `null` removes no words. */
@@ -420,7 +425,7 @@ export interface Passage {
 }
 
 /**
- * A place where the wording of two texts is the same except for a value, a name or a few words. Offsets count UTF-16 units; if tokens
+ * A part in which two texts with common wording differ: a number, a name or other text. Offsets count UTF-16 units; if tokens
  * were compared, they count tokens. The range is empty where the other text has additional words.
  */
 export interface Difference {
@@ -453,7 +458,8 @@ export interface Comparison {
   /** How close the texts are. */
   matchType: MatchType;
   /**
-   * How far the names and numbers agree, 0 to 1. Absent for short texts and for shingles of characters, where the measure is noise.
+   * How far the names and numbers agree, 0 to 1. Absent if the texts differ and are short, or if shingles of characters are compared,
+   * because the measure is not reliable there.
    */
   facts?: number;
   /** Whether the two are templates: the same wording with different names or numbers. */
@@ -470,7 +476,7 @@ export interface Comparison {
   coverageB: number;
   /** The maximal shared passages, in the order of the first text. */
   passages: Passage[];
-  /** Places where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000. */
+  /** Parts in which the two texts differ between passages that they share, in the order of the texts; at most 1,000. */
   differences: Difference[];
 }
 

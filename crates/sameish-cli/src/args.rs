@@ -92,7 +92,7 @@ pub(crate) struct MatchArgs {
     /// Maximum number of bits in which matching fingerprints differ [default: from the preset]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(0..=64))]
     radius: Option<u32>,
-    /// Also match short texts by their fingerprints alone, so that they are duplicates without verification (preset `articles`)
+    /// Treat short texts with near fingerprints as duplicates without verifying them (preset `articles`)
     #[arg(long)]
     unverified: bool,
     /// Record to use if an id occurs again with a different text
@@ -234,7 +234,7 @@ impl MatchArgs {
         if self.unverified {
             if !config.matching.verify || config.simhash.is_none() {
                 return Err(Failure::usage(
-                    "`--unverified` has no effect: it is for configurations that verify fingerprint matches; omit it, or pass \
+                    "`--unverified` has no effect: it requires a configuration with SimHash and verification; omit it, or pass \
                      `--preset articles`",
                 ));
             }

@@ -39,7 +39,7 @@ pub struct Measures {
     pub coverage_a: f64,
     /// Fraction of the second text's words that are in a shared passage.
     pub coverage_b: f64,
-    /// Places where the wording is the same except for a value, a name or a few words.
+    /// Parts in which the two texts differ between passages that they share.
     pub differences: Vec<TextDifference>,
 }
 

@@ -125,7 +125,7 @@ test('wire clusters around the newest document, by distance', () => {
 test('searchId and pairs return the same verdict', () => {
   const [, , , original, edited] = generateTexts(5, 60);
   const keys = {
-    headlines: ['facts', 'matchType', 'simhashDistance', 'similarity', 'template', 'verified'],
+    headlines: ['matchType', 'simhashDistance', 'similarity', 'template', 'verified'],
     articles: ['facts', 'matchType', 'simhashDistance', 'similarity', 'template', 'verified'],
     wire: ['matchType', 'simhashDistance', 'similarity', 'template', 'verified'],
   };

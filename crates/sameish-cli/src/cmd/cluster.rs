@@ -64,10 +64,11 @@ Examples:
   sameish cluster --linkage components --threshold 0.7 pages.jsonl
 
 Every document is in exactly one cluster, alone if nothing matches it; with
-`online`, texts that are too short are always alone. `greedy` processes the newest document
-first, documents with equal dates in input order and documents without a date
-last; a record whose date cannot be parsed is rejected. The output does not
-depend on the number of threads. `cohesive` gives the clusters of `dedup`.
+`online`, texts that are too short are always alone. `greedy` processes the
+newest document first, documents with equal dates in input order and documents
+without a date last; a record whose date cannot be parsed is rejected. The
+output does not depend on the number of threads. `cohesive` gives the clusters
+of `dedup`.
 
 Memory grows by about 300 bytes per document, regardless of its length: texts
 are read a second time from their files. Inputs that cannot be read twice are

@@ -136,8 +136,9 @@ Examples:
   zcat dump.jsonl.gz | sameish dedup - > kept.jsonl
 
 The presets `wire` and `web` compare fingerprints only and report that nothing
-was verified. The others verify every removal. `articles` finds texts under 50
-words by their fingerprints, without a guaranteed recall.
+was verified. The others verify every removal, unless `--unverified` is given.
+`articles` finds texts under 50 words by their fingerprints, without a
+guaranteed recall.
 
 Memory grows by about 300 bytes per document, regardless of its length: texts
 are read a second time from their files. Inputs that cannot be read twice are
@@ -340,7 +341,7 @@ impl Run {
     fn warn_of_missing_field(&self, signed: &SignedCorpus) {
         if self.args.per_source && !self.output.quiet && !signed.is_empty() && !signed.has_sources() {
             say(format_args!(
-                "warning: no document has a source, so `--per-source` has no effect; name its field with `--source-field`"
+                "warning: no document has a source, so `--per-source` has no effect; set the source field with `--source-field`"
             ));
         }
         let own = signed.ranks.get(signed.against as usize..).unwrap_or_default();

@@ -84,7 +84,7 @@ Examples:
   sameish eval --exact articles.jsonl --threshold 0.7 --recall 0.999
   sameish eval found.jsonl --exact 'crawl/*.jsonl.zst' --sample 5000
 
-Lines of the kinds of files (other fields are ignored):
+One line of each kind of file (other fields are ignored):
   {\"id\": 0, \"members\": [\"a\", \"b\", 7]}
   {\"id\": \"a\", \"kept\": \"b\"}
   {\"id\": \"a\", \"cluster\": \"bridge\"}

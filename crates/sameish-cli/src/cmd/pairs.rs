@@ -27,7 +27,7 @@ pub(crate) struct Args {
     engine: EngineArgs,
     #[command(flatten)]
     matching: MatchArgs,
-    /// Pairs to list, by whether they are templates: the same wording with different names or numbers [default: include]
+    /// Whether to list templates: pairs with the same wording and different names or numbers [default: include]
     #[arg(long, help_heading = "Matching", value_parser = one_of(&TEMPLATES))]
     templates: Option<ListedTemplates>,
     #[command(flatten)]
@@ -52,8 +52,9 @@ Examples:
 Pairs are sorted by the later document, then by the earlier one. The output does
 not depend on the number of threads. The presets `wire` and `web` compare
 fingerprints only and report \"verified\": false; the others compare the shingles
-of the texts, so that no listed pair is below the threshold. `--recall` sets the
-fraction of the pairs at the threshold that must be found.
+of the texts, so that no listed pair is below the threshold, unless
+`--unverified` is given. `--recall` sets the fraction of the pairs at the
+threshold that must be found.
 
 Memory grows by about 300 bytes per document, regardless of its length: texts
 are read a second time from their files. Inputs that cannot be read twice are

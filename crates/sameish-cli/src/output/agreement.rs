@@ -181,7 +181,7 @@ impl Answer {
             let pairs = counted(unjudged, "predicted pair");
             writeln!(
                 f,
-                "GOLD contains pairs that are different, so {pairs} without a judgment are not counted."
+                "GOLD judges some pairs as different, so only judged pairs are counted. Not judged:\n{pairs}."
             )?;
         }
         if bcubed.is_none() {

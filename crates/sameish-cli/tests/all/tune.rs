@@ -241,7 +241,7 @@ fn templates_are_not_duplicates_unless_they_are_merged() {
 }
 
 #[test]
-fn equal_texts_do_not_make_a_valley_of_a_slope() {
+fn peak_of_equal_texts_is_not_the_side_of_a_valley() {
     let dir = Dir::new();
     let mut random = Random(9);
     let base = random.words(400);

@@ -173,7 +173,7 @@ class Passage(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A place where the wording of two texts is the same except for a value, a name or a few words.
+    """A part in which two texts with common wording differ: a number, a name or other text.
 
     The positions are those of Python slices, `a[d.a_start:d.a_end]`: characters of a str, or items
     of a list of tokens. The range is empty where the other text has additional words.
@@ -214,7 +214,7 @@ class Comparison(NamedTuple):
         facts: How far the names and numbers agree, 0 to 1; None for short texts and for shingles of
             characters.
         template: Whether the two are templates: the same wording with different names or numbers.
-        differences: Places where the wording is the same except for a value, a name or a few words, in the
+        differences: Parts in which the two texts differ between passages that they share, in the
             order of the texts; at most 1,000.
     """
 

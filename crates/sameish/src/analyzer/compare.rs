@@ -29,8 +29,8 @@ pub struct Comparison {
     pub minhash_similarity: Option<f64>,
     /// The kind of match, or `different`.
     pub match_type: MatchType,
-    /// How far the names and numbers agree, from 0 to 1: see [`facts_agreement`]. `None` for short texts and for shingles of
-    /// characters, where the measure is noise.
+    /// How far the names and numbers agree, from 0 to 1: see [`facts_agreement`]. `None` if the texts differ and are short,
+    /// or if shingles of characters are compared, because the measure is not reliable there.
     #[cfg_attr(feature = "serde", serde(default))]
     pub facts: Option<f64>,
     /// Whether the two are templates: the same wording with different names or numbers.
@@ -48,7 +48,7 @@ pub struct Comparison {
     pub coverage_a: f64,
     /// The fraction of the second text's words that are in a shared passage.
     pub coverage_b: f64,
-    /// Where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000.
+    /// Parts in which the two texts differ between passages that they share, in the order of the texts; at most 1,000.
     #[cfg_attr(feature = "serde", serde(default))]
     pub differences: Vec<Difference>,
 }

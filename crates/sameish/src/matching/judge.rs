@@ -41,8 +41,8 @@ pub struct Verdict {
     /// The Hamming distance of the fingerprints, if both documents have one.
     #[cfg_attr(feature = "serde", serde(rename = "simhash_distance", default))]
     pub distance: Option<u32>,
-    /// How far the names and numbers agree, from 0 to 1, if the match is verified and facts were requested. `None` for short
-    /// texts and for shingles of characters, where the measure is noise.
+    /// How far the names and numbers agree, from 0 to 1, if the match is verified and facts were requested. `None` if the
+    /// texts differ and are short, or if shingles of characters are compared, because the measure is not reliable there.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub facts: Option<f64>,
     /// Whether the two are templates: the same wording with different names or numbers.

@@ -190,7 +190,7 @@ pub struct Evidence {
     pub coverage_a: f64,
     /// The fraction of the second text's tokens that are in a shared passage.
     pub coverage_b: f64,
-    /// Where the wording is the same except for a value, a name or a few words, in the order of the texts; at most 1,000.
+    /// Parts in which the two texts differ between passages that they share, in the order of the texts; at most 1,000.
     #[cfg_attr(feature = "serde", serde(default))]
     pub differences: Vec<Difference>,
 }

@@ -143,7 +143,8 @@ fn by_labels(quality: &Quality) -> Option<(f64, Basis)> {
 
 /// Chooses by the histogram of similarities, with bins as narrow as the number of pairs allows.
 ///
-/// Equal texts are left out: they match at every threshold, and as a peak at 1 they would make a valley of any slope.
+/// Equal texts are left out: they match at every threshold, and their peak at 1 would turn every falling histogram into one
+/// with a valley.
 fn by_similarities(measured: &Similarities, texts: &Texts<'_>, preset: f64) -> (f64, Basis) {
     let histogram = &measured.histogram;
     if texts.documents(&measured.comparable) < 2 {

@@ -118,12 +118,12 @@ fn origin(measured: &Similarities) -> String {
 
 /// Says how many pairs are templates, or nothing if there are none.
 fn templates(measured: &Similarities) -> String {
-    let about = if matches!(measured.origin, Origin::All { .. }) { "" } else { "About " };
+    let about = if matches!(measured.origin, Origin::All { .. }) { "" } else { "about " };
     match measured.templates.round() as u64 {
         0 => String::new(),
         pairs => format!(
-            " {about}{} of templates (the same wording with different names or numbers) are kept apart at every threshold and \
-             not shown.",
+            " Not shown: {about}{} of templates (the same wording with different names or numbers), which are kept apart at \
+             every threshold.",
             counted(pairs, "pair")
         ),
     }

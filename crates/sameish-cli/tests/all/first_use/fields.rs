@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[test]
 fn per_source_without_sources_is_announced() {
     let dir = directory();
-    let warning = "warning: no document has a source, so `--per-source` has no effect; name its field with `--source-field`";
+    let warning = "warning: no document has a source, so `--per-source` has no effect; set the source field with `--source-field`";
     dir.run(["dedup", "a.jsonl", "--per-source", "--dry-run"]).says(&[warning]);
     dir.write_records(
         "b.jsonl",
