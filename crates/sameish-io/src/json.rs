@@ -28,6 +28,16 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
 
+/// Rounds a measure to six decimal places. The outputs of the command line and the responses of the service contain rounded measures,
+/// so that they are equal and do not depend on the order of additions.
+///
+/// ```
+/// assert_eq!(sameish_io::json::rounded(2.0 / 3.0), 0.666667);
+/// ```
+pub fn rounded(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
+}
+
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {

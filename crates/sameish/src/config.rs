@@ -20,8 +20,10 @@
 //! ```
 
 mod cost;
+mod stop_list;
 
 pub use cost::{MAX_ACTIVE_BITS, MAX_CODE_BITS, MAX_SKETCH_BYTES, MAX_VOCABULARY};
+pub use stop_list::StopList;
 
 use crate::error::{Error, Result};
 use crate::preset::Preset;
@@ -56,10 +58,11 @@ pub struct Config {
 pub struct TextConfig {
     /// Rules for splitting a text. In preset `copies`: `unicode`.
     pub tokenizer: Tokenizer,
-    /// Language whose [stop words](crate::text::StopWords) are removed before features are extracted, as a two-letter code such
-    /// as `en`. If absent, no words are removed. Default: absent.
+    /// Words that are removed before features are extracted: those of a [language](crate::text::StopWords), given as a two-letter
+    /// code such as `en`, or a list of words, each one word by the rules of the tokenizer. Refused if only sparse codes are computed, which
+    /// have their own list (`sdr.excludes`). Part of the scheme. If absent, no words are removed. Default: absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop_words: Option<String>,
+    pub stop_words: Option<StopList>,
     /// Minimum number of words, without stop words. A document with fewer words has status `too_short` and gets no
     /// signature. In preset `copies`: 3.
     pub min_words: u32,
@@ -67,6 +70,14 @@ pub struct TextConfig {
     /// rejected. The command line uses its option `--lossy` instead. Default: `false`.
     #[serde(default)]
     pub lossy: bool,
+    /// Whether accents and other diacritics are removed before texts are compared: Latin and Greek accents, Arabic vowel signs and
+    /// tatweel, Hebrew points. Part of the scheme. Default: `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fold_accents: bool,
+    /// Whether texts are HTML: tags, comments, scripts and styles are removed and character references are decoded before
+    /// texts are compared. Offsets in evidence refer to the original text. Part of the scheme. Default: `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub html: bool,
 }
 
 /// Rules for splitting a text into words. In TOML: `"unicode"`, `"ascii-words"` or `"whitespace"`.
@@ -179,7 +190,8 @@ pub struct MinHashConfig {
 pub struct SdrConfig {
     /// Number of bits of a code, 2 to [`MAX_SDR_SIZE`]; in a [`Config`] at most [`MAX_CODE_BITS`]. In preset `sdr`: 2048.
     pub size: u32,
-    /// Number of set bits, at least 1 and less than `size`; in a [`Config`] at most [`MAX_ACTIVE_BITS`]. Exactly one of `active_bits` and `sparsity` must be given.
+    /// Number of set bits, at least 1 and less than `size`; in a [`Config`] at most [`MAX_ACTIVE_BITS`]. Exactly one of
+    /// `active_bits` and `sparsity` must be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_bits: Option<u32>,
     /// Fraction of the bits that are set, 0 to 1. In preset `sdr`: 0.02.
@@ -236,6 +248,21 @@ pub struct MatchingConfig {
     /// join clusters and cause removals. Has no effect without `verify`: then sketches decide for all texts. Default: `false`.
     #[serde(default)]
     pub unverified: bool,
+    /// Whether equal texts match if they are too short. Default: `equal`; in preset `headlines`: `never`.
+    #[serde(default)]
+    pub short_texts: ShortTexts,
+}
+
+/// Whether equal texts match if they are too short. In TOML: `"equal"` or `"never"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShortTexts {
+    /// A text that is too short matches texts with the same normalized text, if matches are verified.
+    #[default]
+    Equal,
+    /// A text that is too short never matches because it is equal: two documents with the title "Breaking news" are
+    /// different news.
+    Never,
 }
 
 /// How templates are clustered: documents with the same wording but different names or numbers, such as the reports of two
@@ -254,13 +281,13 @@ pub enum Templates {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Linkage {
-    /// Processes documents from newest to oldest. The first unassigned document becomes a center and takes every unassigned
-    /// document that matches it. Used by the preset `wire`.
+    /// Processes documents from newest to oldest. The first unassigned document becomes a center, and every unassigned document
+    /// that matches it joins its cluster. Used by the preset `wire`.
     Greedy,
     /// Clusters are the connected components of the matches. Long chains can produce very large clusters.
     Components,
-    /// Processes documents in input order. The first unassigned document becomes a center and takes every unassigned
-    /// document that matches it, so every member is verified against its center.
+    /// Processes documents in input order. The first unassigned document becomes a center, and every unassigned document that
+    /// matches it joins its cluster, so every member is verified against its center.
     Cohesive,
     /// Each new document joins the cluster of its best match, or starts a new cluster. Used by the preset `headlines`.
     Online,
@@ -364,6 +391,13 @@ impl Config {
         self.simhash.as_ref().and_then(|simhash| simhash.tokenizer).unwrap_or(self.text.tokenizer)
     }
 
+    /// Returns `true` if texts that are too short are compared on their features, not only for equality: if matches are verified
+    /// and fingerprints, which short texts have too, provide candidates.
+    #[doc(hidden)]
+    pub fn compares_short_texts(&self) -> bool {
+        self.matching.verify && self.simhash.is_some()
+    }
+
     /// Returns the filter that rejects candidates of the MinHash index without reading their texts, or `None` if there are
     /// no MinHash settings.
     #[doc(hidden)]
@@ -374,8 +408,17 @@ impl Config {
     /// Returns an error if a setting is out of range, if settings are inconsistent, or if a document could become too
     /// expensive: its sketches take at most [`MAX_SKETCH_BYTES`].
     pub fn validate(&self) -> Result<()> {
-        if let Some(code) = &self.text.stop_words {
-            crate::text::StopWords::for_language(code)?;
+        if let Some(list) = &self.text.stop_words {
+            list.validate(&self.text)?;
+            if self.sdr.is_some() && self.simhash.is_none() && self.minhash.is_none() {
+                let value = match list {
+                    StopList::Language(code) => format!("`{code}`"),
+                    StopList::Words(words) => format!("a list of {} words", words.len()),
+                };
+                let expected =
+                    "absent with `sdr`, because sparse codes do not use it; list the words in `sdr.excludes`";
+                return Err(Error::field("text.stop_words", value, expected));
+            }
         }
         if self.simhash.is_none() && self.minhash.is_none() && self.sdr.is_none() {
             return Err(Error::field("minhash", "absent", "present unless `simhash` or `sdr` is"));
@@ -659,6 +702,23 @@ mod tests {
             (
                 "[text]\nstop_words = \"xx\"",
                 "no stop words for language `xx`: use a two-letter code such as `en`, `de` or `fr`",
+            ),
+            (
+                "[text]\nstop_words = [\"the\", \"new york\"]",
+                "`text.stop_words[1]` is \"new york\": must be one word",
+            ),
+            (
+                "[text]\ntokenizer = \"ascii-words\"\nstop_words = [\"the\", \"don't\"]",
+                "`text.stop_words[1]` is \"don't\": must be one word of `ascii-words`, which has two or more of `a-z 0-9 _`",
+            ),
+            (
+                "preset = \"sdr\"\n[text]\nstop_words = [\"the\"]",
+                "`text.stop_words` is a list of 1 words: must be absent with `sdr`, because sparse codes do not use it; \
+                 list the words in `sdr.excludes`",
+            ),
+            (
+                "[text]\nstop_words = 7",
+                "config: invalid type: integer `7`, expected a language code such as `en` or a list of words\nin `text.stop_words`",
             ),
             (
                 "preset = \"wires\"",

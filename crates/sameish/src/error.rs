@@ -36,6 +36,16 @@ pub enum Error {
         /// Names of all presets, separated by commas.
         known: String,
     },
+    /// An entry of a list of stop words is not one word.
+    #[error("`text.stop_words[{at}]` is {entry:?}: must be {expected}")]
+    StopWord {
+        /// Zero-based position of the entry.
+        at: usize,
+        /// The entry, shortened.
+        entry: String,
+        /// What the tokenizer requires of an entry.
+        expected: &'static str,
+    },
     /// There is no list of stop words for the given language.
     #[error("no stop words for language `{code}`: use a two-letter code such as `en`, `de` or `fr`")]
     UnknownLanguage {

@@ -115,7 +115,8 @@ pub mod features;
 pub mod index;
 pub mod matching;
 mod preset;
-mod random;
+#[doc(hidden)]
+pub mod random;
 #[allow(unsafe_code)]
 #[doc(hidden)]
 pub mod simd;

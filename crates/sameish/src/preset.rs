@@ -67,7 +67,14 @@ impl Preset {
 
 fn wire() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::AsciiWords, stop_words: None, min_words: 1, lossy: false },
+        text: TextConfig {
+            tokenizer: Tokenizer::AsciiWords,
+            stop_words: None,
+            min_words: 1,
+            lossy: false,
+            fold_accents: false,
+            html: false,
+        },
         simhash: Some(SimHashConfig {
             tokenizer: None,
             shingle: Shingle::Words(1),
@@ -86,13 +93,21 @@ fn wire() -> Config {
             linkage: Linkage::Greedy,
             templates: Templates::Keep,
             unverified: false,
+            short_texts: ShortTexts::Equal,
         },
     }
 }
 
 fn articles() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: None, min_words: 50, lossy: false },
+        text: TextConfig {
+            tokenizer: Tokenizer::Unicode,
+            stop_words: None,
+            min_words: 50,
+            lossy: false,
+            fold_accents: false,
+            html: false,
+        },
         simhash: Some(SimHashConfig {
             // Fingerprints are compatible with those of the original article similarity service.
             tokenizer: Some(Tokenizer::AsciiWords),
@@ -120,13 +135,21 @@ fn articles() -> Config {
             linkage: Linkage::Cohesive,
             templates: Templates::Keep,
             unverified: false,
+            short_texts: ShortTexts::Equal,
         },
     }
 }
 
 fn sdr() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::Whitespace, stop_words: None, min_words: 0, lossy: false },
+        text: TextConfig {
+            tokenizer: Tokenizer::Whitespace,
+            stop_words: None,
+            min_words: 0,
+            lossy: false,
+            fold_accents: false,
+            html: false,
+        },
         simhash: None,
         minhash: None,
         sdr: Some(SdrConfig {
@@ -150,6 +173,7 @@ fn sdr() -> Config {
             linkage: Linkage::Cohesive,
             templates: Templates::Keep,
             unverified: false,
+            short_texts: ShortTexts::Equal,
         },
     }
 }
@@ -161,6 +185,8 @@ fn headlines() -> Config {
             stop_words: Some("en".into()),
             min_words: 5,
             lossy: false,
+            fold_accents: false,
+            html: false,
         },
         simhash: None,
         minhash: Some(MinHashConfig {
@@ -178,13 +204,21 @@ fn headlines() -> Config {
             linkage: Linkage::Online,
             templates: Templates::Keep,
             unverified: false,
+            short_texts: ShortTexts::Never,
         },
     }
 }
 
 fn web() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: None, min_words: 3, lossy: true },
+        text: TextConfig {
+            tokenizer: Tokenizer::Unicode,
+            stop_words: None,
+            min_words: 3,
+            lossy: true,
+            fold_accents: false,
+            html: false,
+        },
         simhash: Some(SimHashConfig {
             tokenizer: None,
             shingle: Shingle::Windows(3),
@@ -203,13 +237,21 @@ fn web() -> Config {
             linkage: Linkage::Components,
             templates: Templates::Keep,
             unverified: false,
+            short_texts: ShortTexts::Equal,
         },
     }
 }
 
 fn copies() -> Config {
     Config {
-        text: TextConfig { tokenizer: Tokenizer::Unicode, stop_words: None, min_words: 3, lossy: false },
+        text: TextConfig {
+            tokenizer: Tokenizer::Unicode,
+            stop_words: None,
+            min_words: 3,
+            lossy: false,
+            fold_accents: false,
+            html: false,
+        },
         simhash: None,
         minhash: Some(MinHashConfig {
             shingle: Shingle::Words(3),
@@ -226,6 +268,7 @@ fn copies() -> Config {
             linkage: Linkage::Cohesive,
             templates: Templates::Keep,
             unverified: false,
+            short_texts: ShortTexts::Equal,
         },
     }
 }

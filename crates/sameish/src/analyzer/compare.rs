@@ -2,14 +2,15 @@
 
 use super::{Analyzer, Scratch, Sketches, Status};
 use crate::config::{TokenHash, Tokenizer};
-use crate::document::ContentRef;
+use crate::document::{ContentRef, Timestamp};
 use crate::features::{Facts, FeatureSet, TextKey, hash_token};
 use crate::matching::{
-    Difference, Evidence, Located, MatchType, Measures, OffsetUnit, Passage, differences, facts_agreement,
-    is_template,
+    Difference, Evidence, Located, MatchKind, MatchType, Measures, OffsetUnit, Overlap, Passage, Relation,
+    differences, facts_agreement, is_template,
 };
 use crate::sketch::{Fingerprint, SimHasher};
-use crate::text::{Span, TextScratch, for_each_batch};
+use crate::text::{Edits, Plain, Span, TextScratch, for_each_batch};
+use std::borrow::Cow;
 
 /// The result of comparing two documents with every measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +55,17 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Returns the relation of the first text to the second one. `dates` are those of the two texts, if both are known. Returns
+    /// `None` if the texts do not match.
+    pub fn relation(&self, dates: Option<[Timestamp; 2]>) -> Option<Relation> {
+        let Comparison { containment_a, containment_b, facts, template, .. } = *self;
+        match self.match_type {
+            MatchType::Different => None,
+            MatchType::Match(MatchKind::Exact) => Some(Relation::Same),
+            MatchType::Match(_) => Overlap { containment_a, containment_b, facts, template }.relation(dates),
+        }
+    }
+
     /// Returns the passages with offsets in a unit other than bytes. For documents given as tokens, offsets count tokens.
     ///
     /// ```
@@ -101,6 +113,35 @@ struct Side {
     fingerprint: Option<Fingerprint>,
 }
 
+/// A document in the form in which it is compared.
+enum Compared<'a> {
+    Text(Cow<'a, str>),
+    Tokens(&'a [String]),
+}
+
+impl Compared<'_> {
+    fn plain(&self, folded: bool) -> Plain<'_> {
+        match self {
+            Compared::Text(text) => Plain { content: ContentRef::Text(text), folded },
+            Compared::Tokens(tokens) => Plain::unchanged(ContentRef::Tokens(tokens)),
+        }
+    }
+}
+
+/// Converts the offsets of a passage to those of the given texts.
+fn passage_in(passage: Passage, in_a: &Edits, in_b: &Edits) -> Passage {
+    let a = in_a.source(Span { start: passage.a_start, end: passage.a_end });
+    let b = in_b.source(Span { start: passage.b_start, end: passage.b_end });
+    Passage { a_start: a.start, a_end: a.end, b_start: b.start, b_end: b.end, tokens: passage.tokens }
+}
+
+/// Converts the offsets of a difference to those of the given texts.
+fn difference_in(difference: Difference, in_a: &Edits, in_b: &Edits) -> Difference {
+    let a = in_a.source(Span { start: difference.a_start, end: difference.a_end });
+    let b = in_b.source(Span { start: difference.b_start, end: difference.b_end });
+    Difference { a_start: a.start, a_end: a.end, b_start: b.start, b_end: b.end, kind: difference.kind }
+}
+
 impl Analyzer {
     /// Compares two documents with every measure. Shared passages have at least `min_tokens` words.
     ///
@@ -124,21 +165,22 @@ impl Analyzer {
     ) -> Comparison {
         let a = a.into();
         let b = b.into();
-        let [x, y] = Scratch::with_thread_local(|scratch| [a, b].map(|content| self.side(content, scratch)));
+        let [(a, in_a), (b, in_b)] = [a, b].map(|content| self.located(content));
+        let [a, b] = [&a, &b].map(|plain| plain.plain(self.rules().fold_accents));
+        let [x, y] = Scratch::with_thread_local(|scratch| [a, b].map(|plain| self.side(plain, scratch)));
         let evidence = Evidence::find(&x.words, &y.words, min_tokens);
         let similarity = x.shingles.jaccard(&y.shingles);
         let containment_a = x.shingles.containment_in(&y.shingles);
         let containment_b = y.shingles.containment_in(&x.shingles);
         let measures = Measures {
-            equal: equal_text(a, b),
+            equal: equal_text(a.content, b.content),
             jaccard: similarity,
             containment: containment_a.max(containment_b),
             distance: x.fingerprint.zip(y.fingerprint).map(|(a, b)| a.distance(b)),
             threshold: self.config().matching.threshold,
             verified: self.config().matching.verify || self.config().simhash.is_none(),
         };
-        let same = measures.equal || similarity == 1.0;
-        let facts = if same { Some(1.0) } else { facts_agreement(&x.facts, &y.facts) };
+        let facts = if measures.equal { Some(1.0) } else { facts_agreement(&x.facts, &y.facts) };
         Comparison {
             similarity,
             containment: containment_a.max(containment_b),
@@ -156,22 +198,41 @@ impl Analyzer {
             too_short: [x.sketches.status, y.sketches.status].contains(&Status::TooShort),
             words_a: x.sketches.words,
             words_b: y.sketches.words,
-            passages: evidence.passages,
+            passages: evidence
+                .passages
+                .into_iter()
+                .map(|passage| passage_in(passage, &in_a, &in_b))
+                .collect(),
             coverage_a: evidence.coverage_a,
             coverage_b: evidence.coverage_b,
-            differences: Scratch::with_thread_local(|scratch| differences(a, b, &mut scratch.text)),
+            differences: Scratch::with_thread_local(|scratch| differences(a, b, &mut scratch.text))
+                .into_iter()
+                .map(|difference| difference_in(difference, &in_a, &in_b))
+                .collect(),
         }
     }
 
-    fn side(&self, content: ContentRef<'_>, scratch: &mut Scratch) -> Side {
-        let sketches = self.sketch(content, scratch);
-        let words = locate(content, &mut scratch.text);
+    /// Returns a document in the form in which it is compared, and where its parts come from.
+    fn located<'a>(&self, content: ContentRef<'a>) -> (Compared<'a>, Edits) {
+        match content {
+            ContentRef::Text(text) => {
+                let (plain, edits) = self.rules().apply_located(text);
+                (Compared::Text(plain), edits)
+            }
+            ContentRef::Tokens(tokens) => (Compared::Tokens(tokens), Edits::default()),
+            ContentRef::Sketches(_) => (Compared::Tokens(&[]), Edits::default()),
+        }
+    }
+
+    fn side(&self, plain: Plain<'_>, scratch: &mut Scratch) -> Side {
+        let sketches = self.run_lanes(plain.content, false, scratch).0;
+        let words = locate(plain.content, &mut scratch.text);
         let fingerprint = match sketches.simhash {
             Some(fingerprint) => (!fingerprint.is_zero()).then_some(fingerprint),
             None => (!words.hashes.is_empty()).then(|| SimHasher.sketch(&words.hashes)),
         };
-        let shingles = self.shingles(content, scratch);
-        Side { sketches, shingles, facts: self.facts(content, scratch), words, fingerprint }
+        let shingles = self.plain_shingles(plain, scratch);
+        Side { sketches, shingles, facts: self.plain_facts(plain, scratch), words, fingerprint }
     }
 }
 
@@ -198,6 +259,7 @@ fn locate(content: ContentRef<'_>, scratch: &mut TextScratch) -> Located {
                 start += token.len() + 1;
             }
         }
+        ContentRef::Sketches(_) => {}
     }
     located
 }

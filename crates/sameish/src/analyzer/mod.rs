@@ -5,11 +5,15 @@
 //!
 //! ```text
 //! lanes.rs     runs the tokens of a document through every sketcher
+//! given.rs     accepts sketches that were computed elsewhere
 //! schemes.rs   derives the scheme identifiers of the sketches from the configuration
 //! compare.rs   compares two documents with every measure
+//! inspect.rs   returns words and shingles as texts, for teaching and debugging
 //! ```
 
 mod compare;
+mod given;
+mod inspect;
 mod lanes;
 mod schemes;
 
@@ -18,13 +22,18 @@ pub use schemes::Schemes;
 
 use lanes::{Lanes, Pass};
 
-use crate::config::{Config, Counting, Shingle, SimHashConfig, Templates, TokenHash, Tokenizer, Weighting};
+use crate::config::{
+    Config, Counting, Shingle, ShortTexts, SimHashConfig, Templates, TokenHash, Tokenizer, Weighting,
+};
 use crate::document::ContentRef;
 use crate::error::{Error, Result};
 use crate::features::{DocumentFrequencies, Facts, FeatureSet, Shingler, TextKey};
-use crate::matching::{Judge, facts_agreement, is_template};
+use crate::matching::{Judge, Side, facts_agreement, is_template};
 use crate::sketch::{Fingerprint, MinHasher, Sdr, SdrEncoder, Signature};
-use crate::text::{Batch, PADDING, StopWords, TextScratch, TokenRange, for_each_batch};
+use crate::text::{
+    Batch, PADDING, Plain, Rules, StopWords, TextScratch, Token, TokenRange, for_each_batch, tokens,
+};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -95,8 +104,20 @@ pub struct Sketches {
     pub simhash: Option<Fingerprint>,
     /// The signature, if the configuration has a MinHash lane and the text is long enough.
     pub minhash: Option<Signature>,
+    /// The signature of a text that is too short, if the configuration compares such texts by their features.
+    ///
+    /// Indexes find the text by it. It is not one of the sketches that interfaces return and stores keep, because a preset
+    /// defines those, and because it can be computed again from the text.
+    pub short_minhash: Option<Signature>,
     /// The sparse code, if the configuration has an SDR lane.
     pub sdr: Option<Sdr>,
+}
+
+impl Sketches {
+    /// Returns the signature by which indexes find the text, whether it is long enough or not.
+    pub fn indexed_signature(&self) -> Option<&Signature> {
+        self.minhash.as_ref().or(self.short_minhash.as_ref())
+    }
 }
 
 /// The features of a text that matches are verified on.
@@ -106,6 +127,8 @@ pub struct TextFeatures {
     pub shingles: FeatureSet,
     /// The numbers and words, for the agreement of facts.
     pub facts: Facts,
+    /// Whether there is no text, but only sketches, so that nothing can be verified.
+    pub without_text: bool,
 }
 
 /// Everything that an engine needs to know about a document to insert it or to search for it.
@@ -115,8 +138,24 @@ pub struct Prepared {
     pub sketches: Sketches,
     /// The features, for verification. Empty if the configuration does not verify.
     pub features: TextFeatures,
-    /// The key of the normalized text, or `None` if the text is blank.
+    /// The key of the normalized text, or `None` if the text is blank, or too short to match equal texts.
     pub key: Option<TextKey>,
+}
+
+impl Prepared {
+    /// Returns the document as one side of a comparison. Without a text, its features are unknown.
+    pub fn side(&self) -> Side<'_> {
+        let Prepared { sketches, features, key } = self;
+        Side {
+            key: *key,
+            too_short: sketches.status == Status::TooShort,
+            simhash: sketches.simhash,
+            minhash: sketches.minhash.as_ref().map(Signature::rows),
+            sdr: sketches.sdr.as_ref(),
+            features: (!features.without_text).then_some(&features.shingles),
+            facts: Some(&features.facts),
+        }
+    }
 }
 
 /// Buffers that are reused from document to document. Use one per thread; any analyzer can use it.
@@ -169,7 +208,11 @@ impl Analyzer {
 
     fn build(config: Config, frequencies: Option<DocumentFrequencies>) -> Result<Analyzer> {
         config.validate()?;
-        let stop_words = config.text.stop_words.as_deref().map(StopWords::for_language).transpose()?;
+        let stop_words = config.text.stop_words.as_ref();
+        let tokenizers = [config.text.tokenizer, config.simhash_tokenizer()];
+        let stop_words =
+            stop_words.map(|words| StopWords::for_plain_text(words, Rules::of(&config.text), &tokenizers));
+        let stop_words = stop_words.transpose()?;
         let schemes = Schemes::of(&config, stop_words.as_ref(), frequencies.as_ref())?;
         let parts = Parts {
             stop_words,
@@ -207,24 +250,70 @@ impl Analyzer {
 
     /// Computes all sketches of a document.
     pub fn sketch<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> Sketches {
-        self.run_lanes(content.into(), false, scratch).0
+        self.with_plain(content, |plain| match plain.content {
+            ContentRef::Sketches(given) => self.given_sketches(given),
+            content => self.run_lanes(content, false, scratch).0,
+        })
     }
 
     /// Computes the sketches, the features and the text key of a document.
     pub fn prepare<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> Prepared {
-        let content = content.into();
-        let verify = self.config().matching.verify;
-        let (sketches, shingles) = self.run_lanes(content, verify, scratch);
-        let facts = if verify { self.facts(content, scratch) } else { Facts::default() };
-        let features = TextFeatures { shingles: shingles.unwrap_or_default(), facts };
-        Prepared { sketches, features, key: TextKey::of(content) }
+        self.with_plain(content, |plain| {
+            if let ContentRef::Sketches(given) = plain.content {
+                return self.prepared_sketches(given);
+            }
+            let verify = self.config().matching.verify;
+            let (sketches, shingles) = self.run_lanes(plain.content, verify, scratch);
+            let facts = if verify { self.plain_facts(plain, scratch) } else { Facts::default() };
+            let features =
+                TextFeatures { shingles: shingles.unwrap_or_default(), facts, without_text: false };
+            let key = TextKey::of(plain.content).filter(|_| self.matches_equal(sketches.status));
+            Prepared { sketches, features, key }
+        })
+    }
+
+    /// Returns `true` if a text with this status matches equal texts.
+    #[doc(hidden)]
+    pub fn matches_equal(&self, status: Status) -> bool {
+        status == Status::Ok || self.config().matching.short_texts == ShortTexts::Equal
+    }
+
+    /// Computes the key of the normalized text, without the markup and accents that the configuration removes. Returns `None`
+    /// for a blank text.
+    pub fn key<'a>(&self, content: impl Into<ContentRef<'a>>) -> Option<TextKey> {
+        self.with_plain(content, |plain| TextKey::of(plain.content))
+    }
+
+    /// Returns the words in which evidence is found, with their positions in the given text: by Unicode word boundaries,
+    /// without the markup and accents that the configuration removes. For display.
+    pub fn words(&self, text: &str) -> Vec<Token> {
+        let (plain, edits) = self.rules().apply_located(text);
+        let words = tokens(Tokenizer::Unicode, &plain).into_iter();
+        words.map(|word| Token { span: edits.source(word.span), ..word }).collect()
+    }
+
+    /// Returns a text, or a part of it between two words, without the markup that the configuration removes. Accents stay. For
+    /// display.
+    pub fn visible_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        Rules { fold_accents: false, ..self.rules() }.apply_to_part(text)
+    }
+
+    fn rules(&self) -> Rules {
+        Rules::of(&self.config().text)
+    }
+
+    /// Calls `work` with the document in the form in which it is compared.
+    fn with_plain<'a, T>(&self, content: impl Into<ContentRef<'a>>, work: impl FnOnce(Plain<'_>) -> T) -> T {
+        self.rules().with_plain(content.into(), work)
     }
 
     /// Computes the features that matches are verified on.
     pub fn features<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> TextFeatures {
-        let content = content.into();
-        let shingles = self.shingles(content, scratch);
-        TextFeatures { shingles, facts: self.facts(content, scratch) }
+        self.with_plain(content, |plain| {
+            let shingles = self.plain_shingles(plain, scratch);
+            let without_text = matches!(plain.content, ContentRef::Sketches(_));
+            TextFeatures { shingles, facts: self.plain_facts(plain, scratch), without_text }
+        })
     }
 
     /// Computes the facts that distinguish copies from templates.
@@ -232,16 +321,24 @@ impl Analyzer {
     /// There are none if similarity is measured on shingles of characters: these are for titles and other short texts, where
     /// one differing word is no evidence of a template.
     pub fn facts<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> Facts {
+        self.with_plain(content, |plain| self.plain_facts(plain, scratch))
+    }
+
+    fn plain_facts(&self, plain: Plain<'_>, scratch: &mut Scratch) -> Facts {
         match self.compared_shingles().shingle {
             Shingle::Chars(_) => Facts::default(),
-            _ => Facts::with_scratch(content.into(), &mut scratch.text),
+            _ => Facts::with_scratch(plain, &mut scratch.text),
         }
     }
 
     /// Computes the distinct shingles that similarity is measured on: those of the MinHash lane, else of the SimHash lane,
     /// else the words.
     pub fn shingles<'a>(&self, content: impl Into<ContentRef<'a>>, scratch: &mut Scratch) -> FeatureSet {
-        self.feature_set(self.shingle_hashes(content.into(), self.compared_shingles(), scratch))
+        self.with_plain(content, |plain| self.plain_shingles(plain, scratch))
+    }
+
+    fn plain_shingles(&self, plain: Plain<'_>, scratch: &mut Scratch) -> FeatureSet {
+        self.feature_set(self.shingle_hashes(plain.content, self.compared_shingles(), scratch))
     }
 
     /// Returns the shingles that similarity is measured on.
@@ -256,10 +353,11 @@ impl Analyzer {
 
     /// Returns `true` if two texts with this similarity are templates that the configuration keeps apart.
     #[doc(hidden)]
-    pub fn keeps_apart(&self, a: &TextFeatures, b: &TextFeatures, similarity: f64) -> bool {
+    pub fn keeps_apart(&self, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
+        let facts = || facts_agreement(&a.features.facts, &b.features.facts);
         self.config().matching.templates == Templates::Keep
-            && similarity < 1.0
-            && facts_agreement(&a.facts, &b.facts).is_some_and(|facts| is_template(similarity, facts))
+            && !(a.key.is_some() && a.key == b.key)
+            && facts().is_some_and(|facts| is_template(similarity, facts))
     }
 
     /// Counts the features of a document's SimHash lane, for [`with_frequencies`](Self::with_frequencies).
@@ -287,7 +385,9 @@ impl Analyzer {
         scratch: &mut Scratch,
     ) {
         if let Some(simhash) = &self.config().simhash {
-            let hashes = self.shingle_hashes(content.into(), self.simhash_shingles(simhash), scratch);
+            let hashes = self.with_plain(content, |plain| {
+                self.shingle_hashes(plain.content, self.simhash_shingles(simhash), scratch)
+            });
             frequencies.add(&FeatureSet::from_hashes(hashes));
         }
     }
@@ -309,7 +409,7 @@ impl Analyzer {
         lanes.begin(with_shingles && has_lanes);
         let words = self.config().text.tokenizer;
         let fingerprint_words = self.config().simhash_tokenizer();
-        if words == fingerprint_words || matches!(content, ContentRef::Tokens(_)) {
+        if words == fingerprint_words || !matches!(content, ContentRef::Text(_)) {
             for_each_token_batch(words, content, text, |batch| lanes.push(self, Pass::All, batch));
         } else {
             for_each_token_batch(words, content, text, |batch| lanes.push(self, Pass::Text, batch));
@@ -320,15 +420,17 @@ impl Analyzer {
         lanes.finish(self);
         let status = self.status(lanes.words, lanes.have_features());
         let shingles = lanes.features.take().map(|hashes| self.feature_set(hashes));
+        let signature = lanes.minhash.as_ref().and_then(|lane| lane.minima.signature());
+        let (minhash, short_minhash) = match status {
+            Status::Ok => (signature, None),
+            Status::TooShort => (None, signature.filter(|_| self.config().compares_short_texts())),
+        };
         let sketches = Sketches {
             status,
             words: lanes.words,
             simhash: lanes.simhash.as_ref().map(|lane| Fingerprint::from_u64(lane.votes.majority())),
-            minhash: lanes
-                .minhash
-                .as_ref()
-                .filter(|_| status == Status::Ok)
-                .and_then(|lane| lane.minima.signature()),
+            minhash,
+            short_minhash,
             sdr: self.parts.sdr.as_ref().map(|encoder| encode_sdr(encoder, content)),
         };
         (sketches, shingles)
@@ -375,6 +477,12 @@ impl Analyzer {
         kept
     }
 
+    /// Computes the signature of a text that is too short from its shingles. See [`Sketches::short_minhash`].
+    pub(crate) fn short_minhash(&self, status: Status, shingles: &FeatureSet) -> Option<Signature> {
+        let is_indexed = status == Status::TooShort && self.config().compares_short_texts();
+        self.parts.min_hasher.filter(|_| is_indexed)?.sketch(shingles.as_slice())
+    }
+
     /// Returns the number of rows of a signature, or 0 without a MinHash lane.
     pub(crate) fn signature_rows(&self) -> usize {
         self.parts.min_hasher.map_or(0, |hasher| hasher.rows())
@@ -407,6 +515,7 @@ fn for_each_token_batch(
             sink(TokenBatch { bytes: batch.bytes, tokens: batch.tokens });
         }),
         ContentRef::Tokens(tokens) => for_each_given_batch(tokens, sink),
+        ContentRef::Sketches(_) => {}
     }
 }
 
@@ -438,5 +547,6 @@ fn encode_sdr(encoder: &SdrEncoder, content: ContentRef<'_>) -> Sdr {
     match content {
         ContentRef::Text(text) => encoder.encode(text),
         ContentRef::Tokens(tokens) => encoder.encode_tokens(tokens),
+        ContentRef::Sketches(_) => encoder.encode_tokens::<&str>([]),
     }
 }

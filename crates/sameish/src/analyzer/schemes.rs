@@ -31,7 +31,8 @@ impl Schemes {
         let stop_words = stop_words.map_or(0, StopWords::digest);
         let text = |tokenizer: Tokenizer| {
             let tokenizer = spelled(&tokenizer)?;
-            Ok::<_, Error>(format!("text {} {tokenizer}, stop words {stop_words:016x}", text::VERSION))
+            let plain = plain_text(config);
+            Ok::<_, Error>(format!("text {} {tokenizer}, stop words {stop_words:016x}{plain}", text::VERSION))
         };
         let simhash = |simhash: &SimHashConfig| {
             let text = text(config.simhash_tokenizer())?;
@@ -53,7 +54,7 @@ impl Schemes {
         Ok(Schemes {
             simhash: config.simhash.as_ref().map(simhash).transpose()?,
             minhash: config.minhash.as_ref().map(minhash).transpose()?,
-            sdr: config.sdr.as_ref().map(sdr_scheme).transpose()?,
+            sdr: config.sdr.as_ref().map(|sdr| sdr_scheme(sdr, &plain_text(config))).transpose()?,
         })
     }
 }
@@ -66,7 +67,14 @@ fn spelled<T: Serialize>(choice: &T) -> Result<String> {
     }
 }
 
-fn sdr_scheme(config: &SdrConfig) -> Result<SchemeId> {
+/// Describes what is removed from texts, with the version of each rule. Empty by default.
+fn plain_text(config: &Config) -> String {
+    let html = if config.text.html { ", html 1" } else { "" };
+    let accents = if config.text.fold_accents { ", accents folded 1" } else { "" };
+    format!("{html}{accents}")
+}
+
+fn sdr_scheme(config: &SdrConfig, plain_text: &str) -> Result<SchemeId> {
     let hash = |word: &str| hash_token(TokenHash::Xxh3, word.as_bytes());
     let sum = |hashes: &mut dyn Iterator<Item = u64>| hashes.fold(0, u64::wrapping_add);
     let vocabulary = config.vocabulary.as_ref().map(|words| {
@@ -75,7 +83,7 @@ fn sdr_scheme(config: &SdrConfig) -> Result<SchemeId> {
     let excludes = sum(&mut config.excludes.iter().map(|word| hash(word)));
     Ok(SchemeId::of(&format!(
         "sdr 1, {} of {} bits, case {}, letters {}, vocabulary {vocabulary:016x?}, orphans {}, excludes {excludes:016x}, \
-         floor {}, ceiling {}",
+         floor {}, ceiling {}{plain_text}",
         config.bits()?,
         config.size,
         config.case_sensitivity,

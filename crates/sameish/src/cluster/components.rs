@@ -51,18 +51,22 @@ pub fn components(
 
 const NONE: u32 = u32::MAX;
 
-/// A disjoint-set forest.
-struct Forest {
+/// A disjoint-set forest over the numbers below its length.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Forest {
     parent: Vec<u32>,
     size: Vec<u32>,
 }
 
 impl Forest {
-    fn new(len: usize) -> Forest {
+    /// Creates a set for each number.
+    pub fn new(len: usize) -> Forest {
         Forest { parent: (0..len as u32).collect(), size: vec![1; len] }
     }
 
-    fn root(&mut self, mut at: u32) -> u32 {
+    /// Returns the representative of the set of a number.
+    pub fn root(&mut self, mut at: u32) -> u32 {
         loop {
             let parent = self.parent[at as usize];
             if parent == at {
@@ -73,7 +77,8 @@ impl Forest {
         }
     }
 
-    fn join(&mut self, a: u32, b: u32) {
+    /// Joins the sets of two numbers.
+    pub fn join(&mut self, a: u32, b: u32) {
         let a = self.root(a);
         let b = self.root(b);
         if a == b {

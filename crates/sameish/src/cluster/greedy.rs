@@ -139,7 +139,7 @@ impl<K: FnMut(u64) -> bool> StarSource for NearFingerprints<'_, K> {
         for hit in self.hits.iter().filter(|hit| hit.distance > 0) {
             self.index.remove(self.fingerprints[hit.doc.0 as usize], hit.doc);
         }
-        Candidates { docs, more: false }
+        Candidates { docs, left: 0 }
     }
 
     fn compare(&mut self, _: DocNumber, _: DocNumber, _: Purpose) -> bool {

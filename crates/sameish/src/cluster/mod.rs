@@ -23,6 +23,8 @@ mod places;
 mod star;
 
 pub use agreement::{Contingency, Mixed, PairCounts, Score};
+#[doc(hidden)]
+pub use components::Forest;
 pub use components::components;
 pub(crate) use greedy::greedy_stars_while;
 pub use greedy::{Article, ArticleGroup, greedy, greedy_stars};

@@ -1,8 +1,8 @@
 //! Star clustering: every member of a cluster has a verified match with its center.
 //!
 //! Documents are processed in order. The first unassigned document becomes a center and takes every unassigned document that
-//! has a verified match with it. Only centers are compared, so a family of a million near-copies takes a million
-//! comparisons, not a million squared. This is a variant of the algorithm of Aslam, Pelekhov and Rus (*The star clustering
+//! has a verified match with it. Only centers are compared, so a million near-copies of one text take a million comparisons, not a
+//! million squared. This is a variant of the algorithm of Aslam, Pelekhov and Rus (*The star clustering
 //! algorithm for static and dynamic information organization*, 2004): documents become centers in a given order instead of by
 //! descending degree, and a document belongs to one star only.
 //!
@@ -16,9 +16,14 @@ use crate::index::DocNumber;
 use std::collections::HashSet;
 use std::convert::Infallible;
 
-/// Number of candidates compared with a center before it is decided whether to continue. The number doubles each time at least
-/// half of them match, so a member costs at most two comparisons, and a center at most this many in addition.
+/// Number of candidates that are first compared with a center. The number doubles in each round, so a member of a large cluster
+/// costs at most two comparisons.
 const FIRST_ROUND: usize = 60;
+/// Number of comparisons without a match after which rounds end unless at least half of their candidates match. So a corpus of
+/// texts that are candidates of each other without matching costs a bounded number of comparisons per document.
+const UNMATCHED: u64 = 10_000;
+/// The same, per center.
+const UNMATCHED_PER_CENTER: u64 = 16;
 /// Maximum number of candidates per round.
 const LARGEST_ROUND: usize = 4_096;
 
@@ -34,8 +39,9 @@ pub trait StarSource {
 
     /// Returns unassigned documents that may match `center` and are not in `compared`, in ascending order.
     ///
-    /// A source returns the `limit` most promising candidates and sets `more` if there are others. A source whose comparisons
-    /// are cheap may ignore the limit. Apart from `centers` and `compared`, the result must not depend on earlier calls.
+    /// A source returns the `limit` most promising candidates and counts the remaining ones in `left`. A source whose comparisons
+    /// are
+    /// cheap may ignore the limit. Apart from `centers` and `compared`, the result must not depend on earlier calls.
     fn candidates(
         &mut self,
         center: DocNumber,
@@ -84,8 +90,8 @@ pub trait StarSource {
 pub struct Candidates {
     /// The candidates.
     pub docs: Vec<DocNumber>,
-    /// `true` if there may be other candidates.
-    pub more: bool,
+    /// Number of other candidates, or fewer if it is not known; 0 if there are none.
+    pub left: usize,
 }
 
 /// Why two documents are compared.
@@ -151,6 +157,12 @@ pub struct StarClusters {
     pub candidates: u64,
     /// Number of centers for which a limit ended the search, so that members may be missing.
     pub capped: u64,
+    /// Number of candidates that were not compared for this reason.
+    pub left: u64,
+    /// Number of candidates of the last rounds of these searches: the least promising ones that were compared.
+    pub last: u64,
+    /// Number of these that match.
+    pub last_matched: u64,
     /// Number of matches between a center and a member of another cluster.
     pub cut: u64,
 }
@@ -168,8 +180,8 @@ pub fn star_clusters<S: StarSource>(
     source: &mut S,
 ) -> Result<StarClusters, S::Error> {
     let centers = Centers::new(documents, reference);
-    let mut run =
-        Run { source, reference, done: 0, found: StarClusters { centers, candidates: 0, capped: 0, cut: 0 } };
+    let found = StarClusters { centers, candidates: 0, capped: 0, left: 0, last: 0, last_matched: 0, cut: 0 };
+    let mut run = Run { source, reference, done: 0, unmatched: 0, asked: 0, found };
     let mut order = order.into_iter().peekable();
     while order.peek().is_some() {
         let tasks = run.next_batch(&mut order);
@@ -190,6 +202,10 @@ struct Run<'a, S> {
     reference: u32,
     /// Number of documents of the order processed so far.
     done: usize,
+    /// Number of comparisons without a match.
+    unmatched: u64,
+    /// Number of centers that were compared with candidates.
+    asked: u64,
     found: StarClusters,
 }
 
@@ -209,7 +225,7 @@ impl<S: StarSource> Run<'_, S> {
                 let candidates = self.source.candidates(doc, FIRST_ROUND, &self.found.centers, &none);
                 // A center with more candidates than the limit forms a batch of its own, so that the candidates which are
                 // left out do not depend on the boundaries of batches.
-                let alone = candidates.more;
+                let alone = candidates.left > 0;
                 if alone && !tasks.is_empty() {
                     break;
                 }
@@ -249,7 +265,7 @@ impl<S: StarSource> Run<'_, S> {
         Ok(())
     }
 
-    /// Compares a center with its candidates, in rounds as long as at least half of them match.
+    /// Compares a center with its candidates, in rounds. Ends if few of them match and too many comparisons were without a match.
     fn take_members(
         &mut self,
         center: DocNumber,
@@ -258,6 +274,7 @@ impl<S: StarSource> Run<'_, S> {
     ) -> Result<(), S::Error> {
         let mut compared = HashSet::new();
         let mut limit = FIRST_ROUND;
+        self.asked += 1;
         loop {
             let mut tried = 0;
             let mut matched = 0;
@@ -272,8 +289,15 @@ impl<S: StarSource> Run<'_, S> {
                 }
             }
             self.found.candidates += tried;
-            if !candidates.more || matched * 2 < tried || tried == 0 {
-                self.found.capped += u64::from(candidates.more && tried > 0);
+            self.unmatched += tried - matched;
+            if candidates.left == 0 || tried == 0 {
+                return Ok(());
+            }
+            if matched * 2 < tried && self.unmatched > UNMATCHED + UNMATCHED_PER_CENTER * self.asked {
+                self.found.capped += 1;
+                self.found.left += candidates.left as u64;
+                self.found.last += tried;
+                self.found.last_matched += matched;
                 return Ok(());
             }
             compared.extend(candidates.docs);
@@ -382,7 +406,7 @@ impl<M: FnMut(DocNumber) -> Vec<DocNumber>> StarSource for MatchList<'_, M> {
         docs.dedup();
         docs.retain(|&doc| doc != center);
         (docs, self.assigned) = docs.into_iter().partition(|&doc| centers.is_free(doc));
-        Candidates { docs, more: false }
+        Candidates { docs, left: 0 }
     }
 
     fn assigned_candidates(&mut self, _: DocNumber, _: &Centers) -> Vec<DocNumber> {
@@ -462,9 +486,9 @@ mod tests {
         ) -> Candidates {
             let other = |doc: &DocNumber| *doc != center && centers.is_free(*doc) && !compared.contains(doc);
             let mut docs: Vec<DocNumber> = (0..self.documents).map(DocNumber).filter(other).collect();
-            let more = docs.len() > limit;
+            let left = docs.len().saturating_sub(limit);
             docs.truncate(limit);
-            Candidates { docs, more }
+            Candidates { docs, left }
         }
 
         fn load(&mut self, docs: &[DocNumber]) -> Result<(), Infallible> {

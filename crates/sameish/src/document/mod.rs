@@ -1,22 +1,27 @@
 //! Documents: the input of the engine.
 //!
-//! A [`Document`] has an id, a content and optional metadata. The content is a text or, for callers with their own
-//! tokenizer, a list of tokens. `id.rs` has the rules for ids, `timestamp.rs` the formats of dates.
+//! A [`Document`] has an id, a content and optional metadata. The content is a text, a list of tokens from a caller's own
+//! tokenizer, or sketches that were computed elsewhere (`given.rs`). `id.rs` has the rules for ids, `timestamp.rs` the formats of
+//! dates.
 
+mod given;
 mod id;
 mod timestamp;
 
+pub use given::{Given, GivenSketches};
 pub use id::{DocId, InvalidId};
 pub use timestamp::Timestamp;
 
-/// The content of a document: a text, or tokens from the caller's own tokenizer. A word can have up to 4 GiB; the length of
-/// a text is not limited.
+/// The content of a document: a text, tokens from the caller's own tokenizer, or sketches in place of a text. A word can have up
+/// to 4 GiB; the length of a text is not limited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A text, which the engine normalizes and splits into tokens.
     Text(String),
     /// Tokens, which are used without normalization.
     Tokens(Vec<String>),
+    /// Sketches that were computed elsewhere. There is no text.
+    Sketches(Box<GivenSketches>),
 }
 
 /// Borrowed content, for texts in memory that the caller owns, such as an Arrow column.
@@ -35,6 +40,8 @@ pub enum ContentRef<'a> {
     Text(&'a str),
     /// Tokens, which are used without normalization.
     Tokens(&'a [String]),
+    /// Sketches that were computed elsewhere. There is no text.
+    Sketches(&'a GivenSketches),
 }
 
 impl<'a> From<&'a Content> for ContentRef<'a> {
@@ -42,6 +49,18 @@ impl<'a> From<&'a Content> for ContentRef<'a> {
         match content {
             Content::Text(text) => ContentRef::Text(text),
             Content::Tokens(tokens) => ContentRef::Tokens(tokens),
+            Content::Sketches(sketches) => ContentRef::Sketches(sketches),
+        }
+    }
+}
+
+impl ContentRef<'_> {
+    /// Returns the length of the text in bytes. Each token counts one byte more than it has, and sketches have none.
+    pub fn text_bytes(self) -> usize {
+        match self {
+            ContentRef::Text(text) => text.len(),
+            ContentRef::Tokens(tokens) => tokens.iter().map(|token| token.len() + 1).sum(),
+            ContentRef::Sketches(_) => 0,
         }
     }
 }

@@ -54,6 +54,11 @@ impl Timestamp {
     pub fn as_milliseconds(self) -> i64 {
         self.0.as_millisecond()
     }
+
+    /// Returns microseconds since 1970-01-01 UTC, rounded towards zero.
+    pub fn as_microseconds(self) -> i64 {
+        self.0.as_microsecond()
+    }
 }
 
 /// Formats the timestamp as RFC 3339 in UTC.

@@ -6,10 +6,11 @@
 
 use super::Engine;
 use super::collection::{Collection, QueryView};
+use super::crowd::Profile;
 use super::lookup::Candidate;
 use super::search::{
-    Found, Judged, Match, NO_FEATURES, Scope, Search, SearchOptions, best_document, expand, judge_ranked,
-    needs_features,
+    Found, Judged, Match, NO_FEATURES, Ranked, Ranking, Scope, Search, SearchOptions, best_document, expand,
+    judge_ranked, needs_features,
 };
 use super::storage::{External, TextSource};
 use crate::analyzer::{Prepared, Status, TextFeatures};
@@ -18,6 +19,8 @@ use crate::error::Result;
 use crate::features::TextKey;
 use crate::matching::{Judge, Verdict};
 use crate::sketch::{Fingerprint, Sdr};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The maximum number of documents that are copied from the engine for one search. Distinct texts beyond it contribute one
@@ -34,6 +37,10 @@ pub struct Collected<'q> {
     texts: Vec<CandidateText>,
     candidates: usize,
     capped: usize,
+    /// The largest similarity of texts that were left out, if there are any.
+    left_out: Option<f64>,
+    needs_best: bool,
+    bounded: bool,
 }
 
 /// What candidates are compared with.
@@ -138,6 +145,9 @@ impl Collection<External> {
             texts: Vec::new(),
             candidates: 0,
             capped: 0,
+            left_out: None,
+            needs_best: false,
+            bounded: false,
         }
     }
 
@@ -151,9 +161,15 @@ impl Collection<External> {
     ) -> Result<Collected<'q>> {
         let SearchOptions { limit, min_similarity } = scope.options;
         let limit = limit.unwrap_or(self.limit);
-        let judge = min_similarity.map_or(self.judge, |threshold| self.judge.with_threshold(threshold));
-        let found = self.candidates(&view, None, judge, scope)?;
+        let judge = min_similarity.map_or(self.judge, |minimum| self.judge.with_minimum(minimum));
+        let stored = except.map(|doc| self.docs[doc].text);
+        let profile = || match stored {
+            Some(text) => self.crowd.profile(text),
+            None => Profile::of_query(&view),
+        };
+        let found = self.candidates(&view, profile, None, judge, limit, scope)?;
         let candidates = found.texts.len();
+        let left_out = found.left_out;
         let mut capped = found.capped;
         let mut copied = 0;
         let mut texts = Vec::with_capacity(candidates);
@@ -168,7 +184,19 @@ impl Collection<External> {
             texts.push(CandidateText { candidate, copy, first: self.number_of(candidate.text), documents });
         }
         let min_similarity = min_similarity.unwrap_or(0.0);
-        Ok(Collected { query, judge, limit, min_similarity, texts, candidates, capped })
+        let Scope { needs_best, bounded, .. } = *scope;
+        Ok(Collected {
+            query,
+            judge,
+            limit,
+            min_similarity,
+            texts,
+            candidates,
+            capped,
+            left_out,
+            needs_best,
+            bounded,
+        })
     }
 }
 
@@ -184,59 +212,102 @@ impl Collected<'_> {
             }
             Query::Done(search) => return Some(search.clone()),
         };
-        let rows = query.signature.map_or(1, <[u32]>::len);
-        let matches = judge_ranked(
-            &self.texts,
-            rows,
-            self.limit,
-            |text| text.candidate,
-            |text| {
-                let verdict = self.verdict(&query, text, texts)?;
-                Some(Judged { verdict, documents: text.documents.len(), joins: self.judge.joins(&verdict) })
-            },
-        );
-        Some(self.search(matches))
+        let judging = Judging { collected: &self, query, texts, features: RefCell::default() };
+        Some(judging.search())
     }
+}
 
-    /// Judges one candidate. Reads its features only if the verdict depends on them.
-    fn verdict(
-        &self,
-        query: &QueryView<'_>,
-        other: &CandidateText,
-        texts: &dyn TextSource,
-    ) -> Option<Verdict> {
-        let judge = |features: &TextFeatures| {
-            self.judge.judge_facts(&query.side(), &other.copy.view(features).side())
-        };
-        if !needs_features(self.judge, query, &other.copy.view(&NO_FEATURES)) {
-            return judge(&NO_FEATURES);
-        }
-        let number = other.documents.first()?.number;
-        if let Some(known) = texts.known(number) {
-            return known;
-        }
-        let verdict = judge(&*texts.features(number)?);
-        texts.remember(number, verdict);
-        verdict
-    }
+/// The second step of a search.
+struct Judging<'a> {
+    collected: &'a Collected<'a>,
+    query: QueryView<'a>,
+    texts: &'a dyn TextSource,
+    /// The features of matches whose facts may be compared, by insertion number.
+    features: RefCell<HashMap<u64, Arc<TextFeatures>>>,
+}
 
+impl Judging<'_> {
     /// Returns the documents of the texts that match.
-    fn search(&self, mut matches: Vec<(&CandidateText, Verdict)>) -> Search {
+    fn search(&self) -> Search {
+        let Collected { limit, min_similarity, needs_best, candidates, capped, .. } = *self.collected;
+        let Ranked { mut matches, has_more } = self.ranked();
         matches.sort_by(|(a, x), (b, y)| x.cmp_rank(y).then_with(|| a.first.cmp(&b.first)));
         let may_join = |(text, verdict): &&(&CandidateText, Verdict)| {
-            self.judge.joins(verdict) && text.copy.status == Status::Ok
+            needs_best && text.copy.status == Status::Ok && self.joins(text, *verdict)
         };
         let first = |text: &CandidateText| Some(text.documents.first()?.number);
         let best =
             best_document(matches.iter().filter(may_join).map(|(text, verdict)| (*verdict, || first(text))));
-        matches.retain(|(_, verdict)| verdict.similarity >= self.min_similarity);
-        let found = expand(&matches, self.limit, |text| text.documents.iter(), |found| found.number);
-        let to_match = |(found, verdict): (&Found, Verdict)| Match {
-            id: found.id.clone(),
-            number: found.number,
-            verdict,
+        matches.retain(|(_, verdict)| verdict.similarity >= min_similarity);
+        let found = expand(
+            &matches,
+            limit,
+            |text| text.documents.iter().map(|found| (found, *text)),
+            |(found, _)| found.number,
+        );
+        let mut with_facts: HashMap<u64, Verdict> = HashMap::new();
+        let to_match = |((found, text), verdict): ((&Found, &CandidateText), Verdict)| {
+            let verdict = *with_facts.entry(text.first).or_insert_with(|| self.with_facts(text, verdict));
+            Match { id: found.id.clone(), number: found.number, verdict }
         };
         let matches = found.into_iter().map(to_match).collect();
-        Search { matches, best, candidates: self.candidates, capped: self.capped }
+        Search { matches, best, candidates, capped: capped + usize::from(has_more) }
+    }
+
+    fn ranked(&self) -> Ranked<'_, CandidateText> {
+        let rows = self.query.signature.map_or(1, <[u32]>::len);
+        let Collected { left_out, limit: needed, bounded, .. } = *self.collected;
+        judge_ranked(
+            &self.collected.texts,
+            Ranking { left_out, rows, needed, bounded },
+            |text| (text.candidate, text.first),
+            |text| Some(Judged { verdict: self.verdict(text)?, documents: text.documents.len() }),
+            |text, verdict| !self.collected.needs_best || self.joins(text, verdict),
+        )
+    }
+
+    /// Judges one candidate, without the agreement of the facts unless the verdict is remembered. Reads its features only if
+    /// the verdict depends on them.
+    fn verdict(&self, other: &CandidateText) -> Option<Verdict> {
+        let judge = self.collected.judge;
+        let with =
+            |features: &TextFeatures| judge.judge(&self.query.side(), &other.copy.view(features).side());
+        if !needs_features(judge, &self.query, &other.copy.view(&NO_FEATURES)) {
+            return with(&NO_FEATURES);
+        }
+        let number = other.documents.first()?.number;
+        if let Some(known) = self.texts.known(number) {
+            return known;
+        }
+        let features = self.texts.features(number)?;
+        let verdict = with(&features);
+        if verdict.is_some() {
+            self.features.borrow_mut().insert(number, features);
+        }
+        if !self.texts.remembers() {
+            return verdict;
+        }
+        let verdict = verdict.map(|verdict| self.with_facts(other, verdict));
+        self.texts.remember(number, verdict);
+        verdict
+    }
+
+    /// Returns `true` if the query may share a cluster with a match whose facts are not compared yet.
+    fn joins(&self, text: &CandidateText, verdict: Verdict) -> bool {
+        let judge = self.collected.judge;
+        judge.joins(&verdict)
+            && (!judge.separates_templates() || judge.joins(&self.with_facts(text, verdict)))
+    }
+
+    /// Adds the agreement of the facts to a verdict. One that was remembered has it.
+    fn with_facts(&self, text: &CandidateText, verdict: Verdict) -> Verdict {
+        let Some(query) = self.query.side().facts else { return verdict };
+        let number = text.documents.first().map(|found| found.number);
+        let kept = self.features.borrow();
+        match number.and_then(|number| kept.get(&number)) {
+            Some(features) => verdict.with_facts(|| (query, &features.facts)),
+            None if verdict.is_of_equal_texts() => verdict.with_facts(|| (query, query)),
+            None => verdict,
+        }
     }
 }

@@ -4,6 +4,9 @@
 //! much as one. Documents and texts have reusable slot numbers; their order is that of insertion, and the order of a text is
 //! that of its first document.
 
+use super::crowd::Crowd;
+use super::groups::Effort;
+use super::joining::BestJoining;
 use super::lookup::{Lookup, SketchView};
 use super::search::StoredDocument;
 use super::slots::Slots;
@@ -25,9 +28,12 @@ use std::collections::HashMap;
 pub(super) struct Collection<S: Storage> {
     pub(super) judge: Judge,
     pub(super) online: Option<OnlineClusters>,
+    /// The work of online clustering since the engine was created or loaded.
+    pub(super) online_effort: Effort,
     /// The default number of matches that a search returns.
     pub(super) limit: usize,
     pub(super) lookup: Lookup,
+    pub(super) crowd: Crowd,
     /// The slot of each document.
     pub(super) numbers: HashMap<DocId, u32>,
     pub(super) docs: Slots<Doc>,
@@ -64,6 +70,7 @@ impl Doc {
 pub(super) struct QueryView<'a> {
     pub(super) status: Status,
     pub(super) simhash: Option<Fingerprint>,
+    /// The rows of the signature by which the text is found.
     pub(super) signature: Option<&'a [u32]>,
     pub(super) sdr: Option<&'a Sdr>,
     pub(super) features: Option<&'a TextFeatures>,
@@ -80,7 +87,7 @@ impl<'a> QueryView<'a> {
         QueryView {
             status: sketches.status,
             simhash: sketches.simhash,
-            signature: sketches.minhash.as_ref().map(Signature::rows),
+            signature: sketches.indexed_signature().map(Signature::rows),
             sdr: sketches.sdr.as_ref(),
             features: None,
             key: None,
@@ -96,15 +103,23 @@ impl<'a> QueryView<'a> {
             key: self.key,
             too_short: self.status == Status::TooShort,
             simhash: self.simhash,
-            minhash: self.signature,
+            minhash: self.sketches().own_minhash(),
             sdr: self.sdr,
-            features: self.features.map(|features| &features.shingles),
+            features: self
+                .features
+                .filter(|features| !features.without_text)
+                .map(|features| &features.shingles),
             facts: self.features.map(|features| &features.facts),
         }
     }
 
+    /// Returns `true` if the document consists of sketches. A text that is long enough has a key.
+    pub(super) fn is_sketched(&self) -> bool {
+        self.status == Status::Ok && self.key.is_none()
+    }
+
     pub(super) fn sketches(&self) -> SketchView<'a> {
-        SketchView { simhash: self.simhash, minhash: self.signature, sdr: self.sdr }
+        SketchView { status: self.status, simhash: self.simhash, minhash: self.signature, sdr: self.sdr }
     }
 }
 
@@ -113,8 +128,10 @@ impl<S: Storage> Collection<S> {
         Ok(Collection {
             judge: Judge::new(config),
             online: (config.matching.linkage == Linkage::Online).then(OnlineClusters::default),
+            online_effort: Effort::default(),
             limit: config.matching.limit as usize,
             lookup: Lookup::new(config)?,
+            crowd: Crowd::new(config.matching.threshold),
             numbers: HashMap::new(),
             docs: Slots::default(),
             too_short: 0,
@@ -125,21 +142,88 @@ impl<S: Storage> Collection<S> {
     }
 
     /// Stores a document whose id is not in use. Returns its slot.
-    pub(super) fn store(&mut self, mut doc: Doc, prepared: Prepared) -> Result<u32> {
-        let slot = self.docs.next();
-        let number = doc.number;
+    pub(super) fn store(&mut self, doc: Doc, prepared: Prepared) -> Result<u32> {
+        self.store_with(doc, prepared, None)
+    }
+
+    /// Stores a document whose id is not in use. `features` are those of its text, if the engine does not keep them. Returns its
+    /// slot.
+    pub(super) fn store_with(
+        &mut self,
+        mut doc: Doc,
+        prepared: Prepared,
+        features: Option<&TextFeatures>,
+    ) -> Result<u32> {
+        self.note_learned();
+        let entry = doc.entry(self.docs.next());
         match self.same_text(&QueryView::of(&prepared), |text| self.lookup.signature(DocNumber(text))) {
             Some(text) => {
-                self.add_copy(text, doc.entry(slot));
+                self.add_copy(text, entry);
                 doc.text = text;
+                let slot = self.add_doc(doc);
+                self.crowd.set_center(text, self.has_center(text));
+                Ok(slot)
             }
             None => {
-                let text = DocNumber(self.texts.next());
-                self.lookup.insert(text, QueryView::of(&prepared).sketches())?;
-                doc.text = self.add_text(prepared, Docs::One { number, doc: slot });
+                let text = self.texts.next();
+                self.lookup.insert(DocNumber(text), QueryView::of(&prepared).sketches())?;
+                doc.text = self.add_text(prepared, Docs::One { number: entry.number, doc: entry.doc });
+                let slot = self.add_doc(doc);
+                self.note_crowds(text, features);
+                Ok(slot)
             }
         }
-        Ok(self.add_doc(doc))
+    }
+
+    /// Adds the texts that are in crowded buckets because of a new text to the crowd.
+    fn note_crowds(&mut self, text: u32, features: Option<&TextFeatures>) {
+        let Some(bands) = self.lookup.bands.as_ref().filter(|_| self.judge.verifies()) else { return };
+        let mut crowded = Vec::new();
+        bands.note_crowds(DocNumber(text), |text| crowded.push(text));
+        for other in crowded {
+            self.add_to_crowd(other, features.filter(|_| other == text));
+        }
+    }
+
+    /// Adds all texts in crowded buckets to the crowd.
+    pub(super) fn note_all_crowds(&mut self) {
+        let Some(bands) = self.lookup.bands.as_ref().filter(|_| self.judge.verifies()) else { return };
+        let mut crowded = Vec::new();
+        bands.each_crowded(|text| crowded.push(text));
+        crowded.sort_unstable();
+        crowded.dedup();
+        crowded.into_iter().for_each(|text| self.add_to_crowd(text, None));
+    }
+
+    fn add_to_crowd(&mut self, text: u32, features: Option<&TextFeatures>) {
+        let is_center = self.has_center(text);
+        let Text { status, features: kept, .. } = &self.texts[text];
+        match features.or(S::kept(kept)).filter(|_| *status == Status::Ok) {
+            Some(features) => self.crowd.add(text, is_center, features),
+            None => self.crowd.add_unread(text, is_center),
+        }
+    }
+
+    /// Keeps a profile of the features of a stored text if it is in the crowd.
+    pub(super) fn note_features(&mut self, text: u32, features: &TextFeatures) {
+        self.note_learned();
+        if self.crowd.contains(text) {
+            self.add_to_crowd(text, Some(features));
+        }
+    }
+
+    fn note_learned(&mut self) {
+        for (text, profile) in self.crowd.take_learned() {
+            self.crowd.add_profile(text, self.has_center(text), profile);
+        }
+    }
+
+    /// Returns `true` if a document of a text is marked as a center.
+    fn has_center(&self, text: u32) -> bool {
+        match &self.texts[text].docs {
+            Docs::One { doc, .. } => self.docs[*doc].is_center,
+            Docs::Several(docs) => !docs.centers.is_empty(),
+        }
     }
 
     /// Adds a document to those of a stored text.
@@ -152,7 +236,9 @@ impl<S: Storage> Collection<S> {
     pub(super) fn set_center(&mut self, slot: u32, is_center: bool) {
         let doc = &mut self.docs[slot];
         doc.is_center = is_center;
-        self.texts[doc.text].docs.set_center(doc.entry(slot), is_center);
+        let text = doc.text;
+        self.texts[text].docs.set_center(doc.entry(slot), is_center);
+        self.crowd.set_center(text, self.has_center(text));
     }
 
     /// Adds a document whose text is stored. Returns its slot.
@@ -187,6 +273,7 @@ impl<S: Storage> Collection<S> {
 
     pub(super) fn remove(&mut self, id: &DocId) -> bool {
         let Some(slot) = self.numbers.remove(id) else { return false };
+        self.note_learned();
         let doc = self.docs.take(slot);
         let text = doc.text;
         self.too_short -= usize::from(self.texts[text].status == Status::TooShort);
@@ -195,13 +282,16 @@ impl<S: Storage> Collection<S> {
         }
         if self.texts[text].docs.remove(doc.entry(slot)) {
             self.remove_text(text);
+        } else {
+            self.crowd.set_center(text, self.has_center(text));
         }
         true
     }
 
     fn remove_text(&mut self, text: u32) {
-        let Text { simhash, key, .. } = self.texts.take(text);
-        self.lookup.remove(DocNumber(text), simhash);
+        self.crowd.remove(text);
+        let Text { status, simhash, key, .. } = self.texts.take(text);
+        self.lookup.remove(DocNumber(text), status, simhash);
         let Some(key) = key else { return };
         if self.by_key.get_mut(&key).is_some_and(|texts| texts.remove(text)) {
             self.by_key.remove(&key);
@@ -272,7 +362,11 @@ impl Collection<InMemory> {
     ) -> Result<Option<ClusterId>> {
         // In online clustering, each text that is too short is a cluster of its own.
         let joins = self.online.is_some() && prepared.sketches.status == Status::Ok;
-        let best = if joins { self.best_match(&prepared)? } else { None };
+        let found = if joins { self.best_match(&prepared)? } else { BestJoining::default() };
+        if joins {
+            self.online_effort.add(found.candidates, found.capped);
+        }
+        let best = found.best.map(|best| self.first_of(best.text));
         let doc = Doc { id: id.clone(), number: self.next_number, published, text: 0, is_center: false };
         let slot = self.store(doc, prepared)?;
         Ok(self.online.as_mut().map(|online| online.add(DocNumber(slot), best.map(DocNumber))))

@@ -2,7 +2,7 @@
 //!
 //! A search with a range of dates needs the oldest documents of the range in order of insertion. If thousands of documents
 //! have the same text, those of the range can be anywhere among them. Entries are therefore sorted by date in chunks, and
-//! each chunk knows its least insertion number: chunks within the range are visited in order of that number, and only as
+//! each chunk stores its smallest insertion number: chunks within the range are visited in order of that number, and only as
 //! many as the caller needs.
 
 use std::cmp::Reverse;
@@ -69,6 +69,10 @@ impl ByDate {
         } else if chunk.least_number == entry.number {
             *chunk = Chunk::new(std::mem::take(&mut chunk.entries));
         }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
     }
 
     /// Returns the first chunk whose last entry is not before `entry`.

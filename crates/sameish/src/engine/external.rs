@@ -6,7 +6,7 @@ use super::lookup::Rows;
 use super::search::StoredDocument;
 use super::storage::{External, Storage};
 use super::text::Docs;
-use crate::analyzer::{Prepared, Sketches, TextFeatures};
+use crate::analyzer::{Prepared, Sketches, Status, TextFeatures};
 use crate::document::{DocId, Timestamp};
 use crate::error::Result;
 use crate::features::TextKey;
@@ -39,6 +39,15 @@ impl SketchedDocument {
     }
 }
 
+/// Documents of which an engine does not know the features; see [`Engine::unread`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unread {
+    /// Ids and insertion numbers, one document per text.
+    pub documents: Vec<(DocId, u64)>,
+    /// The number of the text from which on there may be more.
+    pub next: Option<u32>,
+}
+
 impl Engine<External> {
     /// Inserts a document whose text is stored elsewhere. Replaces the document with the same id, if any.
     ///
@@ -47,6 +56,53 @@ impl Engine<External> {
         self.remove(&document.id);
         let (doc, prepared) = document.into_parts();
         self.collection.store(doc, prepared).map(|_| ())
+    }
+
+    /// Inserts a document like [`insert_sketched`](Self::insert_sketched). If its text is in a crowded bucket, the engine keeps a
+    /// profile of its features, by which later searches can exclude it without reading it.
+    ///
+    /// A profile takes 112 bytes. Of texts with more than 256 features it contains another 2 to 4 bits per feature. If the text has
+    /// enough rare features to be found by them, each of up to 0.2 n + 32 of its n features takes another 10 bytes (at a threshold of
+    /// 0.8).
+    pub fn insert_sketched_with(
+        &mut self,
+        document: SketchedDocument,
+        features: &TextFeatures,
+    ) -> Result<()> {
+        self.remove(&document.id);
+        let (doc, prepared) = document.into_parts();
+        self.collection.store_with(doc, prepared, Some(features)).map(|_| ())
+    }
+
+    /// Returns documents of which the engine does not know the features, although their texts are in crowded buckets: after a
+    /// [bulk load](Self::bulk_load), all of them. Starts at the text with the number `from`.
+    ///
+    /// Searches are faster, and reach fewer limits, after [`note_features`](Self::note_features) for each of these documents.
+    pub fn unread(&self, from: u32, count: usize) -> Unread {
+        let (texts, next) = self.collection.crowd.unread_from(from, count);
+        let is_long = |text: &u32| self.collection.texts[*text].status == Status::Ok;
+        let document = |text| {
+            let doc = &self.collection.docs[self.collection.first_of(text)];
+            (doc.id.clone(), doc.number)
+        };
+        Unread { documents: texts.into_iter().filter(is_long).map(document).collect(), next }
+    }
+
+    /// Returns the number of the first text that joined a crowded bucket without its features since the last call, from which on
+    /// [`unread`](Self::unread) finds new documents: when a bucket becomes crowded, the engine knows the features of the text that was
+    /// inserted last only.
+    pub fn take_first_unread(&mut self) -> Option<u32> {
+        self.collection.crowd.take_first_unread()
+    }
+
+    /// Keeps a profile of the features of a stored document if its text is in a crowded bucket, as
+    /// [`insert_sketched_with`](Self::insert_sketched_with) does. Does nothing if there is no document with this id and number.
+    pub fn note_features(&mut self, id: &DocId, number: u64, features: &TextFeatures) {
+        let slot = self.collection.numbers.get(id).copied();
+        let slot = slot.filter(|&slot| self.collection.docs[slot].number == number);
+        if let Some(text) = slot.map(|slot| self.collection.docs[slot].text) {
+            self.collection.note_features(text, features);
+        }
     }
 
     /// Marks a document as a center, or removes the mark. Returns `false` if there is no document with this id.
@@ -122,7 +178,8 @@ impl Digest {
         hasher.update(&[view.status as u8]);
         hasher.update(&view.key.map_or(0, TextKey::as_u128).to_le_bytes());
         hasher.update(&view.simhash.map_or(0, Fingerprint::as_u64).to_le_bytes());
-        view.signature.into_iter().flatten().for_each(|row| hasher.update(&row.to_le_bytes()));
+        // The signature of a short text is not stored.
+        view.sketches().own_minhash().into_iter().flatten().for_each(|row| hasher.update(&row.to_le_bytes()));
         view.sdr.into_iter().flat_map(Sdr::active).for_each(|bit| hasher.update(&bit.to_le_bytes()));
     }
 
@@ -137,7 +194,7 @@ pub struct BulkLoad<'a> {
     collection: &'a mut Collection<External>,
     /// Sketches that wait to be indexed, of texts with consecutive slots.
     rows: Vec<Rows>,
-    fingerprints: Vec<(Fingerprint, DocNumber)>,
+    fingerprints: Vec<(Fingerprint, DocNumber, bool)>,
 }
 
 /// The number of texts that wait before they are indexed together. Each has a signature of half a kilobyte.
@@ -164,9 +221,12 @@ impl BulkLoad<'_> {
 
     fn add_text(&mut self, mut prepared: Prepared, docs: Docs) -> u32 {
         let text = self.collection.texts.next();
-        let fingerprint = QueryView::of(&prepared).sketches().fingerprint();
-        self.fingerprints.extend(fingerprint.map(|fingerprint| (fingerprint, DocNumber(text))));
-        let signature = prepared.sketches.minhash.take();
+        let view = QueryView::of(&prepared).sketches();
+        let is_signed = view.own_minhash().is_some();
+        let entry = view.fingerprint().map(|fingerprint| (fingerprint, DocNumber(text), is_signed));
+        self.fingerprints.extend(entry);
+        let sketches = &mut prepared.sketches;
+        let signature = sketches.minhash.take().or_else(|| sketches.short_minhash.take());
         let sdr = prepared.sketches.sdr.clone();
         self.rows.push(Rows { text, signature, sdr });
         self.collection.add_text(prepared, docs)
@@ -182,6 +242,7 @@ impl BulkLoad<'_> {
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;
         self.collection.lookup.insert_fingerprints(&self.fingerprints);
+        self.collection.note_all_crowds();
         Ok(())
     }
 }

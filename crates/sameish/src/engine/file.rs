@@ -6,6 +6,7 @@
 
 use super::Engine;
 use super::collection::Doc;
+use super::groups::Effort;
 use crate::analyzer::{Prepared, Sketches, Status, TextFeatures};
 use crate::cluster::{ClusterId, OnlineClusters};
 use crate::config::{Config, Weighting};
@@ -19,8 +20,9 @@ use std::io::{self, Write};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const MAGIC: [u8; 8] = *b"sameishE";
-/// Version 2 stores numbers with their slots.
-const VERSION: u32 = 2;
+/// Version 2 stored numbers with their slots; version 3 adds the words before them, and the
+/// work of online clustering.
+const VERSION: u32 = 3;
 /// The size of the checksum at the end, in bytes.
 const CHECKSUM: usize = 8;
 
@@ -30,6 +32,9 @@ const HAS_KEY: u8 = 2;
 const HAS_SIMHASH: u8 = 4;
 const HAS_MINHASH: u8 = 8;
 const HAS_SDR: u8 = 16;
+/// The document consists of sketches. Earlier versions reject an engine with such documents.
+const WITHOUT_TEXT: u8 = 32;
+const KNOWN_FLAGS: u8 = 2 * WITHOUT_TEXT - 1;
 
 impl Engine {
     /// Serializes the engine. [`from_bytes`](Self::from_bytes) restores it.
@@ -100,17 +105,20 @@ impl Engine {
 
     fn write_text(&self, text: u32, writer: &mut Writer<'_>) {
         let view = self.collection.view_of(text);
+        // The signature of a short text is computed again from its shingles.
+        let minhash = view.sketches().own_minhash();
         let flag = |has: bool, bit: u8| if has { bit } else { 0 };
         writer.buffer.push(
             flag(view.status == Status::TooShort, TOO_SHORT)
                 | flag(view.key.is_some(), HAS_KEY)
                 | flag(view.simhash.is_some(), HAS_SIMHASH)
-                | flag(view.signature.is_some(), HAS_MINHASH)
-                | flag(view.sdr.is_some(), HAS_SDR),
+                | flag(minhash.is_some(), HAS_MINHASH)
+                | flag(view.sdr.is_some(), HAS_SDR)
+                | flag(view.features.is_some_and(|features| features.without_text), WITHOUT_TEXT),
         );
         writer.buffer.extend(view.key.into_iter().flat_map(|key| key.as_u128().to_le_bytes()));
         writer.buffer.extend(view.simhash.into_iter().flat_map(Fingerprint::to_bytes));
-        writer.buffer.extend(view.signature.into_iter().flatten().flat_map(|row| row.to_le_bytes()));
+        writer.buffer.extend(minhash.into_iter().flatten().flat_map(|row| row.to_le_bytes()));
         if let Some(sdr) = view.sdr {
             writer.list(sdr.active().iter().map(|bit| bit.to_le_bytes()));
         }
@@ -133,7 +141,9 @@ impl Engine {
         // Earlier versions stored word frequencies here.
         writer.bytes(&[]);
         let Some(online) = &self.collection.online else { return };
-        online.counters().into_iter().for_each(|counter| writer.u64(counter));
+        let Effort { asked, candidates, capped } = self.collection.online_effort;
+        let counters = online.counters().into_iter().chain([asked, candidates, capped]);
+        counters.for_each(|counter| writer.u64(counter));
         let placed: Vec<_> = online.placed().collect();
         writer.u64(placed.len() as u64);
         for (doc, ClusterId(cluster), place) in placed {
@@ -172,6 +182,9 @@ impl Engine {
         let flags = reader.take(1)?[0];
         let has = |bit: u8| flags & bit != 0;
         let config = self.config();
+        if flags > KNOWN_FLAGS {
+            return Err(reader.wrong("unknown flags"));
+        }
         if has(HAS_SIMHASH) != config.simhash.is_some()
             || has(HAS_MINHASH) && config.minhash.is_none()
             || has(HAS_SDR) != config.sdr.is_some()
@@ -201,8 +214,9 @@ impl Engine {
         let facts = facts.ok_or_else(|| reader.wrong("facts do not ascend"))?;
         let status = if has(TOO_SHORT) { Status::TooShort } else { Status::Ok };
         let simhash = simhash.map(Fingerprint::from_u64);
-        let sketches = Sketches { status, words: 0, simhash, minhash, sdr };
-        let features = TextFeatures { shingles, facts };
+        let short_minhash = self.analyzer.short_minhash(status, &shingles);
+        let sketches = Sketches { status, words: 0, simhash, minhash, short_minhash, sdr };
+        let features = TextFeatures { shingles, facts, without_text: has(WITHOUT_TEXT) };
         Ok(Prepared { sketches, features, key: key.map(TextKey::from_u128) })
     }
 
@@ -219,6 +233,8 @@ impl Engine {
             return Ok(());
         }
         let counters = [reader.u64()?, reader.u64()?];
+        let [asked, candidates, capped] = [reader.u64()?, reader.u64()?, reader.u64()?];
+        self.collection.online_effort = Effort { asked, candidates, capped };
         let mut placed = Vec::new();
         for _ in 0..reader.length(24)? {
             let [number, cluster, place] = [reader.u64()?, reader.u64()?, reader.u64()?];

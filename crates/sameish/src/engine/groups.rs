@@ -4,13 +4,13 @@
 
 use super::Engine;
 use super::collection::Collection;
-use super::search::{CANDIDATES_JUDGED, TextMatch};
+use super::search::TextMatch;
 use super::storage::InMemory;
 use crate::cluster::{Cluster, MeasuredCluster, components, greedy_stars_while, stars};
 use crate::config::Linkage;
 use crate::document::DocId;
 use crate::index::DocNumber;
-use crate::matching::Verdict;
+use crate::matching::{Relation, Verdict};
 use crate::sketch::Fingerprint;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -27,10 +27,28 @@ pub struct MatchedPair<'a> {
     /// How the two match.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub verdict: Verdict,
+    /// How the first one relates to the second one, if the match is verified: whether it is an excerpt or an update of it.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "relation_name"))]
+    pub relation: Option<Relation>,
 }
 
-/// The maximum average number of candidates judged per document when all pairs or clusters are computed.
-const CANDIDATES_ON_AVERAGE: u64 = 64;
+#[cfg(feature = "serde")]
+fn relation_name<S: serde::Serializer>(relation: &Option<Relation>, out: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&relation.map(Relation::name), out)
+}
+
+/// The average number of candidates per text that may be judged without a match before fewer candidates are judged.
+const UNMATCHED_ON_AVERAGE: u64 = 64;
+
+/// The number of candidates that may be judged without a match in addition.
+const UNMATCHED: u64 = 2_000;
+
+/// The maximum number of candidates of a text that are judged.
+const MOST_JUDGED: usize = 1 << 17;
+
+/// The maximum number of candidates of a text that are judged after too many candidates did not match. The most promising ones are
+/// judged, so that a text with as many matches still gets all of them.
+const FEWEST_JUDGED: usize = 1_000;
 
 /// The work done to compute all pairs or clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,13 +130,14 @@ impl Engine {
         mut proceed: impl FnMut(u64) -> bool,
         mut sink: impl FnMut(MatchedPair<'_>) -> ControlFlow<()>,
     ) -> Effort {
-        let mut effort = Effort::default();
+        let mut spent = Spent::default();
         // Cancellation is not an error: the effort says how far the work got.
-        let _ = self.collection.each_pair(&mut effort, &mut proceed, |a, b, verdict| {
+        let _ = self.collection.each_pair(&mut spent, &mut proceed, |a, b, verdict| {
+            let relation = self.collection.relation(a, b, &verdict);
             let [a, b] = [a, b].map(|doc| &self.collection.docs[doc].id);
-            sink(MatchedPair { a, b, verdict })
+            sink(MatchedPair { a, b, verdict, relation })
         });
-        effort
+        spent.effort
     }
 
     /// Clusters all documents with the configured linkage. Each document is in exactly one cluster; in online clustering, each
@@ -151,17 +170,18 @@ impl Engine {
     }
 
     fn star_groups(&self, order: &[DocNumber], proceed: &mut dyn FnMut(u64) -> bool) -> Groups {
-        let mut effort = Effort::default();
+        let mut spent = Spent::default();
         let stars = stars(order, |center| {
-            if !proceed(effort.asked) {
+            if !proceed(spent.effort.asked) {
                 return Vec::new();
             }
-            let matches = self.collection.matches_of(center.0, effort.most());
-            effort.add(matches.candidates, matches.capped);
+            let matches = self.collection.matches_of(center.0, spent.most(), true, None);
             let joined = matches.matches.iter().filter(|found| self.joins(&found.verdict));
-            joined.map(|found| DocNumber(found.text)).collect()
+            let joined: Vec<DocNumber> = joined.map(|found| DocNumber(found.text)).collect();
+            spent.add(matches.candidates, joined.len(), matches.capped);
+            joined
         });
-        Groups { groups: self.expand(&stars.clusters), cut: stars.cut, effort }
+        Groups { groups: self.expand(&stars.clusters), cut: stars.cut, effort: spent.effort }
     }
 
     /// Returns `true` if fingerprints alone decide.
@@ -197,18 +217,18 @@ impl Engine {
     }
 
     fn connected_groups(&self, proceed: &mut dyn FnMut(u64) -> bool) -> Groups {
-        let mut effort = Effort::default();
+        let mut spent = Spent::default();
         let mut edges = Vec::new();
         for &text in &self.collection.in_order() {
-            if !proceed(effort.asked) {
+            if !proceed(spent.effort.asked) {
                 return Groups::default();
             }
-            let earlier = self.collection.earlier_matches(text.0, &mut effort);
+            let earlier = self.collection.earlier_matches(text.0, true, &mut spent);
             let joined = earlier.iter().filter(|found| self.joins(&found.verdict));
             edges.extend(joined.map(|found| (DocNumber(found.text), text)));
         }
         let clusters = components(&self.collection.in_order(), edges);
-        Groups { groups: self.expand(&clusters), cut: 0, effort }
+        Groups { groups: self.expand(&clusters), cut: 0, effort: spent.effort }
     }
 
     fn online_groups(&self) -> Groups {
@@ -216,7 +236,7 @@ impl Engine {
         let groups = online.flat_map(|online| {
             online.iter().map(|(id, _)| self.group(online.members(id).map(|doc| doc.0).collect()))
         });
-        Groups { groups: groups.collect(), ..Groups::default() }
+        Groups { groups: groups.collect(), cut: 0, effort: self.collection.online_effort }
     }
 
     /// Replaces the texts of clusters by their documents.
@@ -251,22 +271,35 @@ impl Engine {
 }
 
 impl Effort {
-    /// Returns the maximum number of candidates to judge for the next document.
-    ///
-    /// The maximum is high unless the documents so far used more than their share. A corpus of many templates therefore costs
-    /// a bounded number of comparisons per document.
-    #[doc(hidden)]
-    pub fn most(&self) -> usize {
-        let fair = self.asked * CANDIDATES_ON_AVERAGE + CANDIDATES_JUDGED as u64;
-        if self.candidates > fair { CANDIDATES_ON_AVERAGE as usize } else { CANDIDATES_JUDGED }
-    }
-
     /// Counts a document whose candidates were judged.
-    #[doc(hidden)]
-    pub fn add(&mut self, candidates: usize, capped: usize) {
+    pub(super) fn add(&mut self, candidates: usize, capped: usize) {
         self.asked += 1;
         self.candidates += candidates as u64;
         self.capped += capped as u64;
+    }
+}
+
+/// The work so far, which limits that for further texts.
+#[derive(Default)]
+struct Spent {
+    effort: Effort,
+    /// The number of candidates without a match.
+    unmatched: u64,
+}
+
+impl Spent {
+    /// Returns the maximum number of candidates to judge for the next text.
+    ///
+    /// Matches are part of the result, so only candidates without a match are limited: a corpus of which many texts are
+    /// similar, but do not match, costs a bounded number of comparisons per text.
+    fn most(&self) -> usize {
+        let fair = self.effort.asked * UNMATCHED_ON_AVERAGE + UNMATCHED;
+        if self.unmatched > fair { FEWEST_JUDGED } else { MOST_JUDGED }
+    }
+
+    fn add(&mut self, candidates: usize, matched: usize, capped: usize) {
+        self.effort.add(candidates, capped);
+        self.unmatched += candidates.saturating_sub(matched) as u64;
     }
 }
 
@@ -288,15 +321,15 @@ impl Collection<InMemory> {
         texts
     }
 
-    /// Returns the matches among texts that were inserted earlier, in that order.
+    /// Returns the matches among texts that were inserted earlier, in that order. `joining` says whether only matches are needed that
+    /// may share a cluster with the text.
     ///
     /// Because of the backward direction, if a bucket is too large to be scanned completely, all later documents find its
     /// first ones.
-    fn earlier_matches(&self, text: u32, effort: &mut Effort) -> Vec<TextMatch> {
-        let mut matches = self.matches_of(text, effort.most());
-        effort.add(matches.candidates, matches.capped);
+    fn earlier_matches(&self, text: u32, joining: bool, spent: &mut Spent) -> Vec<TextMatch> {
         let mine = self.number_of(text);
-        matches.matches.retain(|found| self.number_of(found.text) < mine);
+        let mut matches = self.matches_of(text, spent.most(), joining, Some(mine));
+        spent.add(matches.candidates, matches.matches.len(), matches.capped);
         matches.matches.sort_by_key(|found| self.number_of(found.text));
         matches.matches
     }
@@ -304,15 +337,15 @@ impl Collection<InMemory> {
     /// Passes all matching pairs of documents to `sink`.
     fn each_pair(
         &self,
-        effort: &mut Effort,
+        spent: &mut Spent,
         proceed: &mut dyn FnMut(u64) -> bool,
         mut sink: impl FnMut(u32, u32, Verdict) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for text in self.in_order() {
-            if !proceed(effort.asked) {
+            if !proceed(spent.effort.asked) {
                 return ControlFlow::Break(());
             }
-            for found in self.earlier_matches(text.0, effort) {
+            for found in self.earlier_matches(text.0, false, spent) {
                 for b in self.docs_of(text.0) {
                     for a in self.docs_of(found.text) {
                         let (a, b) = if self.docs[a].number < self.docs[b].number { (a, b) } else { (b, a) };
@@ -334,6 +367,14 @@ impl Collection<InMemory> {
     fn same(&self, text: u32) -> Option<Verdict> {
         let side = self.view_of(text).side();
         self.judge.judge_facts(&side, &side)
+    }
+
+    /// Returns how the first of two matching documents relates to the second one.
+    fn relation(&self, a: u32, b: u32, verdict: &Verdict) -> Option<Relation> {
+        let docs = [a, b].map(|doc| &self.docs[doc]);
+        let shingles = docs.map(|doc| self.texts[doc.text].features.shingles.len());
+        let dates = docs[0].published.zip(docs[1].published).map(|(a, b)| [a, b]);
+        verdict.relation(shingles, dates)
     }
 
     fn distance(&self, a: u32, b: u32) -> f64 {

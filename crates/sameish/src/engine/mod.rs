@@ -6,7 +6,10 @@
 //!   slots.rs       lists with reusable numbers
 //!   lookup.rs      the indexes of the lanes: candidates
 //!   storage.rs     where features are kept: in memory, or outside the engine
+//!   crowd.rs       texts in crowded buckets: which of them certainly do not match
+//!     rare.rs      texts by their rare shingles
 //! search.rs      from candidates to matches
+//! joining.rs     the first or the best document that a new one joins
 //! collected.rs   searches in two steps: candidates under a lock, matches without it
 //! external.rs    engines whose texts are stored elsewhere: bulk load, digest
 //! groups.rs      pairs and clusters of all documents
@@ -15,11 +18,14 @@
 
 mod collected;
 mod collection;
+mod crowd;
 mod dates;
 mod external;
 mod file;
 mod groups;
+mod joining;
 mod lookup;
+mod rare;
 mod search;
 mod slots;
 mod storage;
@@ -28,8 +34,9 @@ mod text;
 pub use collected::Collected;
 #[doc(hidden)]
 pub use external::Digest;
-pub use external::{BulkLoad, SketchedDocument};
+pub use external::{BulkLoad, SketchedDocument, Unread};
 pub use groups::{Effort, Group, Groups, MatchedPair, Spread};
+pub use joining::Joined;
 pub use search::{Among, CANDIDATES_JUDGED, Match, Scope, Search, SearchOptions, StoredDocument};
 #[doc(hidden)]
 pub use storage::FeaturesRef;
@@ -163,6 +170,7 @@ impl Engine {
     /// The buffers of a thread belong to the settings that used them last. A thread that uses several engines in turn is
     /// faster with one [`Scratch`] for each of them.
     pub fn insert_with(&mut self, document: &Document, scratch: &mut Scratch) -> Result<Inserted> {
+        self.analyzer.check(&document.content)?;
         let prepared = self.analyzer.prepare(&document.content, scratch);
         self.insert_prepared(&document.id, document.published_at.as_deref(), prepared)
     }
@@ -176,7 +184,8 @@ impl Engine {
     ) -> Result<Inserted> {
         let published = match self.config().matching.linkage {
             Linkage::Greedy => published_at.map(Timestamp::parse).transpose()?,
-            _ => None,
+            // Other clusters do not depend on dates, and relations do without those that cannot be parsed.
+            _ => published_at.and_then(|date| Timestamp::parse(date).ok()),
         };
         let replaced = self.remove(id);
         let status = prepared.sketches.status;

@@ -50,6 +50,11 @@ pub trait TextSource {
 
     /// Receives the verdict on a document whose features were read. `None` if it does not match.
     fn remember(&self, _number: u64, _verdict: Option<Verdict>) {}
+
+    /// Returns `true` if the source remembers verdicts.
+    fn remembers(&self) -> bool {
+        false
+    }
 }
 
 /// The features of a stored text, borrowed from the engine or shared with a cache of the text source.

@@ -51,7 +51,7 @@ pub(super) struct SeveralDocs {
     pub(super) by_number: BTreeMap<u64, u32>,
     /// The documents that have a date.
     pub(super) by_date: ByDate,
-    /// The documents that are marked as centers; those without a date have the least one.
+    /// The documents that are marked as centers; those without a date have the minimum date.
     pub(super) centers: ByDate,
 }
 

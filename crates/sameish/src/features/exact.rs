@@ -1,7 +1,7 @@
 //! Exact-duplicate keys: do two documents have the same normalized text?
 
 use crate::document::ContentRef;
-use crate::text::normalize;
+use crate::text::{WordNormalizer, normalize};
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
@@ -23,11 +23,12 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 pub struct TextKey(u128);
 
 impl TextKey {
-    /// Returns the key of a document, or `None` if the document is blank. Blank documents never match.
+    /// Returns the key of a document, or `None` if the document is blank or has only sketches. Blank documents never match.
     pub fn of<'a>(content: impl Into<ContentRef<'a>>) -> Option<TextKey> {
         match content.into() {
             ContentRef::Text(text) => key_of_text(text),
             ContentRef::Tokens(tokens) => key_of_tokens(tokens),
+            ContentRef::Sketches(_) => None,
         }
     }
 
@@ -36,6 +37,7 @@ impl TextKey {
         match content.into() {
             ContentRef::Text(text) => TextKey(xxh3_128(text.as_bytes())),
             ContentRef::Tokens(tokens) => key_of_tokens(tokens).unwrap_or(TextKey(0)),
+            ContentRef::Sketches(given) => TextKey(xxh3_128(given.to_text().as_bytes())),
         }
     }
 
@@ -66,11 +68,19 @@ fn key_of_tokens(tokens: &[String]) -> Option<TextKey> {
 fn key_of_text(text: &str) -> Option<TextKey> {
     let table = &*ASCII;
     let mut hasher = WordHasher::default();
+    let mut normalizer = WordNormalizer::default();
+    let mut normalized = String::new();
+    let mut offset = 0;
     for word in text.split(|c: char| c.is_ascii() && table[c as usize] == Ascii::Space) {
+        let start = offset;
+        // After each word, there is one ASCII character.
+        offset += word.len() + 1;
         if word.is_ascii() {
             hasher.push(word.bytes().filter_map(|byte| table[usize::from(byte)].kept()));
         } else {
-            normalize(word).split_whitespace().for_each(|part| hasher.push(part.bytes()));
+            normalized.clear();
+            normalizer.append(word, start, &mut normalized);
+            normalized.split_whitespace().for_each(|part| hasher.push(part.bytes()));
         }
     }
     hasher.key()
@@ -164,10 +174,19 @@ mod tests {
         assert_eq!(tokens(&[]), None);
     }
 
+    #[test]
+    fn long_foldings_are_limited_for_the_whole_text() {
+        for text in ["\u{FDFA} ".repeat(10_000), "\u{FDFA}\u{FDFA} a ".repeat(100)] {
+            let mut expected = WordHasher::default();
+            normalize(&text).split_whitespace().for_each(|word| expected.push(word.bytes()));
+            assert_eq!(key(&text), expected.key());
+        }
+    }
+
     proptest! {
         #[test]
         fn normalizing_word_by_word_equals_normalizing_the_whole_text(
-            text in "([ -~\\x00-\\x1F]|[ a´\u{301}\u{323}ﬁ\u{A0}\u{200B}\u{1161}한ß]){0,60}",
+            text in "([ -~\\x00-\\x1F]|[ a´\u{301}\u{323}ﬁ\u{A0}\u{200B}\u{1161}한ß\u{FDFA}]){0,60}",
             times in 1usize..60,
         ) {
             let text = text.repeat(times);

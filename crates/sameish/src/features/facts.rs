@@ -1,15 +1,15 @@
 //! The facts of a text: its words, and its numbers with the slots that they fill.
 //!
 //! Another company's quarterly results have the same wording with different numbers and names. [`Facts`] keeps every
-//! distinct word of a text in four bytes and every number in twelve, so that two texts can be compared on them.
+//! distinct word of a text in four bytes and every number in sixteen, so that two texts can be compared on them.
 
 use super::numbers::{Item, Word, for_each_item, mix};
 use crate::document::ContentRef;
-use crate::text::TextScratch;
+use crate::text::{Plain, TextScratch};
 
 /// The words and numbers of a text, for [`facts_agreement`](crate::matching::facts_agreement).
 ///
-/// Takes four bytes per distinct word and twelve per number, about 1.5 kB for an article of 500 words. A word is identified by
+/// Takes four bytes per distinct word and sixteen per number, about 1.5 kB for an article of 500 words. A word is identified by
 /// 23 bits of its hash. If two texts have 300 distinct words each and share none, the probability that any two of these words
 /// collide is about 1 %.
 ///
@@ -87,6 +87,8 @@ impl Fact {
 pub(crate) struct Number {
     /// The hash of the two words before the number and of its place among the numbers that follow them; 0 if no word precedes.
     pub(crate) slot: u32,
+    /// The same two words and the place.
+    pub(crate) frame: Frame,
     /// The hash of the six words and numbers before it, with every number replaced by the same placeholder; 0 if fewer than six
     /// precede. Distinguishes numbers in equal slots.
     pub(crate) context: u32,
@@ -94,20 +96,60 @@ pub(crate) struct Number {
     pub(crate) value: u32,
 }
 
+/// The two words before a number, packed into 32 bits: 14 bits of the hash and 1 bit for a capital letter of each, and 2 bits for
+/// the place of the number after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Frame(u32);
+
+/// The bits of a frame that identify a word.
+const FRAME_HASH: u32 = (1 << 14) - 1;
+
+impl Frame {
+    fn new(words: [(u64, bool); 2], place: u64) -> Frame {
+        let word = |(hash, capital): (u64, bool)| ((hash >> 50) as u32) << 1 | u32::from(capital);
+        Frame(word(words[0]) << 17 | word(words[1]) << 2 | place.min(3) as u32)
+    }
+
+    /// Replaces the capitalized words that are `changed` by the same placeholder. Returns `None` if there are none.
+    pub(crate) fn without_names(self, changed: impl Fn(WordPrefix) -> bool) -> Option<Frame> {
+        let mut frame = self.0;
+        for shift in [2, 17] {
+            let word = self.0 >> shift;
+            if word & 1 == 1 && changed(WordPrefix(word >> 1 & FRAME_HASH)) {
+                frame |= FRAME_HASH << (shift + 1);
+            }
+        }
+        (frame != self.0).then_some(Frame(frame))
+    }
+}
+
+/// The first 14 bits of the hash of a word.
+#[derive(Clone, Copy)]
+pub(crate) struct WordPrefix(u32);
+
+impl WordPrefix {
+    /// Returns how often the words with this prefix occur in a list in ascending order.
+    pub(crate) fn count_in(self, words: &[Fact]) -> u32 {
+        let start = words.partition_point(|word| word.key() >> (HASH_BITS - 14) < self.0);
+        let same = words[start..].iter().take_while(|word| word.key() >> (HASH_BITS - 14) == self.0);
+        same.map(|word| word.count()).sum()
+    }
+}
+
 impl Facts {
     /// Collects the facts of a document: of a text by Unicode word boundaries, whatever the preset, or of the given tokens.
     pub fn of<'a>(content: impl Into<ContentRef<'a>>) -> Facts {
-        Facts::with_scratch(content.into(), &mut TextScratch::default())
+        Facts::with_scratch(Plain::unchanged(content.into()), &mut TextScratch::default())
     }
 
     /// Like [`of`](Self::of), with reusable buffers.
-    pub(crate) fn with_scratch(content: ContentRef<'_>, scratch: &mut TextScratch) -> Facts {
+    pub(crate) fn with_scratch(plain: Plain<'_>, scratch: &mut TextScratch) -> Facts {
         let mut words = Vec::new();
         let mut numbers = Vec::new();
         let mut slots = Slots::default();
-        for_each_item(content, scratch, |item, _| match item {
+        for_each_item(plain, scratch, |item, _| match item {
             Item::Word(word) => {
-                slots.push_word(word.hash);
+                slots.push_word(word);
                 words.push(Fact::new(word));
             }
             Item::Number(value) => numbers.push(slots.push_number(value)),
@@ -154,18 +196,19 @@ impl Facts {
         self.words.iter().map(|fact| fact.0)
     }
 
-    /// Returns slot, context and value of each number, for storage.
+    /// Returns slot, frame, context and value of each number, for storage.
     pub(crate) fn packed_numbers(&self) -> impl Iterator<Item = u32> {
-        self.numbers.iter().flat_map(|number| [number.slot, number.context, number.value])
+        self.numbers.iter().flat_map(|number| [number.slot, number.frame.0, number.context, number.value])
     }
 
     /// Restores the facts from [`packed_words`](Self::packed_words) and [`packed_numbers`](Self::packed_numbers). Returns
     /// `None` if the words or the slots do not ascend.
     pub(crate) fn from_packed(words: Vec<u32>, numbers: &[u32]) -> Option<Facts> {
         let words: Vec<Fact> = words.into_iter().map(Fact).collect();
-        let (numbers, rest) = numbers.as_chunks::<3>();
-        let numbers: Vec<Number> =
-            numbers.iter().map(|&[slot, context, value]| Number { slot, context, value }).collect();
+        let (numbers, rest) = numbers.as_chunks::<4>();
+        let number =
+            |&[slot, frame, context, value]: &[u32; 4]| Number { slot, frame: Frame(frame), context, value };
+        let numbers: Vec<Number> = numbers.iter().map(number).collect();
         let ascend =
             words.is_sorted_by(|a, b| a.key() < b.key()) && numbers.is_sorted_by_key(|number| number.slot);
         (ascend && rest.is_empty()).then_some(Facts { words, numbers })
@@ -178,8 +221,8 @@ const CONTEXT: usize = 6;
 /// The words and numbers before the current position.
 #[derive(Default)]
 struct Slots {
-    /// The last two words.
-    before: [u64; 2],
+    /// The last two words, with their hashes and whether they are capitalized.
+    before: [(u64, bool); 2],
     /// The number of numbers since the last word.
     since: u64,
     /// The last items, with 1 for every number, from position `next` on.
@@ -193,24 +236,25 @@ impl Slots {
         self.next = (self.next + 1) % CONTEXT;
     }
 
-    fn push_word(&mut self, hash: u64) {
-        self.before = [self.before[1], hash];
+    fn push_word(&mut self, word: Word) {
+        self.before = [self.before[1], (word.hash, word.capital)];
         self.since = 0;
-        self.push(hash);
+        self.push(word.hash);
     }
 
     fn push_number(&mut self, value: u64) -> Number {
         let slot = match self.before {
-            [_, 0] => 0,
-            [first, second] => high_bits(mix(mix(first, second), self.since)).max(1),
+            [_, (0, _)] => 0,
+            [(first, _), (second, _)] => high_bits(mix(mix(first, second), self.since)).max(1),
         };
+        let frame = Frame::new(self.before, self.since);
         let items = (0..CONTEXT).map(|i| self.items[(self.next + i) % CONTEXT]);
         // The beginning of a text says nothing about its context: the text may be cut from the middle of the other.
         let is_complete = self.items.iter().all(|&item| item != 0);
         let context = if is_complete { high_bits(items.fold(0, mix)).max(1) } else { 0 };
         self.since += 1;
         self.push(1);
-        Number { slot, context, value: high_bits(value) }
+        Number { slot, frame, context, value: high_bits(value) }
     }
 }
 
@@ -246,6 +290,11 @@ mod tests {
         assert_eq!(number("3.4").slot, 0);
         assert_eq!(number("a b c d e f 5").context, number("x a b c d e f 5").context);
         assert_ne!(number("a b c d e f 5").context, number("x b c d e f 5").context);
+        let frame = |text: &str, is_changed: bool| number(text).frame.without_names(|_| is_changed);
+        assert!(frame("the Dollar 3.4", true).is_some());
+        assert_eq!(frame("the Dollar 3.4", true), frame("the Pound 3.4", true));
+        assert_ne!(frame("the Dollar 3.4", true), frame("a Pound 3.4", true));
+        assert_eq!([frame("the Dollar 3.4", false), frame("the dollar 3.4", true)], [None, None]);
     }
 
     #[test]
@@ -268,6 +317,6 @@ mod tests {
         let numbers: Vec<u32> = facts.packed_numbers().collect();
         assert_eq!(Facts::from_packed(words.clone(), &numbers), Some(facts));
         assert_eq!(Facts::from_packed(words.clone(), &numbers[1..]), None);
-        assert_eq!(Facts::from_packed(words, &[2, 0, 0, 1, 0, 0]), None);
+        assert_eq!(Facts::from_packed(words, &[2, 0, 0, 0, 1, 0, 0, 0]), None);
     }
 }

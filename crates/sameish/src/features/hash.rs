@@ -27,6 +27,22 @@ pub fn fnv1a64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(FNV_BASIS, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
 }
 
+/// Returns the FNV-1a 64 hash of a string in UTF-16, with each code unit as one step.
+///
+/// Implementations in JavaScript that hash the result of `charCodeAt` compute this function. It equals [`fnv1a64`] for ASCII
+/// strings only: from U+0080 on, UTF-8 has several bytes per character.
+///
+/// ```
+/// use sameish::features::{fnv1a64, fnv1a64_utf16};
+///
+/// let utf16 = |text: &str| fnv1a64_utf16(&text.encode_utf16().collect::<Vec<_>>());
+/// assert_eq!(utf16("hello"), fnv1a64(b"hello"));
+/// assert_ne!(utf16("café"), fnv1a64("café".as_bytes()));
+/// ```
+pub fn fnv1a64_utf16(units: &[u16]) -> u64 {
+    units.iter().fold(FNV_BASIS, |hash, &unit| (hash ^ u64::from(unit)).wrapping_mul(FNV_PRIME))
+}
+
 pub(crate) const FNV_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
 pub(crate) const FNV_PRIME: u64 = 0x100_0000_01B3;
 

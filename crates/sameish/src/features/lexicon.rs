@@ -1,7 +1,7 @@
 //! Words with a meaning for numbers: number words, powers of ten, and abbreviations of months and units.
 
 use super::numbers::length_class;
-use crate::text::normalize;
+use crate::text::{Rules, normalize};
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -10,20 +10,35 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) enum Lexeme {
     /// A number below 1000.
     Value { value: u32, french: bool },
+    /// "six", which is English and French.
+    Six,
     /// "one", which is often an article or a pronoun.
     One,
+    /// "a", which is one before a power of ten, but is never added to a number.
+    Article,
     /// "hundred".
     Hundred,
     /// "cent", which is a coin except after a French number.
     FrenchHundred,
     /// A power of ten: 3, 6, 9 or 12.
     Scale(u32),
+    /// "mil", "mille" or "tausend", which is a power of ten or, without a number before it, 1000.
+    Thousand { french: bool },
     /// "and" between the words of a number.
-    Connector,
+    Connector(Language),
+    /// A frequent word of a language.
+    Common(Language),
     /// Another form of a word, with the hash and the length class that represent all of its forms.
     Alias(u64, u32),
     /// "sept": seven, or September if it is capitalized.
     September,
+}
+
+/// A language, as far as it decides what a number word means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    French,
+    Other,
 }
 
 /// All words with a meaning, found by the hash of the token.
@@ -35,14 +50,17 @@ pub(super) struct Lexicon {
 }
 
 impl Lexicon {
-    pub(super) fn get() -> &'static Lexicon {
-        static LEXICON: OnceLock<Lexicon> = OnceLock::new();
-        LEXICON.get_or_init(Lexicon::new)
+    /// Returns the words, with their accents folded if `folded` is set.
+    pub(super) fn get(folded: bool) -> &'static Lexicon {
+        static LEXICONS: [OnceLock<Lexicon>; 2] = [const { OnceLock::new() }; 2];
+        LEXICONS[usize::from(folded)].get_or_init(|| Lexicon::new(folded))
     }
 
-    fn new() -> Lexicon {
+    fn new(folded: bool) -> Lexicon {
+        let rules = Rules { html: false, fold_accents: folded };
         let mut words = Vec::new();
-        let mut add = |word: &str, lexeme: Lexeme| words.push((hash(word), lexeme));
+        let mut add = |word: &str, lexeme: Lexeme| words.push((hash(&rules.apply(word)), lexeme));
+        add("six", Lexeme::Six);
         for (list, french) in [(ENGLISH, false), (GERMAN, false), (FRENCH, true), (SPANISH, false)] {
             for (word, value) in entries(list) {
                 add(word, Lexeme::Value { value, french });
@@ -57,6 +75,10 @@ impl Lexicon {
         for (word, power) in entries(SCALES) {
             add(word, Lexeme::Scale(power));
         }
+        for (word, french) in [("mil", false), ("mille", true), ("tausend", false)] {
+            add(word, Lexeme::Thousand { french });
+        }
+        add("a", Lexeme::Article);
         for word in ["one", "ein", "eine", "einer", "einen", "un", "une", "una", "uno"] {
             add(word, Lexeme::One);
         }
@@ -64,8 +86,11 @@ impl Lexicon {
         add("cent", Lexeme::FrenchHundred);
         add("cents", Lexeme::FrenchHundred);
         add("sept", Lexeme::September);
-        for word in ["and", "et", "y"] {
-            add(word, Lexeme::Connector);
+        for (word, language) in [("and", Language::Other), ("et", Language::French), ("y", Language::Other)] {
+            add(word, Lexeme::Connector(language));
+        }
+        for (list, language) in [(COMMON_FRENCH, Language::French), (COMMON_ENGLISH, Language::Other)] {
+            list.split(' ').for_each(|word| add(word, Lexeme::Common(language)));
         }
         for forms in ALIASES.lines() {
             let mut forms = forms.split(' ');
@@ -137,13 +162,19 @@ pub(super) fn german_compound(token: &[u8]) -> Option<u128> {
         let thousands = if thousands.is_empty() { 1 } else { german_below_1000(thousands)? };
         return Some(u128::from(thousands) * 1000 + u128::from(german_rest(rest)?));
     }
-    text.contains("hundert").then(|| german_below_1000(text)).flatten().map(u128::from)
+    // "neunzehnhundert" is 1900, but "neunzehnhunderttausend" is not a number.
+    german_hundreds(text, 20).map(u128::from)
 }
 
 fn german_below_1000(text: &str) -> Option<u32> {
-    let Some((hundreds, rest)) = text.split_once("hundert") else { return german_below_100(text) };
+    if text.contains("hundert") { german_hundreds(text, 10) } else { german_below_100(text) }
+}
+
+/// Returns the value of a number with fewer than `limit` hundreds.
+fn german_hundreds(text: &str, limit: u32) -> Option<u32> {
+    let (hundreds, rest) = text.split_once("hundert")?;
     let hundreds =
-        if hundreds.is_empty() { 1 } else { german_below_100(hundreds).filter(|&value| value < 10)? };
+        if hundreds.is_empty() { 1 } else { german_below_100(hundreds).filter(|&value| value < limit)? };
     let rest = rest.strip_prefix("und").unwrap_or(rest);
     Some(hundreds * 100 + if rest.is_empty() { 0 } else { german_below_100(rest)? })
 }
@@ -157,13 +188,13 @@ fn german_below_100(text: &str) -> Option<u32> {
     if matches!(text, "ein" | "eins") {
         return Some(1);
     }
-    match Lexicon::get().find(xxh3_64(text.as_bytes()))? {
+    match Lexicon::get(false).find(xxh3_64(text.as_bytes()))? {
         Lexeme::Value { value, .. } if value < 100 => Some(value),
         _ => None,
     }
 }
 
-const ENGLISH: &str = "2:two 3:three 4:four 5:five 6:six 7:seven 8:eight 9:nine 10:ten 11:eleven 12:twelve 13:thirteen \
+const ENGLISH: &str = "2:two 3:three 4:four 5:five 7:seven 8:eight 9:nine 10:ten 11:eleven 12:twelve 13:thirteen \
     14:fourteen 15:fifteen 16:sixteen 17:seventeen 18:eighteen 19:nineteen 20:twenty 30:thirty 40:forty,fourty 50:fifty \
     60:sixty 70:seventy 80:eighty 90:ninety";
 
@@ -185,8 +216,12 @@ const SPANISH: &str = "2:dos 3:tres 4:cuatro 5:cinco 6:seis 7:siete 8:ocho 9:nue
     200:doscientos,doscientas 300:trescientos,trescientas 400:cuatrocientos,cuatrocientas 500:quinientos,quinientas \
     600:seiscientos,seiscientas 700:setecientos,setecientas 800:ochocientos,ochocientas 900:novecientos,novecientas";
 
+/// Words from which the language of a passage is recognized. They are not words of the other language.
+const COMMON_FRENCH: &str = "le la les des du est dans pour que qui aux sur avec";
+const COMMON_ENGLISH: &str = "the of to in is for with by at from";
+
 /// Powers of ten.
-const SCALES: &str = "3:thousand,thousands,tausend,tsd,mille,mil 6:million,millions,millionen,mln,mio,millón,millones \
+const SCALES: &str = "3:thousand,thousands,tsd 6:million,millions,millionen,mln,mio,millón,millones \
     9:billion,billions,bln,bn,milliarde,milliarden,mrd,milliard,milliards 12:trillion,trillions,billionen";
 
 /// Words with the same meaning, one group per line. The first form of a group represents it and determines its weight. Months

@@ -11,16 +11,19 @@
 //! The hash has a random key per index, so that an adversary cannot craft texts whose tags collide. Tags only preselect
 //! documents: a candidate must have equal rows, so neither the key nor collisions affect the results.
 
-use super::DocNumber;
-use super::slots::{DOC, TagTable, slot};
+use super::slots::{BUCKET_STORED, DOC, Removed, TagTable, slot};
+use super::{BandTags, DocNumber};
 use crate::config::Bands;
 use crate::error::{Error, Result};
 use crate::features::hash::fold;
 use crate::sketch::Signature;
+use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Maximum number of documents per bucket that a search examines.
+/// Maximum number of documents per bucket that a search examines, unless it is limited to a number of documents in total.
 pub const BUCKET_SCANNED: usize = 2_000;
+/// Maximum number of documents of a bucket that is not crowded.
+pub(crate) const CROWDED: usize = 32;
 /// Number of documents per bucket, those with the lowest numbers, that [`BandIndex::pairs`] pairs with all others in the
 /// bucket.
 pub const BUCKET_JOINED: usize = 256;
@@ -141,8 +144,8 @@ impl BandIndex {
         self.tables.iter().map(TagTable::bytes).sum::<usize>() + self.present.capacity()
     }
 
-    /// Returns the number of entries that were not stored because their bucket already had
-    /// [`BUCKET_STORED`](super::BUCKET_STORED) documents.
+    /// Returns the number of entries that are not stored because their bucket has [`BUCKET_STORED`](super::BUCKET_STORED)
+    /// documents. When half of these are removed, the bucket is filled again.
     pub fn capped(&self) -> u64 {
         self.tables.iter().map(|table| table.capped).sum()
     }
@@ -211,35 +214,151 @@ impl BandIndex {
             return false;
         }
         let tags = self.tags(&self.signatures[at * self.rows..][..self.rows]);
-        for (table, tag) in self.tables.iter_mut().zip(tags) {
-            table.remove(tag, doc.0);
+        let mut lacking = Vec::new();
+        for (band, (table, tag)) in self.tables.iter_mut().zip(tags).enumerate() {
+            if table.remove(tag, doc.0) == Removed::Lacking {
+                lacking.push(Refill { band, tag, docs: Vec::new(), count: 0 });
+            }
         }
         self.signatures[at * self.rows..][..self.rows].fill(0);
         self.present[at] = false;
         self.len -= 1;
+        self.refill(lacking);
         true
+    }
+
+    /// Fills buckets that were full before documents were removed. Reads all signatures, once per thousands of removals.
+    fn refill(&mut self, mut lacking: Vec<Refill>) {
+        if lacking.is_empty() {
+            return;
+        }
+        let height = self.bands.rows as usize;
+        for (doc, rows) in self.documents() {
+            for Refill { band, tag, docs, count } in &mut lacking {
+                if tag_of(self.key, &rows[*band * height..][..height]) == *tag {
+                    *count += 1;
+                    docs.extend((docs.len() < BUCKET_STORED).then_some(doc.0));
+                }
+            }
+        }
+        for Refill { band, tag, docs, count } in lacking {
+            self.tables[band].refill(tag, docs, count);
+        }
+    }
+
+    /// Visits the documents that are new in crowded buckets after the insertion of `doc`: all documents of each bucket that `doc`
+    /// made crowded, and `doc` itself for each bucket that already was.
+    pub(crate) fn note_crowds(&self, doc: DocNumber, mut visit: impl FnMut(u32)) {
+        let Some(rows) = self.signature(doc) else { return };
+        for (table, tag) in self.tables.iter().zip(self.tags(rows)) {
+            match table.list(tag) {
+                Some(docs) if docs.len() == CROWDED + 1 => docs.iter().copied().for_each(&mut visit),
+                Some(docs) if docs.len() > CROWDED => visit(doc.0),
+                _ => {}
+            }
+        }
+    }
+
+    /// Calls `visit` with the documents of all crowded buckets; with some of them several times.
+    pub(crate) fn each_crowded(&self, mut visit: impl FnMut(u32)) {
+        let lists = self.tables.iter().flat_map(TagTable::lists);
+        lists.filter(|docs| docs.len() > CROWDED).flatten().copied().for_each(&mut visit);
+        if self.capped() == 0 {
+            return;
+        }
+        // Some documents are not in the lists of their buckets, because these are full.
+        let is_crowded = |rows: &[u32]| {
+            let mut lists = self.tables.iter().zip(self.tags(rows));
+            lists.any(|(table, tag)| table.list(tag).is_some_and(|docs| docs.len() > CROWDED))
+        };
+        self.documents().filter(|(_, rows)| is_crowded(rows)).for_each(|(doc, _)| visit(doc.0));
+    }
+
+    /// Returns `true` if a signature has the rows of a document in at least one band.
+    pub(crate) fn share_band(&self, signature: &[u32], doc: u32) -> bool {
+        let used = self.bands.count as usize * self.bands.rows as usize;
+        let bands = |rows| <[u32]>::chunks_exact(rows, self.bands.rows as usize);
+        bands(&signature[..used]).zip(bands(self.rows_of(doc))).any(|(a, b)| a == b)
+    }
+
+    /// Returns the key of each band of a signature, as [`BandTags`] defines them: for teaching, and for joins outside the index. The
+    /// index itself uses keys that are different in every process.
+    pub fn keys(&self, signature: &Signature) -> Result<Vec<u32>> {
+        self.check_rows(signature)?;
+        Ok(BandTags::new(self.bands).of(signature.rows()).collect())
     }
 
     /// Finds all documents that share a band with the signature and whose estimated similarity is at least `threshold`.
     pub fn search(&self, signature: &Signature, threshold: f64) -> Result<BandSearch> {
-        self.check_rows(signature)?;
-        let rows = signature.rows();
+        self.search_at_most(signature, threshold, usize::MAX)
+    }
+
+    /// Finds documents like [`search`](Self::search), but stops reading crowded buckets once there are `most` candidates.
+    ///
+    /// The smallest buckets are read first: texts that share boilerplate share its buckets, and those that share more are also
+    /// in buckets of their own.
+    #[doc(hidden)]
+    pub fn search_at_most(&self, signature: &Signature, threshold: f64, most: usize) -> Result<BandSearch> {
+        let mut found = self.buckets(signature)?;
+        Ok(self.search_buckets(signature.rows(), threshold, most, &mut found))
+    }
+
+    /// Finds documents like [`search_at_most`](Self::search_at_most) in the buckets of a signature.
+    pub(crate) fn search_buckets(
+        &self,
+        rows: &[u32],
+        threshold: f64,
+        most: usize,
+        buckets: &mut SignatureBuckets<'_>,
+    ) -> BandSearch {
         let mut search = BandSearch::default();
-        let mut docs = self.candidates(rows, &mut search.capped);
+        let mut docs = self.candidates(rows, most, buckets, &mut search.capped);
         docs.sort_unstable();
         docs.dedup();
         search.candidates = docs.len();
         let hit = |doc| BandHit { doc: DocNumber(doc), estimate: self.estimate(rows, doc) };
         search.hits = docs.into_iter().map(hit).filter(|hit| hit.estimate >= threshold).collect();
         search.hits.sort_by(|a, b| b.estimate.total_cmp(&a.estimate).then(a.doc.cmp(&b.doc)));
-        Ok(search)
+        search
+    }
+
+    /// Finds all documents whose estimated similarity is at least `threshold`, whether they share a band or not, by comparing all
+    /// signatures. Takes time proportional to the number of documents, 4 bytes read per row.
+    ///
+    /// Returns at most `most` documents, those with the highest estimates; more of them count as one limit. Memory is proportional
+    /// to `most`.
+    pub fn scan(&self, signature: &Signature, threshold: f64, most: usize) -> Result<BandSearch> {
+        self.check_rows(signature)?;
+        let rows = signature.rows();
+        let by_estimate =
+            |a: &BandHit, b: &BandHit| b.estimate.total_cmp(&a.estimate).then(a.doc.cmp(&b.doc));
+        let mut hits: Vec<BandHit> = Vec::new();
+        let mut capped = 0;
+        for (doc, _) in self.documents() {
+            let estimate = self.estimate(rows, doc.0);
+            if estimate >= threshold {
+                hits.push(BandHit { doc, estimate });
+            }
+            if hits.len() >= most.saturating_mul(2).max(2) {
+                hits.select_nth_unstable_by(most.saturating_sub(1), by_estimate);
+                hits.truncate(most);
+                capped = 1;
+            }
+        }
+        hits.sort_by(by_estimate);
+        if hits.len() > most {
+            hits.truncate(most);
+            capped = 1;
+        }
+        Ok(BandSearch { candidates: self.len, capped, hits })
     }
 
     /// Self-join: calls `sink` once with each pair of documents that share a band and whose estimated similarity is at least
     /// `threshold`, in no particular order.
     ///
-    /// In a bucket of more than [`BUCKET_JOINED`] documents, only the `BUCKET_JOINED` with the lowest numbers are paired with
-    /// all others; the others are not paired with each other. Such buckets are counted in [`BandJoin::capped`]. For any input,
+    /// In a bucket of more than [`BUCKET_JOINED`] documents, only the `BUCKET_JOINED` with the lowest numbers are paired with all
+    /// documents of the bucket; the remaining documents are not paired with each other. Such buckets are counted in
+    /// [`BandJoin::capped`]. For any input,
     /// the number of candidate pairs is therefore at most `BUCKET_JOINED` per document and band. A pair that a bucket omits is
     /// still reported by the next band that the documents share.
     ///
@@ -307,24 +426,54 @@ impl BandIndex {
         &self.signatures[doc as usize * self.rows + band * height..][..height]
     }
 
-    /// Returns the documents that share a band with the signature, once per shared band. Adds the number of buckets that were
-    /// not examined completely to `capped`.
-    fn candidates(&self, signature: &[u32], capped: &mut usize) -> Vec<u32> {
-        let height = self.bands.rows as usize;
-        let bands = || self.tables.iter().zip(signature.chunks_exact(height));
-        let tags = self.tags(signature);
-        let mut docs = Vec::new();
-        for (band, ((table, rows), &tag)) in bands().zip(&tags).enumerate() {
-            let mut examined = 0;
-            table.each(tag, |doc| {
-                examined += 1;
-                if examined <= BUCKET_SCANNED && self.band(doc, band) == rows {
-                    docs.push(doc);
+    /// Returns the buckets of a signature. Reads those of a few documents.
+    pub(crate) fn buckets(&self, signature: &Signature) -> Result<SignatureBuckets<'_>> {
+        self.check_rows(signature)?;
+        let rows = signature.rows();
+        let tags = self.tags(rows);
+        let mut buckets = SignatureBuckets::default();
+        let bands = self.tables.iter().zip(rows.chunks_exact(self.bands.rows as usize));
+        for (band, ((table, rows), &tag)) in bands.zip(&tags).enumerate() {
+            let others = table.each(tag, |doc| {
+                if self.band(doc, band) == rows {
+                    buckets.found.push(doc, self.present.len());
                 }
             });
-            *capped += usize::from(examined > BUCKET_SCANNED);
+            buckets.large.extend(others.map(|docs| LargeBucket {
+                band,
+                docs: docs.into(),
+                is_complete: table.is_complete(tag),
+            }));
         }
-        docs
+        Ok(buckets)
+    }
+
+    /// Returns the documents that share a band with the signature: all of small buckets, and about `most` in total. A document
+    /// may occur several times, but not often. Adds the number of buckets that were not examined completely to `capped`.
+    fn candidates(
+        &self,
+        signature: &[u32],
+        most: usize,
+        buckets: &mut SignatureBuckets<'_>,
+        capped: &mut usize,
+    ) -> Vec<u32> {
+        let height = self.bands.rows as usize;
+        let SignatureBuckets { found, large } = buckets;
+        large.sort_by_key(|bucket| bucket.docs.len());
+        let most_of_bucket = if most == usize::MAX { BUCKET_SCANNED } else { most.max(BUCKET_SCANNED) };
+        for LargeBucket { band, docs, is_complete } in large {
+            let rows = &signature[*band * height..][..height];
+            let left = most.saturating_sub(found.docs.len());
+            // Documents that were found before are read again, but hardly cost anything.
+            let read = if left == 0 { 0 } else { left.saturating_add(found.docs.len()).min(most_of_bucket) };
+            for doc in spread(docs, read) {
+                if !found.contains(doc) && self.band(doc, *band) == rows {
+                    found.push(doc, self.present.len());
+                }
+            }
+            *capped += usize::from(docs.len() > read || !*is_complete);
+        }
+        std::mem::take(&mut found.docs)
     }
 
     /// Returns the tags of a signature's bands. Also reads the home slot of each tag: these loads are independent of each
@@ -361,6 +510,49 @@ impl BandIndex {
         self.signatures[at * self.rows..][..self.rows].copy_from_slice(signature.rows());
         self.present[at] = true;
         self.len += 1;
+    }
+}
+
+/// A bucket that lacks documents for which it has room.
+struct Refill {
+    band: usize,
+    tag: u32,
+    docs: Vec<u32>,
+    /// The number of documents with the tag.
+    count: usize,
+}
+
+/// The buckets of a signature.
+#[derive(Default)]
+pub(crate) struct SignatureBuckets<'a> {
+    found: FoundDocs,
+    large: Vec<LargeBucket<'a>>,
+}
+
+/// A bucket whose documents are not read yet. Some of them may have other rows.
+pub(crate) struct LargeBucket<'a> {
+    band: usize,
+    pub(crate) docs: Cow<'a, [u32]>,
+    /// Whether all documents of the bucket are stored.
+    pub(crate) is_complete: bool,
+}
+
+impl SignatureBuckets<'_> {
+    /// Returns the crowded buckets.
+    pub(crate) fn crowded(&self) -> impl Iterator<Item = &LargeBucket<'_>> {
+        self.large.iter().filter(|bucket| bucket.docs.len() > CROWDED)
+    }
+
+    /// Removes documents from crowded buckets.
+    pub(crate) fn retain_in_crowded(&mut self, keep: impl Fn(u32) -> bool) {
+        for bucket in self.large.iter_mut().filter(|bucket| bucket.docs.len() > CROWDED) {
+            bucket.docs = bucket.docs.iter().copied().filter(|&doc| keep(doc)).collect();
+        }
+    }
+
+    /// Removes all documents from crowded buckets.
+    pub(crate) fn clear_crowded(&mut self) {
+        self.large.retain(|bucket| bucket.docs.len() <= CROWDED);
     }
 }
 
@@ -411,6 +603,40 @@ fn tag_of(key: u64, rows: &[u32]) -> u32 {
     (fold(hash, 0xD6E8_FEB8_6659_FD93) >> 32) as u32
 }
 
+/// Returns at most `most` documents of a list, evenly spaced, so that later documents are found, too.
+fn spread(docs: &[u32], most: usize) -> impl Iterator<Item = u32> {
+    let most = most.min(docs.len());
+    (0..most).map(move |i| docs[i * docs.len() / most])
+}
+
+/// Documents found by a search. Near-identical texts share all buckets; beyond a few documents a bit map keeps each of
+/// them from being listed once per band.
+#[derive(Default)]
+struct FoundDocs {
+    docs: Vec<u32>,
+    map: Vec<u64>,
+}
+
+impl FoundDocs {
+    /// Number of documents from which on the bit map is used.
+    const LISTED: usize = 512;
+
+    fn contains(&self, doc: u32) -> bool {
+        self.map.get(doc as usize / 64).is_some_and(|bits| bits & 1 << (doc % 64) != 0)
+    }
+
+    /// Adds a document. All numbers are below `count`.
+    fn push(&mut self, doc: u32, count: usize) {
+        self.docs.push(doc);
+        if self.docs.len() == Self::LISTED {
+            self.map.resize(count.div_ceil(64), 0);
+            self.docs.iter().for_each(|&doc| self.map[doc as usize / 64] |= 1 << (doc % 64));
+        } else if self.docs.len() > Self::LISTED {
+            self.map[doc as usize / 64] |= 1 << (doc % 64);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::BUCKET_STORED;
@@ -439,6 +665,25 @@ mod tests {
         let found = index.search(&Signature::from_rows(last).unwrap(), 1.0).unwrap();
         assert_eq!(found.hits.len(), 2);
         assert!(found.candidates <= BUCKET_SCANNED + 2 && found.capped == 1);
+    }
+
+    /// The limit keeps the best documents, and equal ones with lower numbers first, wherever they are stored.
+    #[test]
+    fn limited_scan_returns_the_best_documents() {
+        let mut random = SplitMix64(9);
+        let mut index = BandIndex::new(16, Bands { count: 2, rows: 8 }).unwrap();
+        let query = Signature::from_rows(vec![1; 16]).unwrap();
+        for doc in 0..500 {
+            let rows: Vec<u32> = (0..16).map(|_| u32::from(random.next().is_multiple_of(3))).collect();
+            index.insert(DocNumber(doc), &Signature::from_rows(rows).unwrap()).unwrap();
+        }
+        let all = index.scan(&query, 0.1, usize::MAX).unwrap();
+        assert!(all.hits.len() > 400 && all.capped == 0);
+        for most in [0, 1, 7, 100, all.hits.len() - 1] {
+            let found = index.scan(&query, 0.1, most).unwrap();
+            assert_eq!((&found.hits[..], found.capped), (&all.hits[..most], 1), "{most}");
+        }
+        assert_eq!(index.scan(&query, 0.1, all.hits.len()).unwrap(), all);
     }
 
     #[test]
@@ -473,6 +718,53 @@ mod tests {
             let found = index.search(&same, 0.5).unwrap();
             assert_eq!((found.candidates, found.capped), (BUCKET_SCANNED, 2));
         }
+    }
+
+    #[test]
+    fn full_bucket_is_filled_again_after_removals() {
+        let mut index = BandIndex::new(4, Bands { count: 2, rows: 2 }).unwrap();
+        let count = BUCKET_STORED as u32 + 2_000;
+        let rows = |doc: u32| Signature::from_rows(vec![7, 7, doc, doc]).unwrap();
+        (0..count).for_each(|doc| index.insert(DocNumber(doc), &rows(doc)).unwrap());
+        assert_eq!(index.capped(), 2_000);
+        // A document that is not stored.
+        assert!(index.remove(DocNumber(count - 1)));
+        assert_eq!(index.capped(), 1_999);
+        (0..BUCKET_STORED as u32).for_each(|doc| assert!(index.remove(DocNumber(doc))));
+        let found = index.search(&rows(count), 0.0).unwrap();
+        assert_eq!((found.hits.len(), found.capped, index.capped()), (1_999, 0, 0));
+        index.insert(DocNumber(0), &rows(0)).unwrap();
+        assert_eq!(index.search(&rows(count), 0.0).unwrap().hits.len(), 2_000);
+    }
+
+    #[test]
+    fn search_visits_a_bounded_number_of_a_crowded_bucket() {
+        let same = Signature::from_rows(vec![7]).unwrap();
+        for (count, capped) in [(BUCKET_SCANNED - 1, 0), (BUCKET_SCANNED, 0), (BUCKET_SCANNED + 1, 1)] {
+            let mut index = BandIndex::new(1, Bands { count: 1, rows: 1 }).unwrap();
+            (0..count as u32).for_each(|doc| index.insert(DocNumber(doc), &same).unwrap());
+            let found = index.search(&same, 0.0).unwrap();
+            assert_eq!((found.candidates, found.capped), (count.min(BUCKET_SCANNED), capped));
+            let found = index.search_at_most(&same, 0.0, 10).unwrap();
+            assert_eq!((found.candidates, found.capped), (10, 1));
+            let last = found.hits.iter().map(|hit| hit.doc.0 as usize).max();
+            assert!(last > Some(count / 2), "{last:?} of {count}");
+        }
+    }
+
+    #[test]
+    fn small_buckets_are_read_before_crowded_ones() {
+        let mut index = BandIndex::new(4, Bands { count: 4, rows: 1 }).unwrap();
+        let crowded = |doc: u32| Signature::from_rows(vec![1, 2, 3, 100 + doc]).unwrap();
+        let hidden = |doc: u32| doc % 50 == 7;
+        let query = Signature::from_rows(vec![1, 2, 3, 4]).unwrap();
+        for doc in 0..5_000 {
+            let signature = if hidden(doc) { query.clone() } else { crowded(doc) };
+            index.insert(DocNumber(doc), &signature).unwrap();
+        }
+        let found = index.search_at_most(&query, 0.9, 200).unwrap();
+        assert_eq!(found.hits.len(), (0..5_000).filter(|&doc| hidden(doc)).count());
+        assert!(found.candidates <= 300 && found.capped == 3, "{} {}", found.candidates, found.capped);
     }
 
     #[test]

@@ -49,14 +49,8 @@ impl BlockTables {
     /// Returns an error unless there are 1 to 64 blocks, `differing` is less than `total`, and there are at most 1,024
     /// tables.
     pub fn new(blocks: Blocks) -> Result<BlockTables> {
+        check_blocks(blocks)?;
         let Blocks { total, differing } = blocks;
-        if !(1..=64).contains(&total) {
-            return Err(Error::field("blocks.total", total, "1 to 64"));
-        }
-        if differing >= total {
-            let expected = format!("less than the {total} blocks in total");
-            return Err(Error::field("blocks.differing", differing, expected));
-        }
         let count = table_count(blocks);
         if count > MAX_TABLES {
             let value = format!("{total}, {differing} with {count} tables");
@@ -125,6 +119,18 @@ impl Permutation {
         };
         Fingerprint::from_u64(self.masks.iter().fold(0, block))
     }
+}
+
+/// Returns an error unless there are 1 to 64 blocks of which some agree.
+pub(super) fn check_blocks(Blocks { total, differing }: Blocks) -> Result<()> {
+    if !(1..=64).contains(&total) {
+        return Err(Error::field("blocks.total", total, "1 to 64"));
+    }
+    if differing >= total {
+        let expected = format!("less than the {total} blocks in total");
+        return Err(Error::field("blocks.differing", differing, expected));
+    }
+    Ok(())
 }
 
 /// Returns the masks of `total` blocks, most significant first. Counted from the least significant end, block `i` starts

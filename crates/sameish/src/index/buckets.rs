@@ -93,9 +93,25 @@ impl BucketsBuilder {
     /// Adds the (tag, document) entries of one band and sorts them. A band may be added in several calls, provided that all
     /// entries with the same tag are in the same call.
     pub fn add_band(&mut self, entries: &mut [(u32, DocNumber)]) {
+        self.add_small(entries, usize::MAX, |_| ());
+    }
+
+    /// Adds a band like [`add_band`](Self::add_band), without buckets of more than `limit` documents, which it passes to
+    /// `crowded`.
+    #[doc(hidden)]
+    pub fn add_small(
+        &mut self,
+        entries: &mut [(u32, DocNumber)],
+        limit: usize,
+        mut crowded: impl FnMut(&[(u32, DocNumber)]),
+    ) {
         // A packed key needs one integer comparison; comparing the tuple needs two.
         entries.sort_unstable_by_key(|(tag, doc)| u64::from(*tag) << 32 | u64::from(doc.0));
         for run in entries.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
+            if run.len() > limit {
+                crowded(run);
+                continue;
+            }
             self.members.extend(run.iter().map(|(_, doc)| doc.0));
             self.ends.push(self.members.len() as u64);
         }

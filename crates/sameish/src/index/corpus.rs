@@ -1,6 +1,6 @@
 //! A searchable set of fingerprints without documents.
 
-use super::blocks::BlockTables;
+use super::blocks::check_blocks;
 use super::hamming::EXPECTED;
 use super::pages::Pages;
 use super::plan;
@@ -39,10 +39,13 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Creates an empty set with a radius of `blocks.differing` bits. Returns an error if the numbers of blocks are invalid; see
-    /// [`BlockTables::new`].
+    /// Creates an empty set with a radius of `blocks.differing` bits. Returns an error unless there are 1 to 64 blocks and
+    /// `differing` is less than `total`.
+    ///
+    /// Accepts divisions for which [`BlockTables`](super::BlockTables) would need too many tables, such as 64 blocks with 3
+    /// differing ones (41,664 tables), because it does not build these tables.
     pub fn new(blocks: Blocks) -> Result<Corpus> {
-        let blocks = BlockTables::new(blocks)?.blocks();
+        check_blocks(blocks)?;
         Ok(Corpus { blocks, table_set: build(blocks, &[]) })
     }
 
@@ -222,8 +225,10 @@ mod tests {
 
     #[test]
     fn agrees_with_a_linear_scan() {
-        for (total, differing) in [(6, 3), (5, 3), (4, 0), (3, 2)] {
-            let all = codes(6000);
+        for (total, differing) in
+            [(6, 3), (5, 3), (4, 0), (3, 2), (20, 16), (16, 8), (64, 3), (64, 63), (1, 0)]
+        {
+            let all = codes(if differing > 8 { 600 } else { 6000 });
             let mut one_by_one = Corpus::new(Blocks { total, differing }).unwrap();
             let mut at_once = one_by_one.clone();
             let inserted = all.iter().filter(|&&print| one_by_one.insert(print)).count();
@@ -247,6 +252,13 @@ mod tests {
                 });
                 assert_eq!(answered, queries.len());
             }
+        }
+    }
+
+    #[test]
+    fn rejects_blocks_of_which_none_agrees() {
+        for (total, differing) in [(0, 0), (65, 3), (3, 3), (16, 17)] {
+            assert!(Corpus::new(Blocks { total, differing }).is_err(), "{total}, {differing}");
         }
     }
 

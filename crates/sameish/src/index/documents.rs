@@ -85,9 +85,19 @@ impl Documents {
 
     /// Returns the number of documents of a code with this value.
     pub(super) fn count(&self, code: u64, value: u32) -> usize {
-        let mut count = 0;
-        self.each(code, value, &mut |_| count += 1);
-        count
+        if value != MULTIPLE {
+            return 1;
+        }
+        self.shards.get(shard(code)).and_then(|shard| shard.get(&code)).map_or(0, BTreeSet::len)
+    }
+
+    /// Calls `each` with some documents of a code with this value, `most` of them if there are as many. `seed` determines which ones.
+    pub(super) fn sample(&self, code: u64, value: u32, most: usize, seed: u64, each: &mut dyn FnMut(u32)) {
+        let set = self.shards.get(shard(code)).and_then(|shard| shard.get(&code));
+        let Some(set) = set.filter(|_| value == MULTIPLE) else { return self.each(code, value, each) };
+        let span = set.first().zip(set.last()).map_or(1, |(first, last)| u64::from(last - first) + 1);
+        let start = set.first().map_or(0, |first| first + (seed % span) as u32);
+        set.range(start..).chain(set.range(..start)).take(most).for_each(|&doc| each(doc));
     }
 
     /// Estimates the heap size in bytes, assuming that tree nodes are two thirds full.

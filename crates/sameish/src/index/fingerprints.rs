@@ -3,7 +3,9 @@
 use super::{DocNumber, HammingIndex, Hit};
 use crate::config::Config;
 use crate::error::Result;
+use crate::features::hash::fold;
 use crate::sketch::Fingerprint;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Radius in bits for pairs of documents that both have a signature, which the band index finds too.
 ///
@@ -12,6 +14,15 @@ use crate::sketch::Fingerprint;
 /// and these numbers grow with the corpus. Distances of 4 and 5 bits add only 2 to 5 matches per 1,000 that bands do not
 /// find (docs/algorithms.md). Manku, Jain and Das Sarma (2007) also choose a radius of 3.
 pub const SIGNED_RADIUS: u32 = 3;
+
+/// Which documents a search returns if there are many; see [`FingerprintIndex::find_sample`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// Maximum number of documents per index.
+    pub(crate) most: usize,
+    /// Determines the documents.
+    pub(crate) seed: u64,
+}
 
 /// Two Hamming indexes: one for documents that also have a MinHash signature, one for documents that do not.
 ///
@@ -37,6 +48,8 @@ pub const SIGNED_RADIUS: u32 = 3;
 /// ```
 #[derive(Clone, Debug)]
 pub struct FingerprintIndex {
+    /// Different in every process, so that nobody can know which documents a sample leaves out.
+    key: u64,
     unsigned: HammingIndex,
     /// `None` if signatures do not affect the radius; then `unsigned` has all fingerprints.
     signed: Option<HammingIndex>,
@@ -51,7 +64,8 @@ impl FingerprintIndex {
             None => HammingIndex::with_capacity(simhash.radius, expected),
         }?;
         let is_split = config.matching.verify && config.minhash.is_some();
-        Ok(Some(FingerprintIndex { signed: is_split.then(|| index.clone()), unsigned: index }))
+        let key = RandomState::new().build_hasher().finish();
+        Ok(Some(FingerprintIndex { key, signed: is_split.then(|| index.clone()), unsigned: index }))
     }
 
     /// Adds a document; `signed` says whether it has a signature. Returns `true` if it is new.
@@ -81,16 +95,50 @@ impl FingerprintIndex {
     /// Replaces `hits` with the candidates for a query, by ascending distance, then by ascending number. `signed` says whether
     /// the query has a signature.
     pub fn find(&self, print: Fingerprint, signed: bool, hits: &mut Vec<Hit>) {
-        self.unsigned.find_all(print, hits);
+        self.find_within(print, self.unsigned.radius(), signed, hits);
+    }
+
+    /// Finds candidates like [`find`](Self::find), with a radius that may be smaller or greater than the configured one. A greater
+    /// radius compares the query with all fingerprints, except with those of documents that have a signature, if the query has
+    /// one, too.
+    pub fn find_within(&self, print: Fingerprint, radius: u32, signed: bool, hits: &mut Vec<Hit>) {
+        self.unsigned.find_within_any(print, radius, hits);
         let Some(index) = &self.signed else { return };
         let mut more = Vec::new();
-        index.find_within(print, if signed { SIGNED_RADIUS } else { index.radius() }, &mut more);
+        index.find_within_any(print, if signed { SIGNED_RADIUS } else { radius }, &mut more);
         if hits.is_empty() {
             *hits = more;
         } else {
             hits.append(&mut more);
             hits.sort_unstable();
         }
+    }
+
+    /// Returns `true` if the index need not compare a query with all fingerprints to find those within a radius.
+    pub(crate) fn reaches(&self, radius: u32) -> bool {
+        radius <= self.unsigned.radius()
+    }
+
+    /// Finds candidates like [`find_within`](Self::find_within) with a radius that is at most the configured one, but at most about
+    /// `most` of them: see [`HammingIndex::find_sample`]. Returns `true` if there are more.
+    pub(crate) fn find_sample(
+        &self,
+        print: Fingerprint,
+        signed: bool,
+        radius: u32,
+        sample: Sample,
+        hits: &mut Vec<Hit>,
+    ) -> bool {
+        let Sample { most, seed } = sample;
+        let seed = fold(seed ^ self.key, 0xD6E8_FEB8_6659_FD93);
+        let mut is_limited = self.unsigned.find_sample(print, radius, most, seed, hits);
+        let Some(index) = &self.signed else { return is_limited };
+        let radius = if signed { SIGNED_RADIUS } else { index.radius() };
+        let mut more = Vec::new();
+        is_limited |= index.find_sample(print, radius, most, seed, &mut more);
+        hits.append(&mut more);
+        hits.sort_unstable();
+        is_limited
     }
 
     fn index(&mut self, signed: bool) -> &mut HammingIndex {

@@ -12,6 +12,7 @@ use super::view::HammingView;
 use super::{DocNumber, Hit, Pair};
 use crate::config::Blocks;
 use crate::error::{Error, Result};
+use crate::features::hash::fold;
 use crate::sketch::Fingerprint;
 
 /// Number of codes that an index is planned for by default.
@@ -105,6 +106,52 @@ impl HammingIndex {
             self.table_set
         };
         Ok(HammingIndex { table_set, ..self })
+    }
+
+    /// Divides an index into parts by key range, for several processes or machines. Together, the parts find exactly what this
+    /// index finds, each document once. Returns an error if this index is itself a part, or for an invalid number of parts.
+    ///
+    /// ```
+    /// use sameish::index::{DocNumber, HammingIndex};
+    /// use sameish::Fingerprint;
+    ///
+    /// let mut index = HammingIndex::new(3)?;
+    /// (0..1000).for_each(|i| _ = index.insert(Fingerprint::from_u64(i << 40 | i), DocNumber(i as u32)));
+    /// let query = Fingerprint::from_u64(7 << 40 | 6);
+    /// let mut expected = Vec::new();
+    /// index.find_all(query, &mut expected);
+    /// let mut found = Vec::new();
+    /// for part in index.parts(16)? {
+    ///     let mut hits = Vec::new();
+    ///     part.find_all(query, &mut hits);
+    ///     found.extend(hits);
+    /// }
+    /// found.sort();
+    /// assert_eq!(found, expected);
+    /// # Ok::<(), sameish::Error>(())
+    /// ```
+    pub fn parts(&self, of: u32) -> Result<Vec<HammingIndex>> {
+        if self.part().is_partial() {
+            let Part { index, of } = self.part();
+            return Err(Error::field("index", format!("part {index} of {of}"), "a whole index"));
+        }
+        let mut entries = Vec::with_capacity(self.len);
+        self.table_set.each(&mut |code, value| {
+            let fingerprint = Fingerprint::from_u64(code);
+            let add = &mut |doc| entries.push((fingerprint, DocNumber(doc)));
+            value.into_iter().for_each(|value| self.documents.each(code, value, add));
+        });
+        let part = |index: u32| {
+            let empty = match &self.tables {
+                Some(tables) => HammingIndex::with_blocks_and_radius(tables.blocks(), self.radius),
+                None => HammingIndex::with_capacity(self.radius, self.len.max(EXPECTED)),
+            };
+            let mut part = empty?.into_part(Part { index, of })?;
+            part.insert_all(&entries);
+            Ok(part)
+        };
+        Part { index: 0, of }.check()?;
+        (0..of).map(part).collect()
     }
 
     /// Returns which part of a partitioned index this is.
@@ -216,6 +263,54 @@ impl HammingIndex {
         self.search().find_within(query, radius, hits);
     }
 
+    /// Replaces `hits` with every document within a radius that may be greater than that of the index, in the order of
+    /// [`find_all`](Self::find_all). Compares the query with all fingerprints unless the radius is at most that of the index.
+    ///
+    /// Of a part of a partitioned index, a greater radius finds only documents in its ranges.
+    pub fn find_within_any(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>) {
+        if radius <= self.radius || self.part().is_partial() {
+            self.find_within(query, radius, hits);
+        } else {
+            self.search().scan_within(query, radius, hits);
+        }
+    }
+
+    /// Replaces `hits` with documents within a radius that is at most that of the index, in the order of
+    /// [`find_all`](Self::find_all). If there are more than `most`, these are the documents of the fingerprints with the fewest
+    /// documents, and a sample of one fingerprint, which `seed` determines; then this returns `true`.
+    ///
+    /// The time depends on the number of different fingerprints within the radius and on `most`, however many documents have equal
+    /// fingerprints.
+    pub(crate) fn find_sample(
+        &self,
+        query: Fingerprint,
+        radius: u32,
+        most: usize,
+        seed: u64,
+        hits: &mut Vec<Hit>,
+    ) -> bool {
+        hits.clear();
+        let mut codes: Vec<(usize, u64, u64, u32)> = Vec::new();
+        self.search().each_code_within(query, radius.min(self.radius), &mut |code, value| {
+            let shuffled = fold(code ^ seed, 0x9E37_79B9_7F4A_7C15);
+            codes.push((self.documents.count(code, value), shuffled, code, value));
+        });
+        let total: usize = codes.iter().map(|(count, ..)| count).sum();
+        codes.sort_unstable();
+        for (count, shuffled, code, value) in codes {
+            let distance = (query.as_u64() ^ code).count_ones();
+            let left = count.min(most - hits.len());
+            self.documents.sample(code, value, left, shuffled, &mut |doc| {
+                hits.push(Hit { distance, doc: DocNumber(doc) });
+            });
+            if hits.len() == most {
+                break;
+            }
+        }
+        hits.sort_unstable();
+        total > most
+    }
+
     /// Returns some document within the radius of each query; see [`find_first`](Self::find_first).
     pub fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>> {
         self.search().find_first_bulk(queries)
@@ -293,10 +388,9 @@ impl HammingIndex {
     }
 
     fn build(&mut self, entries: &[(Fingerprint, DocNumber)]) {
-        let mut sorted: Vec<(u64, u32)> = entries.iter().map(|(fp, doc)| (fp.as_u64(), doc.0)).collect();
-        if self.table_set.part().is_partial() {
-            sorted.retain(|&(code, _)| self.table_set.owns(code));
-        }
+        // A part filters before it copies, so that it needs memory only for its own entries.
+        let owned = entries.iter().filter(|(fingerprint, _)| self.table_set.owns(fingerprint.as_u64()));
+        let mut sorted: Vec<(u64, u32)> = owned.map(|(fp, doc)| (fp.as_u64(), doc.0)).collect();
         sorted.sort_unstable();
         sorted.dedup();
         self.len = sorted.len();

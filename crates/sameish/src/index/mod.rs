@@ -55,11 +55,13 @@ mod tuning;
 mod view;
 
 pub use bands::{BUCKET_JOINED, BUCKET_SCANNED, BandHit, BandIndex, BandJoin, BandPair, BandSearch};
+pub(crate) use bands::{LargeBucket, SignatureBuckets};
 pub use blocks::{BlockTables, Permutation};
 pub(crate) use blocks::{MAX_TABLES, table_count};
 #[doc(hidden)]
 pub use buckets::{BandTags, Buckets, BucketsBuilder};
 pub use corpus::Corpus;
+pub(crate) use fingerprints::Sample;
 #[doc(hidden)]
 pub use fingerprints::{FingerprintIndex, SIGNED_RADIUS};
 pub use hamming::HammingIndex;
@@ -69,6 +71,7 @@ pub use linear::LinearScan;
 pub use overlap::{OverlapHit, OverlapIndex};
 pub use part::Part;
 pub use slots::BUCKET_STORED;
+pub(crate) use slots::TagTable;
 pub use tuning::CurvePoint;
 pub use view::HammingView;
 

@@ -42,6 +42,23 @@ impl<S: BucketStore, D: DocumentSets> Search<'_, S, D> {
         hits.sort_unstable();
     }
 
+    pub(super) fn scan_within(&self, query: Fingerprint, radius: u32, hits: &mut Vec<Hit>) {
+        hits.clear();
+        self.table_set.scan_within(query.as_u64(), radius, &mut |code, value_ref| {
+            self.push_hits(query.as_u64(), code, value_ref, hits);
+            false
+        });
+        hits.sort_unstable();
+    }
+
+    /// Calls `each` with each code within a radius and its value.
+    pub(super) fn each_code_within(&self, query: Fingerprint, radius: u32, each: &mut dyn FnMut(u64, u32)) {
+        self.table_set.find_within(query.as_u64(), radius, &mut |code, value_ref| {
+            self.table_set.value(code, value_ref).into_iter().for_each(|value| each(code, value));
+            false
+        });
+    }
+
     pub(super) fn find_first_bulk(&self, queries: &[Fingerprint]) -> Vec<Option<Hit>> {
         let codes: Vec<u64> = queries.iter().map(|query| query.as_u64()).collect();
         let mut firsts = vec![None; queries.len()];

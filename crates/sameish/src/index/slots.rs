@@ -6,8 +6,12 @@
 //! growing is one pass over the array, and adding many documents is a merge. The table is at most 85 % full and grows by a
 //! quarter, so a document takes 9.4 to 11.8 bytes.
 
-/// Maximum number of documents stored per bucket. Documents beyond it are counted, but cannot be found by that band.
+/// Maximum number of documents stored per bucket. Documents beyond it are counted, but cannot be found by that band until enough
+/// of the others are removed.
 pub const BUCKET_STORED: usize = 10_000;
+/// Number of documents below which a list that was full is filled again. A list that is filled again therefore loses thousands of
+/// documents before the next time.
+const REFILLED: usize = BUCKET_STORED / 2;
 
 const EMPTY: u64 = u64::MAX;
 /// Flag of a slot that contains a document number. A slot without the flag contains the number of a list of documents, and
@@ -42,14 +46,29 @@ fn entry_in(slot: u64) -> Entry {
 
 /// Slots in ascending order with gaps between them, each at or after the home position of its tag.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TagTable {
+pub(crate) struct TagTable {
     slots: Vec<u64>,
     /// Number of home positions. The slots beyond are overflow space for the largest tags.
     spread: usize,
     used: usize,
-    lists: Vec<Vec<u32>>,
-    /// Number of entries that were not stored because their list was full.
+    lists: Vec<List>,
+    /// Number of entries that are not stored because their list is full.
     pub(super) capped: u64,
+}
+
+/// The documents of a tag.
+#[derive(Clone, Debug, Default)]
+struct List {
+    docs: Vec<u32>,
+    /// Number of documents that are not stored.
+    dropped: u32,
+}
+
+/// Whether the list of a tag lacks documents for which it has room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Removed {
+    Complete,
+    Lacking,
 }
 
 impl TagTable {
@@ -75,15 +94,40 @@ impl TagTable {
         self.slots[from..].iter().take_while(|&&slot| slot != EMPTY && tag_in(slot) == tag).count()
     }
 
-    /// Calls `visit` with each document of a tag.
-    pub(super) fn each(&self, tag: u32, mut visit: impl FnMut(u32)) {
+    /// Calls `visit` with the documents of a tag that have their own slots, which are few. Returns the list of the others.
+    pub(crate) fn each(&self, tag: u32, mut visit: impl FnMut(u32)) -> Option<&[u32]> {
         let from = self.position(tag);
+        let mut others = None;
         for &slot in &self.slots[from..from + self.count(from, tag)] {
             match entry_in(slot) {
                 Entry::Doc(doc) => visit(doc),
-                Entry::List(list) => self.lists[list].iter().for_each(|&doc| visit(doc)),
+                Entry::List(list) => others = Some(&self.lists[list].docs[..]),
             }
         }
+        others
+    }
+
+    /// Returns the list of the documents of a tag, if they are in a list.
+    pub(super) fn list(&self, tag: u32) -> Option<&[u32]> {
+        let slot = *self.slots.get(self.position(tag))?;
+        match entry_in(slot) {
+            Entry::List(list) if tag_in(slot) == tag => Some(&self.lists[list].docs),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` unless documents of a tag are not stored because its list is full.
+    pub(super) fn is_complete(&self, tag: u32) -> bool {
+        let slot = self.slots.get(self.position(tag)).filter(|&&slot| tag_in(slot) == tag);
+        slot.is_none_or(|&slot| match entry_in(slot) {
+            Entry::List(list) => self.lists[list].dropped == 0,
+            Entry::Doc(_) => true,
+        })
+    }
+
+    /// Iterates over the lists of the tags whose documents are in lists. Some can be empty.
+    pub(super) fn lists(&self) -> impl Iterator<Item = &[u32]> {
+        self.lists.iter().map(|list| &list.docs[..])
     }
 
     /// Calls `visit` with the documents of each tag that has several.
@@ -97,7 +141,7 @@ impl TagTable {
             for &slot in run.iter().take_while(|&&slot| slot != EMPTY) {
                 match entry_in(slot) {
                     Entry::Doc(doc) => docs.push(doc),
-                    Entry::List(list) => docs.extend_from_slice(&self.lists[list]),
+                    Entry::List(list) => docs.extend_from_slice(&self.lists[list].docs),
                 }
             }
             if docs.len() > 1 {
@@ -106,7 +150,7 @@ impl TagTable {
         }
     }
 
-    pub(super) fn insert(&mut self, tag: u32, doc: u32) {
+    pub(crate) fn insert(&mut self, tag: u32, doc: u32) {
         if (self.used + 1) * 100 > self.spread * FULL {
             self.merge(&[]);
         }
@@ -120,10 +164,12 @@ impl TagTable {
     }
 
     fn append(&mut self, list: usize, doc: u32) {
-        if self.lists[list].len() >= BUCKET_STORED {
+        let list = &mut self.lists[list];
+        if list.docs.len() >= BUCKET_STORED {
+            list.dropped += 1;
             self.capped += 1;
         } else {
-            self.lists[list].push(doc);
+            list.docs.push(doc);
         }
     }
 
@@ -136,7 +182,7 @@ impl TagTable {
             self.remove_slot(from);
         }
         self.slots[from] = slot(tag, self.lists.len() as u32);
-        self.lists.push(docs);
+        self.lists.push(List { docs, dropped: 0 });
     }
 
     /// Inserts a slot in order, at or after `from`, and shifts the slots up to the next gap.
@@ -161,17 +207,44 @@ impl TagTable {
         self.used -= 1;
     }
 
-    pub(super) fn remove(&mut self, tag: u32, doc: u32) {
+    /// Removes a document of a tag. If the list of the tag then lacks documents, the caller should [`refill`](Self::refill) it.
+    pub(crate) fn remove(&mut self, tag: u32, doc: u32) -> Removed {
         if self.slots.is_empty() {
-            return;
+            return Removed::Complete;
         }
         let from = self.position(tag);
         for at in from..from + self.count(from, tag) {
             match entry_in(self.slots[at]) {
-                Entry::Doc(other) if other == doc => return self.remove_slot(at),
+                Entry::Doc(other) if other == doc => {
+                    self.remove_slot(at);
+                    break;
+                }
                 Entry::Doc(_) => {}
-                Entry::List(list) => return self.lists[list].retain(|&other| other != doc),
+                Entry::List(list) => return self.remove_from_list(list, doc),
             }
+        }
+        Removed::Complete
+    }
+
+    fn remove_from_list(&mut self, list: usize, doc: u32) -> Removed {
+        let List { docs, dropped } = &mut self.lists[list];
+        let before = docs.len();
+        docs.retain(|&other| other != doc);
+        if docs.len() == before && *dropped > 0 {
+            *dropped -= 1;
+            self.capped -= 1;
+        }
+        if *dropped > 0 && docs.len() < REFILLED { Removed::Lacking } else { Removed::Complete }
+    }
+
+    /// Replaces the list of a tag by the first of all documents of the tag, of which there are `count`.
+    pub(super) fn refill(&mut self, tag: u32, docs: Vec<u32>, count: usize) {
+        let Some(&slot) = self.slots.get(self.position(tag)) else { return };
+        if let (true, Entry::List(list)) = (tag_in(slot) == tag, entry_in(slot)) {
+            let list = &mut self.lists[list];
+            let dropped = (count - docs.len()) as u32;
+            self.capped = self.capped + u64::from(dropped) - u64::from(list.dropped);
+            *list = List { docs, dropped };
         }
     }
 
@@ -218,7 +291,7 @@ impl TagTable {
                 docs.push(doc);
                 self.slots[first + 1..*end].fill(EMPTY);
                 self.slots[first] = slot(tag, self.lists.len() as u32);
-                self.lists.push(docs);
+                self.lists.push(List { docs, dropped: 0 });
                 self.used -= same - 1;
                 *end = first + 1;
             }
@@ -227,7 +300,7 @@ impl TagTable {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let lists: usize = self.lists.iter().map(|list| list.capacity() * 4 + size_of::<Vec<u32>>()).sum();
+        let lists: usize = self.lists.iter().map(|list| list.docs.capacity() * 4 + size_of::<List>()).sum();
         self.slots.capacity() * 8 + lists
     }
 }

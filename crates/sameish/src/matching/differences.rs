@@ -1,15 +1,14 @@
 //! Differences between two texts: which values, names and words of the common wording are not the same?
 //!
-//! The texts are read as words and numbers (`features/numbers.rs`), so that `3,000` and `3000` do not differ. Runs of items
+//! The texts are read as words and numbers (`features/numbers/`), so that `3,000` and `3000` do not differ. Runs of items
 //! that both texts share in the same order are anchors, the longest first. What lies between two anchors differs. Such a gap
 //! is divided further where it has equally many items on both sides and some of them are equal.
 //!
 //! The time is that of [`shared_runs`]; the number of anchors and of differences is limited.
 
 use super::passages::{SharedRun, shared_runs};
-use crate::document::ContentRef;
 use crate::features::{Item, for_each_item};
-use crate::text::{Span, TextScratch};
+use crate::text::{Plain, Span, TextScratch};
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::Range;
@@ -66,12 +65,8 @@ const MIN_ANCHOR: usize = 2;
 
 /// Returns the differences of two documents in the order of the texts, at most [`MAX_DIFFERENCES`]. Texts without common
 /// wording have none.
-pub(crate) fn differences(
-    a: ContentRef<'_>,
-    b: ContentRef<'_>,
-    scratch: &mut TextScratch,
-) -> Vec<Difference> {
-    let [a, b] = [a, b].map(|content| Items::of(content, scratch));
+pub(crate) fn differences(a: Plain<'_>, b: Plain<'_>, scratch: &mut TextScratch) -> Vec<Difference> {
+    let [a, b] = [a, b].map(|plain| Items::of(plain, scratch));
     let anchors = anchors(shared_runs(&a.hashes, &b.hashes, MIN_ANCHOR).runs);
     if anchors.is_empty() {
         return Vec::new();
@@ -164,9 +159,9 @@ struct Items {
 }
 
 impl Items {
-    fn of(content: ContentRef<'_>, scratch: &mut TextScratch) -> Items {
+    fn of(plain: Plain<'_>, scratch: &mut TextScratch) -> Items {
         let mut items = Items::default();
-        for_each_item(content, scratch, |item, span| {
+        for_each_item(plain, scratch, |item, span| {
             items.hashes.push(match item {
                 Item::Word(word) => word.hash,
                 Item::Number(value) => value ^ 1,
@@ -194,7 +189,8 @@ mod tests {
     use DifferenceKind::{Name, Number, Text};
 
     fn found<'t>(a: &'t str, b: &'t str) -> Vec<(&'t str, &'t str, DifferenceKind)> {
-        let all = differences(a.into(), b.into(), &mut TextScratch::default());
+        let all =
+            differences(Plain::unchanged(a.into()), Plain::unchanged(b.into()), &mut TextScratch::default());
         all.into_iter().map(|d| (&a[d.a_start..d.a_end], &b[d.b_start..d.b_end], d.kind)).collect()
     }
 
@@ -227,7 +223,11 @@ mod tests {
         for _ in 0..3000 {
             let [a, b] = [text(14), text(6)];
             let (mut a_end, mut b_end) = (0, 0);
-            for d in differences(a.as_str().into(), b.as_str().into(), &mut TextScratch::default()) {
+            for d in differences(
+                Plain::unchanged(a.as_str().into()),
+                Plain::unchanged(b.as_str().into()),
+                &mut TextScratch::default(),
+            ) {
                 assert!(a_end <= d.a_start && d.a_start <= d.a_end && d.a_end <= a.len(), "{a}\n{b}");
                 assert!(b_end <= d.b_start && d.b_start <= d.b_end && d.b_end <= b.len(), "{a}\n{b}");
                 a_end = d.a_end;

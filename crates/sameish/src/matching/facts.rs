@@ -7,7 +7,7 @@
 //! Numbers are compared slot by slot. A slot is given by the two words before a number and by its place among the numbers that
 //! follow them, so that last month's value is not mistaken for this month's. A number whose slot the other text does not have
 //! agrees if the other text has the value in such a slot, too: a sentence that was reworded. The number is *substituted* if
-//! the other text has another value in the slot.
+//! the other text has another value in the slot, or in one that differs only in names that one text lacks.
 //!
 //! For the text with fewer facts, the measure computes the fraction of its numbers, and the fraction of its words, weighted
 //! by length, that the other text lacks. A copy needs both fractions to be small: another quarter of the same
@@ -15,12 +15,14 @@
 //! combined as a root mean square, which the larger one dominates, each weighted by the amount of evidence of its kind.
 //!
 //! Substituted numbers limit the result further. Two short texts that differ in nothing but one value are a template, whatever
-//! the number of equal values; a long text that was revised in many places also has some new numbers.
+//! the number of equal values; a long text that was revised in many places also has some new numbers. Names that replace each
+//! other are no revision: they change with the numbers of a template.
 //!
 //! The result depends on the two texts alone. `docs/quality.md` has the measurements, the alternatives that were tried, and
 //! the commands.
 
-use crate::features::{Fact, Facts, Number};
+use crate::features::{Fact, Facts, Frame, Number, WordPrefix};
+use std::cmp::Ordering;
 
 /// Returns how far the facts of two texts agree, from 0 to 1: the weighted fraction of the numbers and words of the text
 /// with fewer of them that the other text contains, with numbers compared slot by slot.
@@ -32,10 +34,14 @@ use crate::features::{Fact, Facts, Number};
 /// number weighs as much as a capitalized word of 8 letters.
 ///
 /// The measure is symmetric, and exactly 1 for equal texts. A text that the other contains gets 1, too, unless both begin with
-/// the same word and different numbers. Changing one more number never raises the measure.
+/// the same word and different numbers. Changing one more number or name never raises the measure, provided that the new one occurs
+/// nowhere else. For a number, this holds even if its unit changes, too, provided that at least two other words precede the next number.
 pub fn facts_agreement(a: &Facts, b: &Facts) -> Option<f64> {
-    let words = WordTally::of(a.words(), b.words());
-    let numbers = NumberTally::of(a.numbers(), b.numbers());
+    agreement_of(&WordTally::of(a.words(), b.words()), &NumberTally::of(a, b))
+}
+
+/// Returns the agreement of two texts, given their words and their numbers.
+pub(super) fn agreement_of(words: &WordTally, numbers: &NumberTally) -> Option<f64> {
     let items = (words.in_a + numbers.in_a).min(words.in_b + numbers.in_b);
     let has_numbers = numbers.in_a.min(numbers.in_b) >= MIN_NUMBERS;
     if items < if has_numbers { MIN_ITEMS_WITH_NUMBERS } else { MIN_ITEMS } {
@@ -44,7 +50,7 @@ pub fn facts_agreement(a: &Facts, b: &Facts) -> Option<f64> {
     let evidence = numbers.tally().evidence() + words.tally.evidence();
     let missing = NUMBERS * numbers.tally().squared() + words.tally.squared();
     let agreement = if evidence == 0.0 { 1.0 } else { 1.0 - (missing / evidence).sqrt() };
-    Some(agreement.min(1.0 - numbers.penalty(&words)))
+    Some(agreement.min(1.0 - numbers.penalty(words)))
 }
 
 /// Returns `true` if two similar texts are templates of each other: the same wording, but a [`facts_agreement`] below 0.84.
@@ -62,30 +68,34 @@ pub fn is_template(similarity: f64, facts: f64) -> bool {
     similarity >= MIN_SIMILARITY && facts < MIN_FACTS
 }
 
-const MIN_FACTS: f64 = 0.84;
+pub(super) const MIN_FACTS: f64 = 0.84;
 const MIN_SIMILARITY: f64 = 0.3;
 /// The minimum number of words and numbers of a text.
-const MIN_ITEMS: u64 = 16;
+pub(super) const MIN_ITEMS: u64 = 16;
 /// The minimum for texts that consist largely of numbers: those with [`MIN_NUMBERS`] or more.
-const MIN_ITEMS_WITH_NUMBERS: u64 = 12;
-const MIN_NUMBERS: u64 = 3;
+pub(super) const MIN_ITEMS_WITH_NUMBERS: u64 = 12;
+pub(super) const MIN_NUMBERS: u64 = 3;
 /// The weight of the numbers that the other text lacks, relative to that of the words.
-const NUMBERS: f64 = 0.9;
+pub(super) const NUMBERS: f64 = 0.9;
 /// The weight factor of a capitalized word.
-const CAPITAL: u64 = 4;
+pub(super) const CAPITAL: u64 = 4;
 /// The weight of a number.
-const UNIT: u64 = 20;
+pub(super) const UNIT: u64 = 20;
 /// The largest penalty for substituted numbers.
 const MAX_PENALTY: f64 = 0.35;
 /// The number of words of a text in which one substituted number costs half of the largest penalty.
 const WORDS_PER_SUBSTITUTION: f64 = 100.0;
 /// The weight of each edited word in the number of substitutions that is expected in a revision.
 const EXCUSED_BY_EDIT: f64 = 0.1;
+/// The number of edited words if a number changes its unit.
+const EDITS_PER_UNIT: f64 = 2.0;
+/// The maximum number of words of a name that replaces one of a single word.
+const WORDS_PER_NAME: u64 = 3;
 /// The maximum number of edited words that count, as a fraction of all words.
 const MAX_EDITS: f64 = 0.2;
 
 /// The weights of the facts of one kind, numbers or words, in both texts.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     a: u64,
     b: u64,
@@ -100,7 +110,7 @@ impl Tally {
 
     /// Returns the amount of evidence from 0 to 1; 0.5 for two numbers.
     fn evidence(self) -> f64 {
-        self.total() / (self.total() + 2.0)
+        evidence_of(self.total())
     }
 
     /// Returns the square of the fraction that the other text lacks, weighted by the evidence.
@@ -111,41 +121,117 @@ impl Tally {
     }
 }
 
+/// Returns the amount of evidence of a weight in units of one number.
+pub(super) fn evidence_of(total: f64) -> f64 {
+    total / (total + 2.0)
+}
+
 /// The words of both texts.
-#[derive(Default)]
-struct WordTally {
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WordTally {
     tally: Tally,
     in_a: u64,
     in_b: u64,
-    /// The number of words that only one of the texts has.
-    edits: u64,
+    /// The numbers of capitalized words that only one of the texts has.
+    names_in_a: u64,
+    names_in_b: u64,
+    /// The number of other words that only one of the texts has.
+    others: u64,
 }
 
 impl WordTally {
     fn of(a: &[Fact], b: &[Fact]) -> WordTally {
         let mut words = WordTally::default();
-        for_each_pair(a, b, |x, y| {
-            let both = || [x, y].into_iter().flatten();
-            // If the hashes of two different words collide, the longer word determines the weight, so that the measure
-            // stays symmetric.
-            let length = both().map(Fact::length).max().unwrap_or(0);
-            let weight = u64::from(length) * if both().any(Fact::is_capital) { CAPITAL } else { 1 };
-            let [in_a, in_b] = [x, y].map(|fact| fact.map_or(0, |fact| u64::from(fact.count())));
-            words.in_a += in_a;
-            words.in_b += in_b;
-            words.edits += in_a.abs_diff(in_b);
-            words.tally.a += in_a * weight;
-            words.tally.b += in_b * weight;
-            words.tally.shared += in_a.min(in_b) * weight;
-        });
+        for_each_pair(a, b, |x, y| words.add(x, y));
         words
+    }
+
+    /// Adds a word of one text or of both.
+    #[inline]
+    pub(super) fn add(&mut self, x: Option<Fact>, y: Option<Fact>) {
+        let both = || [x, y].into_iter().flatten();
+        // If the hashes of two different words collide, the longer word determines the weight, so that the measure
+        // stays symmetric.
+        let length = both().map(Fact::length).max().unwrap_or(0);
+        let weight = u64::from(length) * if both().any(Fact::is_capital) { CAPITAL } else { 1 };
+        let [in_a, in_b] = [x, y].map(|fact| fact.map_or(0, |fact| u64::from(fact.count())));
+        self.in_a += in_a;
+        self.in_b += in_b;
+        if both().any(Fact::is_capital) {
+            self.names_in_a += in_a.saturating_sub(in_b);
+            self.names_in_b += in_b.saturating_sub(in_a);
+        } else {
+            self.others += in_a.abs_diff(in_b);
+        }
+        self.tally.a += in_a * weight;
+        self.tally.b += in_b * weight;
+        self.tally.shared += in_a.min(in_b) * weight;
+    }
+
+    /// Returns the tally of one word of one text or of both.
+    pub(super) fn of_word(x: Option<Fact>, y: Option<Fact>) -> WordTally {
+        let mut word = WordTally::default();
+        word.add(x, y);
+        word
+    }
+
+    /// Returns the tally with the texts exchanged.
+    pub(super) fn swapped(self) -> WordTally {
+        let WordTally { tally, in_a, in_b, names_in_a, names_in_b, others } = self;
+        let tally = Tally { a: tally.b, b: tally.a, shared: tally.shared };
+        WordTally { tally, in_a: in_b, in_b: in_a, names_in_a: names_in_b, names_in_b: names_in_a, others }
+    }
+
+    /// Returns the sums of two tallies, modulo 2^64, so that an intermediate result may be below zero.
+    pub(super) fn plus(self, other: WordTally) -> WordTally {
+        self.combined(other, u64::wrapping_add)
+    }
+
+    /// Returns the differences of two tallies, modulo 2^64.
+    pub(super) fn minus(self, other: WordTally) -> WordTally {
+        self.combined(other, u64::wrapping_sub)
+    }
+
+    fn combined(self, other: WordTally, with: impl Fn(u64, u64) -> u64) -> WordTally {
+        WordTally {
+            tally: Tally {
+                a: with(self.tally.a, other.tally.a),
+                b: with(self.tally.b, other.tally.b),
+                shared: with(self.tally.shared, other.tally.shared),
+            },
+            in_a: with(self.in_a, other.in_a),
+            in_b: with(self.in_b, other.in_b),
+            names_in_a: with(self.names_in_a, other.names_in_a),
+            names_in_b: with(self.names_in_b, other.names_in_b),
+            others: with(self.others, other.others),
+        }
+    }
+
+    /// Returns the number of edited words, apart from names that replace each other.
+    ///
+    /// Names are facts like numbers. If replaced names were edits, they would excuse replaced numbers, and the name of another
+    /// company together with its result would differ less than the result alone.
+    fn edits(&self) -> u64 {
+        let fewer = self.names_in_a.min(self.names_in_b);
+        let more = self.names_in_a.max(self.names_in_b);
+        self.others + more.saturating_sub(WORDS_PER_NAME * fewer)
     }
 }
 
 /// Merges two ascending lists and passes the entries of each key to `each`.
+#[inline]
 fn for_each_pair(a: &[Fact], b: &[Fact], mut each: impl FnMut(Option<Fact>, Option<Fact>)) {
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
+        // Most words of a match are equal, so that this branch is predictable.
+        while i < a.len() && j < b.len() && a[i] == b[j] {
+            each(Some(a[i]), Some(b[j]));
+            i += 1;
+            j += 1;
+        }
+        if i == a.len() && j == b.len() {
+            break;
+        }
         let [x, y] = [a.get(i), b.get(j)].map(|fact| fact.map_or(u32::MAX, |fact| fact.key()));
         each((x <= y).then(|| a[i]), (y <= x).then(|| b[j]));
         i += usize::from(x <= y);
@@ -155,22 +241,28 @@ fn for_each_pair(a: &[Fact], b: &[Fact], mut each: impl FnMut(Option<Fact>, Opti
 
 /// The numbers of both texts.
 #[derive(Default)]
-struct NumberTally {
+pub(super) struct NumberTally {
     in_a: u64,
     in_b: u64,
     /// Numbers with an equal one in the other text.
     shared: u64,
-    /// Numbers with another one in their slot.
+    /// Numbers with another one in their slot, or in one that differs only in names.
     substituted: u64,
-    /// The values without a counterpart in their slot.
-    rest_a: Vec<u32>,
-    rest_b: Vec<u32>,
+    /// The numbers without a counterpart in their slot.
+    rest_a: Vec<Number>,
+    rest_b: Vec<Number>,
 }
 
 impl NumberTally {
-    fn of(a: &[Number], b: &[Number]) -> NumberTally {
+    pub(super) fn of(a: &Facts, b: &Facts) -> NumberTally {
+        let [words_a, words_b] = [a.words(), b.words()];
+        let [a, b] = [a.numbers(), b.numbers()];
         let mut numbers =
             NumberTally { in_a: a.len() as u64, in_b: b.len() as u64, ..NumberTally::default() };
+        if a == b {
+            // Each number is in its slot in both texts.
+            return NumberTally { shared: numbers.in_a, ..numbers };
+        }
         let (mut i, mut j) = (0, 0);
         while i < a.len() || j < b.len() {
             let [x, y] = [a.get(i), b.get(j)].map(|number| number.map_or(u64::MAX, |n| u64::from(n.slot)));
@@ -184,7 +276,7 @@ impl NumberTally {
                 _ => numbers.pair_by_context(of_a, of_b),
             }
         }
-        numbers.shared += count_common(&mut numbers.rest_a, &mut numbers.rest_b);
+        numbers.pair_rest(words_a, words_b);
         numbers
     }
 
@@ -195,8 +287,38 @@ impl NumberTally {
 
     /// Sets numbers aside that have no counterpart in their slot.
     fn leave(&mut self, a: &[Number], b: &[Number]) {
-        self.rest_a.extend(a.iter().map(|number| number.value));
-        self.rest_b.extend(b.iter().map(|number| number.value));
+        self.rest_a.extend(a);
+        self.rest_b.extend(b);
+    }
+
+    /// Compares the numbers that have no counterpart in their slot: those after names that only one text has with those in
+    /// slots that differ only in these names, then all others by value.
+    ///
+    /// A number after another name is substituted if it is not equal. Otherwise, the other name would excuse the other value.
+    fn pair_rest(&mut self, words_a: &[Fact], words_b: &[Fact]) {
+        let [a, b] = [&mut self.rest_a, &mut self.rest_b].map(std::mem::take);
+        let a = Rest::of(a, words_a, words_b);
+        let b = Rest::of(b, words_b, words_a);
+        let mut others = [a.others, b.others];
+        let mut of_b = b.framed.chunk_by(|x, y| x.frame == y.frame).peekable();
+        for a in a.framed.chunk_by(|x, y| x.frame == y.frame) {
+            while let Some(b) = of_b.next_if(|b| b[0].frame < a[0].frame) {
+                others[1].extend(b.iter().map(|number| number.value));
+            }
+            let b = of_b.next_if(|b| b[0].frame == a[0].frame).unwrap_or_default();
+            let [a, b] = [a, b].map(|numbers| numbers.iter().map(|number| number.value).collect());
+            let Compared { common, only_a, only_b } = Compared::of(a, b);
+            self.shared += common;
+            self.substituted += only_a.len().min(only_b.len()) as u64;
+            match only_a.len().cmp(&only_b.len()) {
+                Ordering::Less => others[1].extend(only_b),
+                Ordering::Equal => {}
+                Ordering::Greater => others[0].extend(only_a),
+            }
+        }
+        others[1].extend(of_b.flatten().map(|number| number.value));
+        let [a, b] = others;
+        self.shared += Compared::of(a, b).common;
     }
 
     /// Pairs numbers of equal slots: first those with the same context, if both texts have equally many of them, then the
@@ -244,30 +366,84 @@ impl NumberTally {
 
     /// Returns the penalty for substituted numbers: larger for more of them, smaller for long texts and for texts with other
     /// edits.
+    ///
+    /// Up to two of the edited words per substituted number may be its old and its new unit. They must not excuse it, or a
+    /// number that changes together with its unit could lower the penalty. Leaving these numbers out, together with the words,
+    /// gives the penalty that the others have at least.
     fn penalty(&self, words: &WordTally) -> f64 {
         if self.substituted == 0 {
             return 0.0;
         }
         let substituted = self.substituted as f64;
         let length = words.in_a.min(words.in_b) as f64;
-        let edits = (words.edits as f64).min(MAX_EDITS * length);
-        let expected = (length / WORDS_PER_SUBSTITUTION).powi(2) + EXCUSED_BY_EDIT * edits;
-        MAX_PENALTY * substituted / (substituted + expected)
+        let edits = (words.edits() as f64).min(MAX_EDITS * length);
+        let share = |substituted: f64, edits: f64| {
+            let expected = (length / WORDS_PER_SUBSTITUTION).powi(2) + EXCUSED_BY_EDIT * edits;
+            substituted / (substituted + expected)
+        };
+        let without_units = substituted - edits / EDITS_PER_UNIT;
+        let others = if without_units > 0.0 { share(without_units, 0.0) } else { 0.0 };
+        MAX_PENALTY * share(substituted, edits).max(others)
     }
 }
 
-/// Returns the number of values that two lists have in common, with repetitions.
-fn count_common(a: &mut [u32], b: &mut [u32]) -> u64 {
-    a.sort_unstable();
-    b.sort_unstable();
-    let (mut i, mut j, mut common) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        common += u64::from(a[i] == b[j]);
-        let smaller = a[i].cmp(&b[j]);
-        i += usize::from(smaller.is_le());
-        j += usize::from(smaller.is_ge());
+/// The numbers of a text that have no counterpart in their slot.
+struct Rest {
+    /// Those after names that only this text has, by frame.
+    framed: Vec<Framed>,
+    /// The values of the others.
+    others: Vec<u32>,
+}
+
+/// A number after a name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Framed {
+    /// The words before the number, without the name.
+    frame: Frame,
+    value: u32,
+}
+
+impl Rest {
+    fn of(numbers: Vec<Number>, own: &[Fact], other: &[Fact]) -> Rest {
+        let mut rest = Rest { framed: Vec::new(), others: Vec::new() };
+        let is_only_here = |word: WordPrefix| word.count_in(own) > word.count_in(other);
+        for Number { frame, value, .. } in numbers {
+            match frame.without_names(is_only_here) {
+                Some(frame) => rest.framed.push(Framed { frame, value }),
+                None => rest.others.push(value),
+            }
+        }
+        rest.framed.sort_unstable();
+        rest
     }
-    common
+}
+
+/// The values of two lists, with repetitions.
+struct Compared {
+    /// The number of values that both lists have.
+    common: u64,
+    only_a: Vec<u32>,
+    only_b: Vec<u32>,
+}
+
+impl Compared {
+    fn of(mut a: Vec<u32>, mut b: Vec<u32>) -> Compared {
+        a.sort_unstable();
+        b.sort_unstable();
+        let mut compared = Compared { common: 0, only_a: Vec::new(), only_b: Vec::new() };
+        let mut rest_b = b.into_iter().peekable();
+        for value in a {
+            while let Some(smaller) = rest_b.next_if(|other| *other < value) {
+                compared.only_b.push(smaller);
+            }
+            match rest_b.next_if_eq(&value) {
+                Some(_) => compared.common += 1,
+                None => compared.only_a.push(value),
+            }
+        }
+        compared.only_b.extend(rest_b);
+        compared
+    }
 }
 
 #[cfg(test)]
@@ -367,6 +543,42 @@ mod tests {
         let hindi = "बैंक ने ३४५ करोड़ और ७८९ करोड़ दिए, यह बात मंत्री ने आज दिल्ली में संसद के सामने कही";
         assert!(templates(hindi, &hindi.replace("३४५", "६१२").replace("७८९", "४०१")));
         assert_eq!(agreement(hindi, &hindi.replace("३४५", "345")), 1.0);
+    }
+
+    #[test]
+    fn another_unit_does_not_excuse_another_value() {
+        let text = |changed: usize| {
+            let item = |i: usize| match i < changed {
+                true if i + 1 == changed => format!("the item{i} weighs 9{i} pounds and "),
+                true => format!("the item{i} weighs 9{i} kilos and "),
+                false => format!("the item{i} weighs 1{i} kilos and "),
+            };
+            (0..12).map(item).collect::<String>()
+        };
+        let values: Vec<f64> = (1..=12).map(|changed| agreement(&text(0), &text(changed))).collect();
+        assert!(values.is_sorted_by(|a, b| a >= b), "{values:?}");
+    }
+
+    /// Words are identified by 23 bits of their hashes.
+    #[test]
+    fn words_that_collide_are_one_word_with_the_larger_weight() {
+        let key = |word: &str| Facts::of(word).words()[0].key();
+        let short: std::collections::HashMap<u32, String> =
+            (0..8_000).map(|i| format!("w{i}")).map(|word| (key(&word), word)).collect();
+        let long = (0..8_000).map(|i| format!("Reallylongword{i}"));
+        let pairs: Vec<(String, &String)> =
+            long.filter_map(|word| Some((word.clone(), short.get(&key(&word))?))).collect();
+        assert!(!pairs.is_empty());
+        let common =
+            "the council of the town has approved a plan for the new bridge over the river this week";
+        for (long, short) in pairs {
+            assert_eq!(Facts::of(&*format!("{long} {short}")).words().len(), 1);
+            let a = Facts::of(&*format!("{common} {long} once"));
+            let b = Facts::of(&*format!("{common} {short} {short} twice"));
+            assert_eq!(facts_agreement(&a, &b), facts_agreement(&b, &a));
+            let other = Facts::of(&*format!("{common} another once"));
+            assert!(facts_agreement(&a, &b) > facts_agreement(&a, &other));
+        }
     }
 
     #[test]

@@ -65,8 +65,11 @@ pub struct Judge {
     verify: bool,
     threshold: f64,
     radius: Option<u32>,
+    /// The radius for fingerprints that decide alone, although the configuration verifies: because a text is missing.
+    radius_without_text: Option<u32>,
     templates: Templates,
     unverified: bool,
+    short_texts: bool,
 }
 
 impl Verdict {
@@ -75,15 +78,35 @@ impl Verdict {
         other.verified.cmp(&self.verified).then_with(|| other.similarity.total_cmp(&self.similarity))
     }
 
+    /// Returns `true` if the normalized texts are equal, so that their facts are equal, too.
+    ///
+    /// Equal shingles do not suffice: they have no signs and no repetitions, and shingles of single words have no order.
+    pub(crate) fn is_of_equal_texts(&self) -> bool {
+        self.kind == MatchKind::Exact
+    }
+
+    /// Returns `true` if the texts have equal shingles, and equal facts as far as these were compared.
+    pub fn has_equal_content(&self) -> bool {
+        let agrees = self.facts.is_none_or(|facts| facts == 1.0);
+        self.verified && (self.is_of_equal_texts() || self.similarity == 1.0 && agrees)
+    }
+
     /// Adds the agreement of the facts, if the match is verified. `facts` is called only if the result is not known from
     /// the verdict.
     pub fn with_facts<'a>(self, facts: impl FnOnce() -> (&'a Facts, &'a Facts)) -> Verdict {
+        self.with_agreement(|| {
+            let (a, b) = facts();
+            facts_agreement(a, b)
+        })
+    }
+
+    /// Adds the agreement of the facts, which `agreement` returns, like [`with_facts`](Self::with_facts).
+    #[doc(hidden)]
+    pub fn with_agreement(self, agreement: impl FnOnce() -> Option<f64>) -> Verdict {
         if !self.verified {
             return self;
         }
-        let same = self.kind == MatchKind::Exact || self.similarity == 1.0;
-        let agreement = |(a, b): (&Facts, &Facts)| facts_agreement(a, b);
-        let facts = if same { Some(1.0) } else { agreement(facts()) };
+        let facts = if self.is_of_equal_texts() { Some(1.0) } else { agreement() };
         let template = facts.is_some_and(|facts| is_template(self.similarity, facts));
         Verdict { facts, template, ..self }
     }
@@ -98,14 +121,36 @@ impl Judge {
             verify: matching.verify,
             threshold: matching.threshold,
             radius,
+            radius_without_text: radius,
             templates: matching.templates,
             unverified: matching.unverified,
+            short_texts: config.compares_short_texts(),
         }
     }
 
     /// Returns a judge with another similarity threshold.
     pub fn with_threshold(self, threshold: f64) -> Judge {
         Judge { threshold, ..self }
+    }
+
+    /// Returns a judge for a search with another minimum similarity: another threshold and, if fingerprints decide, the radius
+    /// at which their similarity is at least `minimum`. If the configuration verifies, they decide for documents without a text
+    /// and without a signature, and the radius becomes no smaller.
+    pub fn with_minimum(self, minimum: f64) -> Judge {
+        let within = radius_of(minimum);
+        let radius = self.radius.map(|radius| if self.verify { radius } else { within });
+        let radius_without_text = radius.map(|radius| radius.max(within));
+        Judge { threshold: minimum, radius, radius_without_text, ..self }
+    }
+
+    /// Returns the maximum distance of matching fingerprints, if the configuration has fingerprints.
+    pub(crate) fn radius(&self) -> Option<u32> {
+        self.radius
+    }
+
+    /// Returns the maximum distance of matching fingerprints if one of the documents consists of sketches.
+    pub(crate) fn radius_without_text(&self) -> Option<u32> {
+        self.radius_without_text
     }
 
     /// Returns the minimum similarity of a match.
@@ -120,7 +165,7 @@ impl Judge {
 
     /// Returns `true` if texts that are too short are compared on their features, not only for equality.
     pub(crate) fn compares_short_texts(&self) -> bool {
-        self.verify && self.radius.is_some()
+        self.short_texts
     }
 
     /// Returns `true` if a match with this verdict makes two documents duplicates, which may be in one cluster and of which one
@@ -133,16 +178,59 @@ impl Judge {
         is_trusted && (!verdict.template || self.templates == Templates::Merge)
     }
 
+    /// Returns `true` if [`joins`](Self::joins) depends on the facts of two texts.
+    pub(crate) fn separates_templates(&self) -> bool {
+        self.templates != Templates::Merge
+    }
+
+    /// Returns `true` if texts with equal shingles join whatever their facts are, if their normalized texts differ.
+    #[doc(hidden)]
+    pub fn joins_equal_shingles(&self) -> bool {
+        let verdict = Verdict {
+            similarity: 1.0,
+            kind: MatchKind::Near,
+            verified: true,
+            distance: None,
+            facts: None,
+            template: false,
+        };
+        !self.separates_templates() || verdict.is_of_equal_texts()
+    }
+
     /// Returns the verdict if the two documents match, without the agreement of their facts.
     pub fn judge(&self, a: &Side<'_>, b: &Side<'_>) -> Option<Verdict> {
+        let jaccard = |threshold: f64| {
+            let (x, y) = a.features.zip(b.features)?;
+            x.jaccard_at_least(y, threshold)
+        };
+        let comparison = a.features.zip(b.features).map(|(x, y)| Comparison {
+            has_features: !x.is_empty() || !y.is_empty(),
+            jaccard_at_least: jaccard,
+        });
+        self.judge_by(a, b, comparison)
+    }
+
+    /// Returns the verdict of two documents with features that are not loaded, but whose Jaccard similarity is known.
+    #[doc(hidden)]
+    pub fn judge_known(&self, a: &Side<'_>, b: &Side<'_>, jaccard: f64) -> Option<Verdict> {
+        let jaccard_at_least = |threshold: f64| Some(jaccard).filter(|jaccard| *jaccard >= threshold);
+        self.judge_by(a, b, Some(Comparison { has_features: true, jaccard_at_least }))
+    }
+
+    fn judge_by(
+        &self,
+        a: &Side<'_>,
+        b: &Side<'_>,
+        comparison: Option<Comparison<impl FnOnce(f64) -> Option<f64>>>,
+    ) -> Option<Verdict> {
         let distance = fingerprint_of(a).zip(fingerprint_of(b)).map(|(a, b)| a.distance(b));
         let equal = a.key.is_some() && a.key == b.key;
-        let (similarity, jaccard, verified) = match self.verify(a, b, equal) {
+        let (similarity, jaccard, verified) = match self.verify([a, b], equal, comparison) {
             Verification::Match(jaccard) => (jaccard, jaccard, true),
             Verification::Different => return None,
             Verification::Unknown => match self.estimate(a, b) {
                 Some(estimate) => (estimate, estimate, false),
-                None => (self.within(distance)?, 0.0, false),
+                None => (self.within(distance, self.radius_between(a, b))?, 0.0, false),
             },
         };
         let measures = Measures {
@@ -171,19 +259,23 @@ impl Judge {
     }
 
     /// Compares the features of two documents.
-    fn verify(&self, a: &Side<'_>, b: &Side<'_>, equal: bool) -> Verification {
-        let Some((x, y)) = a.features.zip(b.features).filter(|_| self.verify) else {
+    fn verify(
+        &self,
+        [a, b]: [&Side<'_>; 2],
+        equal: bool,
+        comparison: Option<Comparison<impl FnOnce(f64) -> Option<f64>>>,
+    ) -> Verification {
+        let Some(Comparison { has_features, jaccard_at_least }) = comparison.filter(|_| self.verify) else {
             return Verification::Unknown;
         };
         if equal {
             return Verification::Match(1.0);
         }
         let is_short = a.too_short || b.too_short;
-        let has_features = !x.is_empty() || !y.is_empty();
         if is_short && !(self.compares_short_texts() && has_features) {
             return Verification::Unknown;
         }
-        match x.jaccard_at_least(y, self.threshold) {
+        match jaccard_at_least(self.threshold) {
             Some(jaccard) => Verification::Match(jaccard),
             None if is_short && self.unverified => Verification::Unknown,
             None => Verification::Different,
@@ -201,10 +293,30 @@ impl Judge {
         rows.or_else(bits).and_then(|similarity| self.reaching(similarity))
     }
 
-    /// Returns the similarity of the fingerprints, if they are within the radius.
-    fn within(&self, distance: Option<u32>) -> Option<f64> {
-        distance.filter(|distance| Some(*distance) <= self.radius).map(distance_to_similarity)
+    /// Returns the maximum distance of the fingerprints of two documents whose features are not compared.
+    fn radius_between(&self, a: &Side<'_>, b: &Side<'_>) -> Option<u32> {
+        let has_text = a.features.is_some() && b.features.is_some();
+        let have_signatures = a.minhash.is_some() && b.minhash.is_some();
+        if has_text || have_signatures { self.radius } else { self.radius_without_text }
     }
+
+    /// Returns the similarity of the fingerprints, if they are within a radius.
+    fn within(&self, distance: Option<u32>, radius: Option<u32>) -> Option<f64> {
+        distance.filter(|distance| Some(*distance) <= radius).map(distance_to_similarity)
+    }
+}
+
+/// Returns the greatest distance whose similarity is at least `minimum`.
+fn radius_of(minimum: f64) -> u32 {
+    (0..=64).rev().find(|&distance| distance_to_similarity(distance) >= minimum).unwrap_or(0)
+}
+
+/// How the features of two documents are compared.
+struct Comparison<F> {
+    /// Whether any of them has features.
+    has_features: bool,
+    /// Returns the Jaccard similarity if it reaches a threshold.
+    jaccard_at_least: F,
 }
 
 /// The result of comparing the features of two documents.
@@ -251,6 +363,43 @@ mod tests {
         assert_eq!((verdict.similarity, verdict.kind, verdict.verified), (0.8, MatchKind::Near, true));
         assert_eq!(judge.judge(&side(&b), &side(&c)), None);
         assert!(judge.with_threshold(0.7).judge(&side(&b), &side(&c)).is_some());
+    }
+
+    #[test]
+    fn equal_shingles_do_not_make_the_facts_of_different_texts_equal() {
+        let judge = Judge::new(&Preset::Copies.config());
+        let text = |sign: &str| {
+            format!(
+                "On the coldest day of the month the council of the northern town measured a mean of {sign}3 degrees"
+            )
+        };
+        let [a, b] = ["", "-"].map(text);
+        let shingles = features(8);
+        let [x, y] = [&a, &b].map(|text| Facts::of(text.as_str()));
+        let side = |text: &str, facts| Side {
+            key: key(text),
+            features: Some(&shingles),
+            facts: Some(facts),
+            ..Side::default()
+        };
+        let verdict = judge.judge_facts(&side(&a, &x), &side(&b, &y)).unwrap();
+        assert_eq!((verdict.similarity, verdict.kind, verdict.template), (1.0, MatchKind::Near, true));
+        assert!(!judge.joins(&verdict) && !verdict.has_equal_content());
+        let verdict = judge.judge_facts(&side(&a, &x), &side(&a.to_uppercase(), &y)).unwrap();
+        assert_eq!((verdict.kind, verdict.facts, verdict.template), (MatchKind::Exact, Some(1.0), false));
+    }
+
+    #[test]
+    fn a_known_similarity_gives_the_verdict_of_the_features() {
+        let judge = Judge::new(&Preset::Copies.config());
+        let (a, b, c) = (features(8), features(10), features(7));
+        let side = |features| Side { features: Some(features), ..Side::default() };
+        let known = |similarity| judge.judge_known(&Side::default(), &Side::default(), similarity);
+        assert_eq!(known(0.8), judge.judge(&side(&a), &side(&b)));
+        assert_eq!([known(0.7), judge.judge(&side(&b), &side(&c))], [None, None]);
+        // Whether facts decide on texts with equal shingles is what the verdict says.
+        let equal = known(1.0).unwrap().with_agreement(|| Some(0.1));
+        assert_eq!(judge.joins(&equal), judge.joins_equal_shingles());
     }
 
     /// A short article with a fingerprint.

@@ -3,29 +3,43 @@
 //! ```text
 //! judge.rs      decides whether a candidate is a match, and returns its verdict
 //! facts.rs      distinguishes copies from templates by their names and numbers
+//! fact_profile.rs finds templates by counts and parities of facts
+//! related_facts.rs compares facts in a group of similar texts
 //! passages.rs   finds the passages that two texts share
 //! differences.rs finds the values, names and words in which two texts differ
 //! suffix.rs     builds the suffix array for the passages
 //! offsets.rs    converts the offsets of passages to other units
+//! relation.rs   is one text an excerpt or an update of the other?
 //! interval.rs   confidence intervals of proportions
 //! ```
 
 mod differences;
+mod fact_items;
+mod fact_profile;
 mod facts;
 mod interval;
 mod judge;
 mod offsets;
 mod passages;
+mod related_facts;
+mod relation;
 mod suffix;
 
 pub(crate) use differences::differences;
 pub use differences::{Difference, DifferenceKind};
+#[doc(hidden)]
+pub use fact_items::{FactItem, FactItems, SpareFacts};
+#[doc(hidden)]
+pub use fact_profile::FactsProfile;
 pub use facts::{facts_agreement, is_template};
 #[doc(hidden)]
 pub use interval::Interval;
 pub use judge::{Judge, Side, Verdict};
 pub use offsets::{OffsetUnit, UnknownOffsetUnit};
 pub use passages::{SharedRun, SharedRuns, shared_runs};
+#[doc(hidden)]
+pub use related_facts::{CommonFacts, RelatedFacts};
+pub use relation::{Overlap, Relation};
 
 use crate::text::Span;
 use std::fmt;
@@ -73,8 +87,8 @@ impl MatchType {
 
     /// Classifies a pair by all available measures.
     ///
-    /// The Hamming distance alone decides only for configurations that do not verify. For the others, a small distance
-    /// counts only if the larger text contains half of the smaller text's features, because long texts that share only
+    /// The Hamming distance alone decides only for configurations that do not verify. For all other configurations, a small
+    /// distance counts only if the larger text contains half of the smaller text's features, because long texts that share only
     /// function words also have similar fingerprints.
     pub(crate) fn judge(measures: Measures) -> MatchType {
         let within = |limit| measures.distance.is_some_and(|distance| distance <= limit);

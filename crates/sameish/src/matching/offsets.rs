@@ -128,6 +128,7 @@ impl Offsets {
         let text = match content {
             ContentRef::Text(text) => text,
             ContentRef::Tokens(tokens) => return Offsets::of_tokens(tokens, bytes),
+            ContentRef::Sketches(_) => "",
         };
         let mut from = 0;
         let mut count = 0;

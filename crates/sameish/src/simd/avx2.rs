@@ -1,6 +1,7 @@
 //! Kernels for AVX2.
 
-use super::{BLOCK, GROUP, Masks};
+use super::{BLOCK, GROUP, Heads, Masks};
+use crate::features::{Head, NearParity};
 use crate::text::TokenRange;
 use std::arch::x86_64::*;
 
@@ -208,4 +209,40 @@ pub(super) fn position(codes: &[u64], code: u64) -> Option<usize> {
         }
     }
     Some(4 * fours.len() + super::scalar::position(rest, code)?)
+}
+
+/// Uses POPCNT: for heads of 16 bytes, sums of two counts are as fast as counts in vectors.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn near_rows(
+    heads: Heads<'_>,
+    (row, head): (&[u64; 8], Head),
+    most: u32,
+    found: &mut Vec<NearParity>,
+) {
+    for (other, &at) in heads.heads.iter().zip(heads.at) {
+        let count = |i: usize| _popcnt64((other[i] ^ head[i]) as i64);
+        let differing = count(0) + count(1) + (count(2) + count(3));
+        if differing as u32 <= most {
+            push_near_row(&heads.rows[at as usize], row, at, most, found);
+        }
+    }
+}
+
+/// Appends a row if it differs in at most `most` bits.
+#[target_feature(enable = "popcnt")]
+#[inline]
+pub(super) fn push_near_row(
+    other: &[u64; 8],
+    row: &[u64; 8],
+    at: u32,
+    most: u32,
+    found: &mut Vec<NearParity>,
+) {
+    let count = |i: usize| _popcnt64((other[i] ^ row[i]) as i64);
+    let low = count(0) + count(1) + count(2) + count(3);
+    let high = count(4) + count(5) + count(6) + count(7);
+    let differing = (low + high) as u32;
+    if differing <= most {
+        found.push(NearParity { at, differing });
+    }
 }

@@ -1,9 +1,10 @@
 //! Kernels for AVX-512 F, BW, DQ and VL.
 
-use super::{BLOCK, GROUP, Masks};
+use super::{BLOCK, GROUP, Heads, Masks};
 use crate::features::hash::{
     FNV_BASIS, FNV_PRIME, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3, SECRET, TRIPLE,
 };
+use crate::features::{Head, NearParity};
 use crate::text::{PADDING, TokenRange};
 use std::arch::x86_64::*;
 
@@ -441,4 +442,51 @@ fn push_positions(base: u32, mut hits: u32, positions: &mut Vec<u32>) {
         positions.push(base + hits.trailing_zeros());
         hits &= hits - 1;
     }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn near_rows(heads: Heads<'_>, query: (&[u64; 8], Head), most: u32, found: &mut Vec<NearParity>) {
+    if is_x86_feature_detected!("avx512vpopcntdq") {
+        // SAFETY: the condition has detected AVX-512 VPOPCNTDQ.
+        unsafe { near_rows_by_popcount(heads, query, most, found) };
+    } else {
+        super::avx2::near_rows(heads, query, most, found);
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn near_rows_by_popcount(
+    heads: Heads<'_>,
+    (row, head): (&[u64; 8], Head),
+    most: u32,
+    found: &mut Vec<NearParity>,
+) {
+    let [a, b, c, d] = head.map(|word| word as i64);
+    let target = _mm512_broadcast_i64x4(_mm256_set_epi64x(d, c, b, a));
+    let limit = _mm512_set1_epi64(i64::from(most));
+    let (fours, rest) = heads.heads.as_chunks::<4>();
+    for (four, at) in fours.iter().zip(heads.at.chunks_exact(4)) {
+        // SAFETY: two heads are 64 bytes.
+        let x = unsafe { _mm512_loadu_si512(four.as_ptr().cast()) };
+        // SAFETY: the other two heads follow them.
+        let y = unsafe { _mm512_loadu_si512(four.as_ptr().add(2).cast()) };
+        let x = _mm512_popcnt_epi64(_mm512_xor_si512(x, target));
+        let y = _mm512_popcnt_epi64(_mm512_xor_si512(y, target));
+        // Each pair of words of x, followed by that of y; then the pairs of a head are added.
+        let pairs = _mm512_add_epi64(_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
+        let sums = _mm512_add_epi64(pairs, _mm512_shuffle_i64x2::<0b10_11_00_01>(pairs, pairs));
+        // The sums are those of heads 0, 2, 0, 2, 1, 3, 1, 3.
+        let near = _mm512_cmple_epu64_mask(sums, limit);
+        if near != 0 {
+            for (i, lane) in [0, 4, 1, 5].into_iter().enumerate() {
+                if near >> lane & 1 == 1 {
+                    super::avx2::push_near_row(&heads.rows[at[i] as usize], row, at[i], most, found);
+                }
+            }
+        }
+    }
+    let done = heads.heads.len() - rest.len();
+    let rest = Heads { heads: rest, at: &heads.at[done..], rows: heads.rows };
+    super::avx2::near_rows(rest, (row, head), most, found);
 }

@@ -12,6 +12,7 @@ mod scalar;
 
 use crate::config::TokenHash;
 use crate::error::{Error, Result};
+use crate::features::{Head, NearParity};
 use crate::text::TokenRange;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -74,7 +75,8 @@ impl Level {
         &[Level::Scalar]
     }
 
-    fn name(self) -> &'static str {
+    /// Returns the name by which [`force`] selects the level.
+    pub fn name(self) -> &'static str {
         match self {
             Level::Scalar => "scalar",
             Level::Avx2 => "avx2",
@@ -228,6 +230,31 @@ pub(crate) fn near(level: Level, codes: &[u64], query: u64, radius: u32, positio
     dispatch!(level, near(codes, query, radius, positions));
 }
 
+/// Rows of a [`ParityList`](crate::features::ParityList) that are scanned by their heads.
+#[derive(Clone, Copy)]
+pub(crate) struct Heads<'a> {
+    pub(crate) heads: &'a [Head],
+    /// Positions of the rows in `rows`.
+    pub(crate) at: &'a [u32],
+    pub(crate) rows: &'a [[u64; 8]],
+}
+
+/// Appends the rows that differ from the row of `query` in at most `most` bits, in the order of their heads. Reads only rows whose
+/// heads differ from the head of `query` in at most as many bits.
+///
+/// # Panics
+/// If the numbers of heads and positions differ, or if a position is not in `rows`.
+pub(crate) fn near_rows(
+    level: Level,
+    heads: Heads<'_>,
+    query: (&[u64; 8], Head),
+    most: u32,
+    found: &mut Vec<NearParity>,
+) {
+    assert!(heads.heads.len() == heads.at.len());
+    dispatch!(level, near_rows(heads, query, most, found));
+}
+
 /// Returns the first position of a code.
 #[inline]
 pub(crate) fn position(level: Level, codes: &[u64], code: u64) -> Option<usize> {
@@ -250,6 +277,7 @@ pub(crate) fn prefetch<T>(items: &[T], index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::features::head;
     use crate::random::SplitMix64;
 
     #[test]
@@ -372,6 +400,34 @@ mod tests {
                     assert_eq!(found, expected, "without VPOPCNTDQ, {length} codes, radius {radius}");
                 }
                 prefetch(&codes, length);
+            }
+        }
+    }
+
+    #[test]
+    fn near_rows_agrees_across_levels() {
+        let mut random = SplitMix64(10);
+        let query = [(); 8].map(|()| random.next());
+        let mut row =
+            |i: usize| query.map(|word| (0..i % 7).fold(word, |word, _| word ^ 1 << random.below(64)));
+        let rows: Vec<[u64; 8]> = (0..200).map(&mut row).collect();
+        for length in [0, 1, 3, 4, 99] {
+            let at: Vec<u32> = (0..length).map(|i| 2 * i + 1).collect();
+            let list: Vec<Head> = at.iter().map(|&at| head(&rows[at as usize])).collect();
+            let heads = Heads { heads: &list, at: &at, rows: &rows };
+            for most in [0, 8, 20, 40, 512] {
+                let differing = |&at: &u32| {
+                    let bits = rows[at as usize].iter().zip(query).map(|(a, b)| (a ^ b).count_ones());
+                    NearParity { at, differing: bits.sum() }
+                };
+                let expected: Vec<NearParity> =
+                    at.iter().map(differing).filter(|near| near.differing <= most).collect();
+                assert!(length < 99 || !expected.is_empty());
+                for &level in Level::available() {
+                    let mut found = Vec::new();
+                    near_rows(level, heads, (&query, head(&query)), most, &mut found);
+                    assert_eq!(found, expected, "{level:?}");
+                }
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Portable kernels: the reference for all other levels.
 
-use super::{BLOCK, GROUP, Masks};
+use super::{BLOCK, GROUP, Heads, Masks};
 pub(super) use crate::features::hash::xxh3_tokens;
+use crate::features::{Head, NearParity};
 use crate::text::TokenRange;
 
 pub(super) fn classify(text: &[[u8; BLOCK]], lowered: &mut [[u8; BLOCK]], masks: &mut [Masks]) {
@@ -128,4 +129,21 @@ pub(super) fn near(codes: &[u64], query: u64, radius: u32, positions: &mut Vec<u
 
 pub(super) fn position(codes: &[u64], code: u64) -> Option<usize> {
     codes.iter().position(|&other| other == code)
+}
+
+pub(super) fn near_rows(
+    Heads { heads, at, rows }: Heads<'_>,
+    (row, head): (&[u64; 8], Head),
+    most: u32,
+    found: &mut Vec<NearParity>,
+) {
+    let differing = |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>();
+    for (other, &at) in heads.iter().zip(at) {
+        if differing(other, &head) <= most {
+            let differing = differing(&rows[at as usize], row);
+            if differing <= most {
+                found.push(NearParity { at, differing });
+            }
+        }
+    }
 }

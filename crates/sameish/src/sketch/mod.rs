@@ -24,6 +24,7 @@ pub use sdr::{Sdr, SdrEncoder};
 pub use simhash::{Fingerprint, MAX_WEIGHT, SimHasher};
 pub(crate) use votes::Votes;
 
+use crate::error::Result;
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -43,6 +44,12 @@ impl SchemeId {
     /// Returns the id as a number, for storage.
     pub fn as_u64(self) -> u64 {
         self.0
+    }
+
+    /// Parses an id from 16 hex digits, as [`Display`](fmt::Display) writes it.
+    pub fn from_hex(hex: &str) -> Result<SchemeId> {
+        let bytes: [u8; 8] = codec::bytes_from_hex("scheme", hex, 8)?.try_into().unwrap_or_default();
+        Ok(SchemeId(u64::from_be_bytes(bytes)))
     }
 
     /// Creates an id from a stored number.

@@ -74,6 +74,13 @@ impl Entry {
         self.0 & 1 << 4 != 0
     }
 
+    /// Returns `true` for a letter that folds to itself and has no effect on the preceding character.
+    #[inline]
+    pub(super) fn is_plain_letter(self) -> bool {
+        // All but the flag for safe breaks.
+        self.0 & !(1 << 6) == Class::Letter as u32 | 1 << 4
+    }
+
     /// Returns `true` if the character may compose with the preceding one or must be ordered among combining marks.
     #[inline]
     pub(super) fn needs_context(self) -> bool {

@@ -4,16 +4,23 @@
 //! tokens are delivered in batches of a few kilobytes, while they are still in the CPU cache, without an allocation per
 //! token. [`decode`] replaces and counts bytes that are not valid UTF-8.
 
+mod accents;
 mod chars;
+mod entities;
+mod html;
 mod normalize;
+mod plain;
 mod stopwords;
 mod tokenize;
 mod words;
 
+pub(crate) use normalize::WordNormalizer;
 pub use normalize::normalize;
 #[doc(hidden)]
 pub use normalize::{Decoded, decode};
+pub(crate) use plain::{Edits, Plain, Rules};
 pub use stopwords::StopWords;
+pub(crate) use stopwords::is_one_word;
 pub(crate) use tokenize::{Batch, TextScratch, for_each_batch};
 
 use crate::config::Tokenizer;

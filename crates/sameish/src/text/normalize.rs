@@ -4,6 +4,11 @@
 //! texts have equal bytes. Zero-width and control characters are removed. A run of combining marks is truncated to 30
 //! marks, the limit of Unicode's stream-safe format (UAX #15), so the time is linear in the length of the text.
 //!
+//! A few dozen characters fold to more than three times their length; U+FDFA folds to four words. They are folded as long as
+//! this adds at most twice the bytes that precede the character in the text, plus [`EXPANSION_FREE`]; after that they are kept
+//! as they are. Text in any language is far below this limit, and a text of such characters alone costs no more than its length
+//! in bytes allows.
+//!
 //! This is the slow path, for text that is not plain ASCII; [`tokenize`](super::tokenize) contains the fast path.
 
 use super::Span;
@@ -13,12 +18,48 @@ use unicode_normalization::char::{compose, decompose_canonical};
 /// Maximum number of combining marks after one character.
 pub(super) const MAX_MARKS: usize = 30;
 
+/// Bytes that long foldings may add to any text.
+const EXPANSION_FREE: usize = 256;
+/// Bytes that long foldings may add per byte of the text before them.
+const EXPANSION_RATE: usize = 2;
+/// Foldings of more than this many times the length of the character count as expansion.
+const EXPANSION_FACTOR: usize = 3;
+
 /// A normalized character with its properties and the byte range of the source that it comes from.
 #[derive(Clone, Copy)]
 pub(super) struct Folded {
     pub(super) c: char,
     pub(super) entry: Entry,
     pub(super) span: Span,
+}
+
+/// Receives normalized characters.
+pub(super) trait Sink {
+    /// Adds the next character.
+    fn push(&mut self, folded: Folded);
+
+    /// Adds letters that come from a part of the source, as if one by one. All are of class [`Class::Letter`].
+    fn push_letters(&mut self, letters: &str, span: Span);
+}
+
+/// The letters at the start of a text that are their own folding and compose with no character before them.
+struct Letters {
+    /// Length in bytes of all but the last, which may compose with the character after it.
+    before_last: usize,
+}
+
+impl Letters {
+    #[inline]
+    fn at_start_of(text: &str) -> Letters {
+        let mut before_last = 0;
+        for (at, c) in text.char_indices() {
+            if !Entry::of(c).is_plain_letter() {
+                break;
+            }
+            before_last = at;
+        }
+        Letters { before_last }
+    }
 }
 
 /// A streaming normalizer. It delays each character until no later character can compose with it.
@@ -29,49 +70,101 @@ pub(super) struct Normalizer {
     /// Otherwise, the last base character and the characters after it.
     pending: Vec<Folded>,
     mark_run: usize,
+    /// Bytes of the text before the offsets that [`push_text`](Self::push_text) receives.
+    base_offset: usize,
+    /// Bytes that long foldings added to the text so far.
+    expanded: usize,
 }
 
 impl Normalizer {
+    /// Begins a part of a text. Later offsets are relative to its start, `base_offset` bytes into the text.
+    pub(super) fn begin_part(&mut self, base_offset: usize) {
+        self.base_offset = base_offset;
+        if base_offset == 0 {
+            self.expanded = 0;
+        }
+    }
+
     /// Normalizes a piece of text that begins `offset` bytes into its source.
-    pub(super) fn push_text(&mut self, text: &str, offset: usize, mut emit: impl FnMut(Folded)) {
-        let mut start = offset;
+    pub(super) fn push_text(&mut self, text: &str, offset: usize, sink: &mut impl Sink) {
         self.mark_run = 0;
-        for c in text.chars() {
-            let span = Span { start, end: start + c.len_utf8() };
-            start = span.end;
+        let mut at = 0;
+        while at < text.len() {
+            let letters = Letters::at_start_of(&text[at..]);
+            if letters.before_last > 0 {
+                let span = Span { start: offset + at, end: offset + at + letters.before_last };
+                self.push_letters(&text[at..at + letters.before_last], span, sink);
+                at += letters.before_last;
+            }
+            let Some(c) = text[at..].chars().next() else { break };
+            let span = Span { start: offset + at, end: offset + at + c.len_utf8() };
+            at += c.len_utf8();
             let c = c.to_ascii_lowercase();
             let entry = Entry::of(c);
-            match entry.mapping() {
-                None => self.push(Folded { c, entry, span }, &mut emit),
-                Some(mapping) => {
-                    for c in mapping.chars() {
-                        self.push(Folded { c, entry: Entry::of(c), span }, &mut emit);
-                    }
-                }
+            match entry.mapping().filter(|mapping| self.may_expand(mapping, &span)) {
+                None => self.push(Folded { c, entry, span }, sink),
+                Some(mapping) => self.push_mapping(mapping, span, sink),
             }
         }
     }
 
+    /// Adds the folding of a character.
+    fn push_mapping(&mut self, mut mapping: &str, span: Span, sink: &mut impl Sink) {
+        while !mapping.is_empty() {
+            let letters = Letters::at_start_of(mapping);
+            let (now, later) = mapping.split_at(letters.before_last);
+            if !now.is_empty() {
+                self.push_letters(now, span, sink);
+            }
+            let mut chars = later.chars();
+            if let Some(c) = chars.next() {
+                self.push(Folded { c, entry: Entry::of(c), span }, sink);
+            }
+            mapping = chars.as_str();
+        }
+    }
+
+    /// Adds letters that are their own folding and of which none composes with a character before or after it.
+    fn push_letters(&mut self, letters: &str, span: Span, sink: &mut impl Sink) {
+        self.mark_run = 0;
+        self.flush(sink);
+        sink.push_letters(letters, span);
+    }
+
+    /// Returns `true` if a character may be replaced by its folding, and counts the bytes that a long one adds.
     #[inline]
-    fn push(&mut self, new: Folded, emit: &mut impl FnMut(Folded)) {
+    fn may_expand(&mut self, mapping: &str, span: &Span) -> bool {
+        if mapping.len() <= EXPANSION_FACTOR * (span.end - span.start) {
+            return true;
+        }
+        let expanded = self.expanded + mapping.len();
+        let is_allowed = expanded <= EXPANSION_RATE * (self.base_offset + span.start) + EXPANSION_FREE;
+        if is_allowed {
+            self.expanded = expanded;
+        }
+        is_allowed
+    }
+
+    #[inline]
+    fn push(&mut self, new: Folded, sink: &mut impl Sink) {
         let class = new.entry.class();
         if class == Class::Drop {
             return;
         }
         if class == Class::Extend || new.entry.needs_context() {
-            return self.push_mark(new, emit);
+            return self.push_mark(new, sink);
         }
         self.mark_run = 0;
         if !self.pending.is_empty() {
-            self.flush(emit);
+            self.flush(sink);
         }
         if let Some(base) = self.base.replace(new) {
-            emit(base);
+            sink.push(base);
         }
     }
 
     /// Adds a character that may compose with the previous one, or that counts towards [`MAX_MARKS`].
-    fn push_mark(&mut self, new: Folded, emit: &mut impl FnMut(Folded)) {
+    fn push_mark(&mut self, new: Folded, sink: &mut impl Sink) {
         if new.entry.class() == Class::Extend || new.entry.ccc() != 0 {
             self.mark_run += 1;
             if self.mark_run > MAX_MARKS {
@@ -80,7 +173,7 @@ impl Normalizer {
         }
         // Conjoining vowels and similar characters are not marks, but the buffer must stay small for them, too.
         if !new.entry.needs_context() || self.pending.len() > MAX_MARKS + 1 {
-            self.flush(emit);
+            self.flush(sink);
         }
         self.pending.extend(self.base.take());
         self.insert_in_order(new);
@@ -97,15 +190,15 @@ impl Normalizer {
     }
 
     /// Emits the delayed characters.
-    pub(super) fn flush(&mut self, emit: &mut impl FnMut(Folded)) {
+    pub(super) fn flush(&mut self, sink: &mut impl Sink) {
         if let Some(base) = self.base.take() {
-            emit(base);
+            sink.push(base);
         }
         if self.pending.len() > 1 {
             self.decompose();
             self.compose();
         }
-        self.pending.drain(..).for_each(emit);
+        self.pending.drain(..).for_each(|folded| sink.push(folded));
     }
 
     /// Decomposes the pending characters, so that marks can be ordered among those of a composed character.
@@ -154,10 +247,37 @@ impl Normalizer {
 /// ```
 pub fn normalize(text: &str) -> String {
     let mut normalized = String::with_capacity(text.len());
-    let mut normalizer = Normalizer::default();
-    normalizer.push_text(text, 0, |folded| normalized.push(folded.c));
-    normalizer.flush(&mut |folded| normalized.push(folded.c));
+    normalize_onto(text, &mut normalized);
     normalized
+}
+
+/// Appends the normalized form of a text.
+fn normalize_onto(text: &str, normalized: &mut String) {
+    WordNormalizer::default().append(text, 0, normalized);
+}
+
+/// Normalizes the words of a text one after the other. The result for all words is the same as for the whole text.
+#[derive(Default)]
+pub(crate) struct WordNormalizer {
+    normalizer: Normalizer,
+}
+
+impl WordNormalizer {
+    /// Appends the normalized form of a word that begins `offset` bytes into the text. Words are passed in their order.
+    pub(crate) fn append(&mut self, word: &str, offset: usize, normalized: &mut String) {
+        self.normalizer.push_text(word, offset, normalized);
+        self.normalizer.flush(normalized);
+    }
+}
+
+impl Sink for String {
+    fn push(&mut self, folded: Folded) {
+        String::push(self, folded.c);
+    }
+
+    fn push_letters(&mut self, letters: &str, _: Span) {
+        self.push_str(letters);
+    }
 }
 
 /// A text decoded from bytes, and the number of invalid UTF-8 sequences in them.
@@ -235,6 +355,22 @@ mod tests {
         assert_eq!(normalize(&text).chars().count(), 1 + MAX_MARKS - 1 + 1);
         let jamo = "\u{1161}".repeat(100_000);
         assert_eq!(normalize(&jamo), jamo);
+    }
+
+    #[test]
+    fn long_foldings_add_a_bounded_number_of_bytes() {
+        let folded = normalize("\u{FDFA}");
+        assert_eq!(normalize(&"\u{FDFA}".repeat(7)), folded.repeat(7));
+        let text = "\u{FDFA}".repeat(10_000);
+        let long = normalize(&text);
+        assert!(long.len() <= (1 + EXPANSION_RATE) * text.len() + EXPANSION_FREE, "{} bytes", long.len());
+        assert!(long.contains('\u{FDFA}'));
+        let spread = "\u{FDFA} wrote a letter to the people of the city ".repeat(1_000);
+        assert_eq!(
+            normalize(&spread),
+            spread.replace('\u{FDFA}', &folded),
+            "normal text is folded completely"
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Stop words: which words are ignored because they occur in most texts?
 
+use super::Rules;
+use crate::config::{StopList, TextConfig, Tokenizer};
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
@@ -18,12 +20,29 @@ pub struct StopWords {
 impl StopWords {
     /// Returns the stop words of a language, given its two-letter code (ISO 639-1) in either case.
     pub fn for_language(code: &str) -> Result<StopWords> {
-        let list = stop_words::lookup(code.to_ascii_lowercase().as_str());
-        let list = list.ok_or_else(|| Error::UnknownLanguage { code: code.to_owned() })?;
-        Ok(StopWords::from_words(list.iter().copied()))
+        Ok(StopWords::from_words(list(code)?.iter().copied()))
     }
 
-    /// Creates a custom list.
+    /// Returns the stop words of a setting as they occur in a plain text that these tokenizers split.
+    pub(crate) fn for_plain_text(
+        words: &StopList,
+        rules: Rules,
+        tokenizers: &[Tokenizer],
+    ) -> Result<StopWords> {
+        let rules = Rules { html: false, ..rules };
+        let words: Vec<_> = match words {
+            StopList::Language(code) => list(code)?.iter().map(|word| rules.apply(word)).collect(),
+            StopList::Words(words) => words.iter().map(|word| rules.apply(word)).collect(),
+        };
+        let mut all = StopWords::from_words(words.iter().map(|word| &**word));
+        // Words that `whitespace` keeps as they are do not equal their normalized form.
+        if tokenizers.contains(&Tokenizer::Whitespace) {
+            all.words.extend(words.iter().map(|word| xxh3_64(word.trim().as_bytes())));
+        }
+        Ok(all)
+    }
+
+    /// Creates a custom list. Skips entries that are not one word.
     pub fn from_words<'a>(words: impl IntoIterator<Item = &'a str>) -> StopWords {
         let mut hashes = HashSet::new();
         for entry in words {
@@ -49,6 +68,22 @@ impl StopWords {
     pub fn digest(&self) -> u64 {
         self.words.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))
     }
+}
+
+/// Returns `true` if an entry of a list is one word of the tokenizer of the texts, as these texts are compared.
+pub(crate) fn is_one_word(entry: &str, text: &TextConfig) -> bool {
+    let entry = Rules { html: false, ..Rules::of(text) }.apply(entry);
+    let words = super::tokens(text.tokenizer, &entry);
+    // `ascii-words` also finds a word inside an entry of other characters.
+    let is_whole = |word: &super::Token| {
+        text.tokenizer != Tokenizer::AsciiWords || word.text.len() == entry.trim().len()
+    };
+    words.len() == 1 && words.iter().all(is_whole)
+}
+
+fn list(code: &str) -> Result<&'static [&'static str]> {
+    let list = stop_words::lookup(code.to_ascii_lowercase().as_str());
+    list.ok_or_else(|| Error::UnknownLanguage { code: code.to_owned() })
 }
 
 #[cfg(test)]
@@ -87,6 +122,24 @@ mod tests {
             });
             assert!(kept / all > 0.6, "{code}: kept {kept} of {all} words");
         }
+    }
+
+    /// A word matches the tokens of the tokenizer in use, which does not normalize them if it is `whitespace`.
+    #[test]
+    fn entries_match_the_tokens_of_the_tokenizer() {
+        let list = StopList::Words(vec!["The".into(), "don't".into()]);
+        let words = |tokenizers: &[Tokenizer]| {
+            StopWords::for_plain_text(&list, Rules::default(), tokenizers).unwrap()
+        };
+        let found = |words: &StopWords| ["the", "The", "don't"].map(|word| words.contains(word.as_bytes()));
+        assert_eq!(found(&words(&[Tokenizer::Unicode])), [true, false, true]);
+        assert_eq!(found(&words(&[Tokenizer::Whitespace])), [true, true, true]);
+        let unicode = words(&[Tokenizer::Unicode]);
+        assert_eq!(
+            words(&[Tokenizer::AsciiWords]).digest(),
+            unicode.digest(),
+            "stored schemes do not change"
+        );
     }
 
     #[test]

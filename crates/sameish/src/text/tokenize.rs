@@ -126,6 +126,7 @@ impl TextScratch {
             Tokenizer::AsciiWords => self.rules.apply_ascii(masks, chunk),
             _ => self.rules.apply_unicode(masks),
         }
+        self.normalizer.begin_part(at);
         let taken = if end == text.len() { chunk.len() } else { self.find_cut(tokenizer, text, at, end)? };
         self.find_tokens(tokenizer, &text[at..at + taken]);
         Some(taken)
@@ -216,8 +217,8 @@ impl TextScratch {
             return push_ascii_words(run, start, &mut self.sink);
         }
         let sink = &mut self.sink;
-        self.normalizer.push_text(run, start, |folded| sink.push(folded));
-        self.normalizer.flush(&mut |folded| sink.push(folded));
+        self.normalizer.push_text(run, start, sink);
+        self.normalizer.flush(sink);
         sink.close();
     }
 }

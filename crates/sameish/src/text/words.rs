@@ -5,7 +5,7 @@
 //! Lao, Khmer, Myanmar), each character with its marks is a word; a run of Katakana is one word.
 
 use super::chars::Class;
-use super::normalize::Folded;
+use super::normalize::{Folded, Sink};
 use super::{Span, TokenRange};
 
 /// Collects words: their concatenated text, their ranges in it, and their positions in the source.
@@ -29,9 +29,8 @@ struct CurrentWord {
     alphanumeric: bool,
 }
 
-impl WordSink {
-    /// Adds the next character.
-    pub(super) fn push(&mut self, folded: Folded) {
+impl Sink for WordSink {
+    fn push(&mut self, folded: Folded) {
         match folded.entry.class() {
             Class::Drop => {}
             Class::Separator => self.close(),
@@ -58,6 +57,25 @@ impl WordSink {
         }
     }
 
+    fn push_letters(&mut self, letters: &str, span: Span) {
+        let start = self.bytes.len() as u32;
+        let end = start + letters.len() as u32;
+        match self.current.as_mut().filter(|word| word.continues_with(Class::Letter)) {
+            Some(word) => {
+                (word.end, word.span.end) = (end, span.end);
+                (word.last, word.joiner, word.alphanumeric) = (Class::Letter, None, true);
+            }
+            None => {
+                self.close();
+                let last = Class::Letter;
+                self.current = Some(CurrentWord { start, end, span, last, joiner: None, alphanumeric: true });
+            }
+        }
+        self.bytes.extend_from_slice(letters.as_bytes());
+    }
+}
+
+impl WordSink {
     /// Ends the current word, if any.
     pub(super) fn close(&mut self) {
         if let Some(word) = self.current.take()

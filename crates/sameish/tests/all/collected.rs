@@ -18,7 +18,7 @@ impl TextSource for Texts {
     }
 }
 
-/// Returns texts of a few families with copies, edits, short texts and an empty one.
+/// Returns texts of a few groups with copies, edits, short texts and an empty one.
 fn texts() -> Vec<String> {
     let word = |family: usize, i: usize| format!("word{}", (family * 7919 + i * i * 31) % 9973);
     let text = |family: usize, edit: usize| -> String {
@@ -58,6 +58,9 @@ fn scope_over(texts: &Texts) -> Scope<'_, External> {
         dates: None,
         filter: None,
         max_candidates: 50,
+        joining: false,
+        needs_best: true,
+        bounded: false,
     }
 }
 

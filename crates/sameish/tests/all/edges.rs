@@ -101,3 +101,37 @@ fn accepts_arbitrary_tokens() {
         assert_eq!(sketches.status == Status::Ok, tokens.len() >= 3);
     }
 }
+
+#[test]
+fn removal_of_markup_and_accents_changes_every_scheme() {
+    for preset in Preset::ALL {
+        let schemes = |html, fold_accents| {
+            let mut config = preset.config();
+            config.text.html = html;
+            config.text.fold_accents = fold_accents;
+            let schemes = Analyzer::new(config).unwrap().schemes();
+            [schemes.simhash, schemes.minhash, schemes.sdr]
+                .map(|scheme| scheme.map(|scheme| scheme.to_string()))
+        };
+        let all = [(false, false), (true, false), (false, true), (true, true)].map(|(a, b)| schemes(a, b));
+        for (i, a) in all.iter().enumerate() {
+            for b in &all[i + 1..] {
+                a.iter().zip(b).for_each(|(a, b)| assert!(a.is_none() || a != b, "{preset}: {a:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn engine_finds_the_text_of_a_page_in_another_page() {
+    let mut config = Preset::Copies.config();
+    config.text.html = true;
+    let mut engine = Engine::new(config).unwrap();
+    let text = "the old bridge over the river is closed for repairs until next spring";
+    let stored = format!("<html><head><style>p {{}}</style></head><p>{text}");
+    engine.insert(&Document::new(1, stored)).unwrap();
+    let query = format!("<div><em>{}</em></div>", text.replace("river", "r&#105;ver"));
+    let found = engine.search(query.as_str(), SearchOptions::default()).unwrap();
+    assert_eq!(found.matches.len(), 1);
+    assert_eq!(found.matches[0].verdict.similarity, 1.0);
+}

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sameish::analyzer::TextFeatures;
-use sameish::config::{Bands, Linkage, Templates};
+use sameish::config::{Bands, Linkage, ShortTexts, Templates};
 use sameish::engine::{Among, External, Scope, SketchedDocument, Spread, StoredDocument, TextSource};
 use sameish::{
     Analyzer, Config, Content, DocId, Document, Engine, Groups, Prepared, Preset, Scratch, SearchOptions,
@@ -74,8 +74,9 @@ impl Model {
             return Some(Rank { verified: true, similarity: 1.0 });
         }
         let short = x.status == Status::TooShort || y.status == Status::TooShort;
-        if short && within.is_none() {
-            return None;
+        let has_features = !a.features.shingles.is_empty() || !b.features.shingles.is_empty();
+        if short && (config.simhash.is_none() || !has_features) {
+            return within;
         }
         let similarity = a.features.shingles.jaccard(&b.features.shingles);
         let verified = Some(Rank { verified: true, similarity });
@@ -145,7 +146,7 @@ fn members(groups: Groups) -> Vec<Vec<DocId>> {
         .collect()
 }
 
-/// Returns a text of one of six families, so that many are similar and some are equal. Some are short, some have no words.
+/// Returns a text of one of six groups, so that many are similar and some are equal. Some are short, some have no words.
 fn text(random: &mut SplitMix64) -> String {
     let family = random.below(6);
     let words = [3, 8, 60, 60, 80, 0][family];
@@ -313,7 +314,7 @@ fn greedy_clustering_starts_with_the_newest_and_rejects_invalid_dates() {
 }
 
 #[test]
-fn blank_texts_match_nothing_and_equal_short_texts_match() {
+fn blank_texts_match_nothing_and_equal_short_texts_match_where_the_preset_allows() {
     for preset in Preset::ALL {
         let engine = engine_of(preset.config(), &["", "", "!", "!"]);
         let mut pairs = 0;
@@ -322,12 +323,32 @@ fn blank_texts_match_nothing_and_equal_short_texts_match() {
             ControlFlow::Continue(())
         });
         let expected = match preset {
-            Preset::Wire | Preset::Web => 0,
-            Preset::Copies | Preset::Articles | Preset::Headlines => 1,
+            Preset::Wire | Preset::Web | Preset::Headlines => 0,
+            Preset::Copies | Preset::Articles => 1,
             // The sparse encoder treats `!` as a token.
             Preset::Sdr => 1,
         };
         assert_eq!(pairs, expected, "{preset}");
+    }
+}
+
+#[test]
+fn equal_short_headlines_never_match() {
+    for linkage in [Linkage::Online, Linkage::Cohesive, Linkage::Components] {
+        let mut config = Preset::Headlines.config();
+        config.matching.linkage = linkage;
+        let mut engine = engine_of(config.clone(), &["Breaking news", "breaking NEWS"]);
+        let found = engine.search("Breaking news", SearchOptions::default()).unwrap();
+        assert_eq!(found.matches, [], "{linkage:?}");
+        let found = engine.search_id(&1.into(), SearchOptions::default()).unwrap().unwrap();
+        assert_eq!(found.matches, [], "{linkage:?}");
+        assert_eq!(engine.groups().groups.len(), 2, "{linkage:?}");
+        assert!(engine.remove(&1.into()));
+        assert_eq!((engine.len(), engine.groups().groups.len()), (1, 1));
+        config.matching.short_texts = ShortTexts::Equal;
+        let engine = engine_of(config, &["Breaking news", "breaking NEWS"]);
+        let found = engine.search("Breaking news", SearchOptions::default()).unwrap();
+        assert_eq!(found.matches.len(), 2, "{linkage:?}");
     }
 }
 
@@ -522,6 +543,9 @@ fn scope_over(texts: &StoredTexts) -> Scope<'_, External> {
         dates: None,
         filter: None,
         max_candidates: 2000,
+        joining: false,
+        needs_best: true,
+        bounded: true,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use sameish::config::Tokenizer;
 use sameish::text::tokens;
-use sameish::{DocId, Document, Engine, Preset, SearchOptions, Status};
+use sameish::{DocId, Document, Engine, Preset, Scratch, SearchOptions, Status};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -86,4 +86,47 @@ fn unrelated_paragraphs_of_one_language_do_not_match() {
         ControlFlow::Continue(())
     });
     assert_eq!(pairs, []);
+}
+
+/// Returns the first words of a text.
+fn first_words(text: &str, words: usize) -> &str {
+    let last = tokens(Tokenizer::Unicode, text).into_iter().take(words).next_back();
+    &text[..last.map_or(0, |word| word.span.end)]
+}
+
+/// Texts of 8 to 49 words, which are too short for a signature of their own. A copy of a few words with one edited word may be
+/// below the threshold of the preset, so the recall is that of the copies that reach it.
+#[test]
+fn finds_95_percent_of_edited_copies_of_short_texts_in_every_language() {
+    const COPIES: usize = 10;
+    let analyzer = Engine::new(Preset::Articles.config()).unwrap().analyzer().clone();
+    let mut random = SplitMix64(7);
+    for (language, paragraphs) in languages() {
+        let short: Vec<&str> =
+            (0..).zip(&paragraphs).map(|(at, text)| first_words(text, 8 + at * 7 % 42)).collect();
+        let mut engine = Engine::with_analyzer(analyzer.clone()).unwrap();
+        for (at, text) in short.iter().enumerate() {
+            let inserted = engine.insert(&Document::new(id(language, at), *text)).unwrap();
+            assert_eq!(inserted.status, Status::TooShort, "{language} {at}");
+        }
+        let mut similar = 0;
+        let mut found = 0;
+        for (at, text) in short.iter().enumerate() {
+            let features = analyzer.shingles(*text, &mut Scratch::default());
+            for _ in 0..COPIES {
+                let copy = edited(text, paragraphs[random.below(paragraphs.len())], &mut random);
+                let shingles = analyzer.shingles(copy.as_str(), &mut Scratch::default());
+                similar += usize::from(features.jaccard(&shingles) >= analyzer.config().matching.threshold);
+                let search = engine.search(copy.as_str(), SearchOptions::default()).unwrap();
+                assert!(search.matches.iter().all(|found| found.verdict.verified));
+                let ids: Vec<&DocId> = search.matches.iter().map(|found| &found.id).collect();
+                assert!(ids.iter().all(|found| **found == id(language, at)), "{language} {at}: {ids:?}");
+                found += ids.len();
+            }
+        }
+        let copies = COPIES * short.len();
+        let recall = found as f64 / similar as f64;
+        println!("{language}: {found} of {similar} found, which is {recall:.4}; {copies} copies");
+        assert!(recall >= 0.95, "{language}: {recall}");
+    }
 }

@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../../src/random.rs"]
-mod random;
+use sameish::random;
 
+mod accents_table;
 mod agreement;
 mod collected;
+mod crowds;
 mod edges;
 mod engine;
 mod facts;
@@ -23,3 +24,4 @@ mod stored_engine;
 mod theory;
 mod tokenizer;
 mod unicode_table;
+mod wider;

@@ -2,12 +2,10 @@
 use crate::random::SplitMix64;
 use sameish::*;
 
-impl SplitMix64 {
-    /// Returns a number from 0 to `n - 1` with Zipf-like probabilities, like the frequencies of words.
-    fn zipf(&mut self, n: usize) -> usize {
-        let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
-        ((n as f64).powf(unit) - 1.0) as usize
-    }
+/// Returns a number from 0 to `n - 1` with Zipf-like probabilities, like the frequencies of words.
+fn zipf(random: &mut SplitMix64, n: usize) -> usize {
+    let unit = (random.next() >> 11) as f64 / (1u64 << 53) as f64;
+    ((n as f64).powf(unit) - 1.0) as usize
 }
 
 /// A synthetic language: the characters of its words and the separator between words.
@@ -70,7 +68,7 @@ impl Language {
 }
 
 fn article(vocabulary: &[String], random: &mut SplitMix64) -> Vec<String> {
-    (0..300).map(|_| vocabulary[random.zipf(vocabulary.len())].clone()).collect()
+    (0..300).map(|_| vocabulary[zipf(random, vocabulary.len())].clone()).collect()
 }
 
 /// Replaces one word in twenty on average.

@@ -103,7 +103,7 @@ proptest! {
 fn names_an_unsupported_version() {
     let mut bytes = Engine::new(Preset::Copies.config()).unwrap().to_bytes().unwrap();
     bytes[8] = 9;
-    assert_eq!(Engine::from_bytes(&bytes).unwrap_err(), Error::EngineVersion { found: 9, supported: 2 });
+    assert_eq!(Engine::from_bytes(&bytes).unwrap_err(), Error::EngineVersion { found: 9, supported: 3 });
     let message = Engine::from_bytes(b"PAR1").unwrap_err().to_string();
     assert!(message.starts_with("invalid stored engine: unknown magic bytes at byte 0; "), "{message}");
 }

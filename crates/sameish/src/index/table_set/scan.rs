@@ -5,6 +5,12 @@ use super::{Emit, EmitBulk, TableSet, ValueRef};
 use crate::simd::{self, Level};
 
 impl<S: BucketStore> TableSet<S> {
+    /// Emits each code within any radius of the query. The set must not be a part of a partitioned index, of which no table has
+    /// all codes.
+    pub(in super::super) fn scan_within(&self, query: u64, radius: u32, emit: &mut Emit) {
+        self.scan(Level::current(), radius, query, &mut Vec::new(), emit);
+    }
+
     /// Emits each code within the radius, by comparing the query with every code of the first table.
     pub(super) fn scan(
         &self,
