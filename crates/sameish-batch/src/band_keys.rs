@@ -3,8 +3,10 @@
 use crate::cancellation::Cancellation;
 use crate::error::{Error, Result};
 use crate::resume::TempFiles;
+use sameish::cluster::Forest;
 use sameish::config::Bands;
 use sameish::index::{Buckets, BucketsBuilder, DocNumber};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 
@@ -112,19 +114,26 @@ impl BandKeys {
         Ok(keys)
     }
 
-    /// Builds the buckets of the documents that `includes` selects. Sorts as many entries at once as fit into `memory` bytes.
+    /// Builds the buckets of the documents that `includes` selects, and the crowds: documents that are connected by buckets of
+    /// more than `limit` documents, which are left out, or by `floods`. Documents that `is_sketched` selects are in no crowd. Sorts
+    /// as many entries at once as fit into `memory` bytes.
     pub(crate) fn buckets(
         mut self,
         includes: impl Fn(u32) -> bool,
+        is_sketched: impl Fn(u32) -> bool,
+        limit: usize,
+        floods: Floods,
         memory: usize,
         cancellation: &Cancellation,
-    ) -> Result<Buckets> {
+    ) -> Result<(AllBuckets, Crowded)> {
         if self.file.is_some() && self.in_memory() > 0 {
             self.spill()?;
         }
         let parts = (self.rows * size_of::<(u32, DocNumber)>()).div_ceil(memory.max(1 << 20)).max(1) as u64;
         let mut builder = BucketsBuilder::new(self.rows);
+        let mut mixed = MixedBuilder::new(self.rows);
         let (mut entries, mut repeats) = (Vec::new(), Repeats::for_rows(self.rows));
+        let mut crowds = CrowdedDocs::new(self.rows);
         for band in 0..self.bands {
             // Most keys occur once; they are removed before sorting.
             repeats.clear();
@@ -141,10 +150,37 @@ impl BandKeys {
                         entries.push((key, DocNumber(doc)));
                     }
                 })?;
-                builder.add_band(&mut entries);
+                builder.add_small(&mut entries, limit, |bucket| {
+                    let texts = mixed.add(bucket, &is_sketched, limit);
+                    crowds.add(texts.as_deref().unwrap_or(bucket).iter().map(|(_, doc)| doc.0));
+                });
             }
         }
-        Ok(builder.finish())
+        floods.groups.into_iter().for_each(|group| crowds.add(group.into_iter()));
+        let groups = crowds.finish();
+        let keys = self.keys_of(&groups)?;
+        let buckets = AllBuckets { buckets: builder.finish(), mixed: mixed.finish() };
+        Ok((buckets, Crowded { groups, keys, bands: self.bands, prints: floods.prints }))
+    }
+
+    /// Returns the band keys of documents, one row after the other.
+    fn keys_of(&mut self, groups: &[Vec<u32>]) -> Result<Vec<u32>> {
+        let docs = || groups.iter().flatten();
+        if groups.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut place = vec![u32::MAX; self.rows];
+        docs().zip(0..).for_each(|(&doc, at)| place[doc as usize] = at);
+        let mut keys = vec![0; docs().count() * self.bands];
+        for band in 0..self.bands {
+            let bands = self.bands;
+            self.each(band, |doc, key| {
+                if let Some(place) = Some(place[doc as usize]).filter(|&place| place != u32::MAX) {
+                    keys[place as usize * bands + band] = key;
+                }
+            })?;
+        }
+        Ok(keys)
     }
 
     /// Calls `visit` with each document and its key in a band.
@@ -163,6 +199,164 @@ impl BandKeys {
             visit(doc, u32::from_le_bytes(keys[band]));
         }
         Ok(())
+    }
+}
+
+/// The buckets whose documents are compared with each other. Each has a number.
+#[derive(Default)]
+pub(crate) struct AllBuckets {
+    /// Buckets that are not crowded.
+    buckets: Buckets,
+    mixed: MixedBuckets,
+}
+
+impl AllBuckets {
+    /// Returns the number of buckets.
+    pub(crate) fn len(&self) -> usize {
+        self.buckets.len() + 2 * self.mixed.sketched.len()
+    }
+
+    /// Returns the buckets of a document.
+    pub(crate) fn of(&self, doc: u32) -> impl Iterator<Item = u32> {
+        let first = self.buckets.len() as u32;
+        let mixed = self.mixed.of(doc).map(move |bucket| {
+            let sketched = &self.mixed.sketched[bucket as usize];
+            let needs_whole = sketched.is_empty() || sketched.binary_search(&doc).is_ok();
+            first + 2 * bucket + u32::from(!needs_whole)
+        });
+        self.buckets.of(DocNumber(doc)).chain(mixed)
+    }
+
+    /// Returns the documents of a bucket in ascending order.
+    pub(crate) fn members(&self, bucket: u32) -> &[u32] {
+        match (bucket as usize).checked_sub(self.buckets.len()) {
+            None => self.buckets.members(bucket),
+            Some(list) if list % 2 == 0 => self.mixed.whole.members((list / 2) as u32),
+            Some(list) => &self.mixed.sketched[list / 2],
+        }
+    }
+
+    /// Returns `true` if a document is in a bucket.
+    pub(crate) fn any(&self, doc: u32) -> bool {
+        self.buckets.any(DocNumber(doc)) || self.mixed.of(doc).next().is_some()
+    }
+}
+
+/// Crowded buckets with documents that consist of sketches.
+///
+/// The texts of such a bucket are compared with each other as a crowd. Crowds are divided by the features of texts, which sketches do
+/// not have, so sketches are compared with the whole bucket, and texts with its sketches.
+#[derive(Default)]
+struct MixedBuckets {
+    whole: Buckets,
+    /// The documents of each bucket that consist of sketches; empty if its texts are too few for a crowd.
+    sketched: Vec<Vec<u32>>,
+}
+
+impl MixedBuckets {
+    fn of(&self, doc: u32) -> impl Iterator<Item = u32> {
+        // Without such buckets, `whole` has no lists.
+        let buckets = (!self.sketched.is_empty()).then(|| self.whole.of(DocNumber(doc)));
+        buckets.into_iter().flatten()
+    }
+}
+
+struct MixedBuilder {
+    whole: BucketsBuilder,
+    sketched: Vec<Vec<u32>>,
+}
+
+impl MixedBuilder {
+    fn new(rows: usize) -> MixedBuilder {
+        MixedBuilder { whole: BucketsBuilder::new(rows), sketched: Vec::new() }
+    }
+
+    /// Adds a crowded bucket if sketches are in it. Then returns its texts, or nothing if they are no crowd.
+    fn add(
+        &mut self,
+        bucket: &[(u32, DocNumber)],
+        is_sketched: impl Fn(u32) -> bool,
+        limit: usize,
+    ) -> Option<Vec<(u32, DocNumber)>> {
+        let (sketches, texts): (Vec<_>, Vec<_>) =
+            bucket.iter().copied().partition(|(_, doc)| is_sketched(doc.0));
+        if sketches.is_empty() {
+            return None;
+        }
+        let is_crowd = texts.len() > limit;
+        let sketched = sketches.iter().filter(|_| is_crowd).map(|(_, doc)| doc.0);
+        self.sketched.push(sketched.collect());
+        self.whole.add_band(&mut bucket.to_vec());
+        Some(if is_crowd { texts } else { Vec::new() })
+    }
+
+    fn finish(self) -> MixedBuckets {
+        // Without such buckets, the lists of buckets per document are not needed.
+        let whole = if self.sketched.is_empty() { Buckets::default() } else { self.whole.finish() };
+        MixedBuckets { whole, sketched: self.sketched }
+    }
+}
+
+/// Documents of crowded buckets.
+#[derive(Default)]
+pub(crate) struct Crowded {
+    /// Documents that are connected by crowded buckets, each group in ascending order.
+    pub(crate) groups: Vec<Vec<u32>>,
+    /// Band keys of the documents of all groups, one row after the other.
+    pub(crate) keys: Vec<u32>,
+    /// Number of keys per row.
+    pub(crate) bands: usize,
+    /// Flooded fingerprints in ascending order: the documents that have them, and all that are near them, are in groups.
+    pub(crate) prints: Vec<u64>,
+}
+
+/// Fingerprints that many documents have.
+#[derive(Default)]
+pub(crate) struct Floods {
+    /// The documents that have such a fingerprint or are near it.
+    pub(crate) groups: Vec<Vec<u32>>,
+    /// The fingerprints in ascending order.
+    pub(crate) prints: Vec<u64>,
+}
+
+/// Collects the documents of crowded buckets.
+struct CrowdedDocs {
+    rows: usize,
+    /// Empty without crowded buckets.
+    forest: Forest,
+    is_crowded: Vec<bool>,
+}
+
+impl CrowdedDocs {
+    fn new(rows: usize) -> CrowdedDocs {
+        CrowdedDocs { rows, forest: Forest::default(), is_crowded: Vec::new() }
+    }
+
+    /// Adds documents that are connected.
+    fn add(&mut self, docs: impl Iterator<Item = u32>) {
+        if self.is_crowded.is_empty() {
+            self.is_crowded = vec![false; self.rows];
+            self.forest = Forest::new(self.rows);
+        }
+        let mut first = None;
+        for doc in docs {
+            self.is_crowded[doc as usize] = true;
+            self.forest.join(*first.get_or_insert(doc), doc);
+        }
+    }
+
+    /// Returns the connected documents in ascending order, by their first documents.
+    fn finish(mut self) -> Vec<Vec<u32>> {
+        let mut number: HashMap<u32, usize> = HashMap::new();
+        let mut crowds: Vec<Vec<u32>> = Vec::new();
+        for doc in (0..self.is_crowded.len() as u32).filter(|&doc| self.is_crowded[doc as usize]) {
+            let crowd = *number.entry(self.forest.root(doc)).or_insert_with(|| {
+                crowds.push(Vec::new());
+                crowds.len() - 1
+            });
+            crowds[crowd].push(doc);
+        }
+        crowds
     }
 }
 
@@ -219,20 +413,57 @@ mod tests {
             }
             keys
         };
-        let shape = |buckets: Buckets| -> Vec<Vec<Vec<u32>>> {
+        let shape = |buckets: AllBuckets| -> Vec<Vec<Vec<u32>>> {
             (0..5000)
                 .map(|doc| {
                     let mut members: Vec<Vec<u32>> =
-                        buckets.of(DocNumber(doc)).map(|bucket| buckets.members(bucket).to_vec()).collect();
+                        buckets.of(doc).map(|bucket| buckets.members(bucket).to_vec()).collect();
                     members.sort();
                     members
                 })
                 .collect()
         };
         let includes = |doc: u32| !doc.is_multiple_of(7);
-        let whole = shape(fill(usize::MAX).buckets(includes, usize::MAX, &Cancellation::default()).unwrap());
+        let build = |keys: BandKeys, memory| {
+            let built = keys.buckets(
+                includes,
+                |_| false,
+                usize::MAX,
+                Floods::default(),
+                memory,
+                &Cancellation::default(),
+            );
+            shape(built.unwrap().0)
+        };
+        let whole = build(fill(usize::MAX), usize::MAX);
         assert!(whole[1].len() == 3 && whole[7].is_empty());
-        assert_eq!(shape(fill(1000).buckets(includes, usize::MAX, &Cancellation::default()).unwrap()), whole);
-        assert_eq!(shape(fill(1000).buckets(includes, 0, &Cancellation::default()).unwrap()), whole);
+        assert_eq!(build(fill(1000), usize::MAX), whole);
+        assert_eq!(build(fill(1000), 0), whole);
+    }
+
+    #[test]
+    fn texts_of_crowded_buckets_form_crowds_also_if_sketches_share_them() {
+        let mut keys = BandKeys::new(Bands { count: 2, rows: 5 }, usize::MAX, TempFiles::default());
+        // Documents 0 to 9 share a bucket, 9 consists of sketches; 8 and 9 share another one; 10 to 13 and the sketches 14 to 19.
+        for doc in 0..20 {
+            let second = if doc == 8 || doc == 9 { 7 } else { 100 + doc };
+            keys.push(&[if doc < 10 { 1 } else { 2 }, second]).unwrap();
+        }
+        let is_sketched = |doc: u32| doc == 9 || doc >= 14;
+        let built =
+            keys.buckets(|_| true, is_sketched, 6, Floods::default(), usize::MAX, &Cancellation::default());
+        let (buckets, crowded) = built.unwrap();
+        assert_eq!(crowded.groups, [(0..9).collect::<Vec<_>>()]);
+        let members = |doc: u32| {
+            let lists = buckets.of(doc).map(|bucket| buckets.members(bucket).to_vec());
+            lists.collect::<Vec<Vec<u32>>>()
+        };
+        assert_eq!(members(0), [[9]]);
+        assert_eq!(members(8), [vec![8, 9], vec![9]]);
+        assert_eq!(members(9), [vec![8, 9], (0..10).collect()]);
+        // Four texts are no crowd, so they are compared with each other in the bucket.
+        assert_eq!(members(12), [(10..20).collect::<Vec<u32>>()]);
+        assert_eq!(members(15), members(12));
+        assert!((0..20).all(|doc| buckets.any(doc)) && buckets.len() == 5);
     }
 }

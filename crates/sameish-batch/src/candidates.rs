@@ -1,12 +1,15 @@
 //! Step **pair**: candidates among the distinct texts, from every index of the configuration.
 
+use crate::compare::by_distance;
+use crate::crowds::{CrowdFacts, Crowds};
 use crate::error::Result;
+use crate::ranked::Ranked;
 use crate::signed::IndexedCorpus;
 use crate::table::State;
 use sameish::Fingerprint;
-use sameish::engine::Effort;
 use sameish::features::TextKey;
 use sameish::index::{BUCKET_SCANNED, DocNumber, FingerprintIndex, Hit, OverlapIndex};
+use sameish::matching::distance_to_similarity;
 use std::collections::HashMap;
 
 /// Indexes over the distinct texts, besides the buckets of the corpus.
@@ -14,6 +17,10 @@ pub(crate) struct Indexes<'a> {
     corpus: &'a IndexedCorpus<'a>,
     fingerprints: Option<FingerprintIndex>,
     codes: Option<OverlapIndex>,
+    /// Documents of crowded buckets, which the buckets of the corpus do not have.
+    pub(crate) crowds: Crowds,
+    /// Whether fingerprints alone decide.
+    by_distance: bool,
     /// Distinct texts with the same key: equal texts with different sketches.
     same_key: HashMap<TextKey, Vec<u32>>,
     hits: Vec<Hit>,
@@ -21,11 +28,18 @@ pub(crate) struct Indexes<'a> {
 
 impl<'a> Indexes<'a> {
     /// Indexes the distinct texts from document `first` on.
-    pub(crate) fn new(corpus: &'a IndexedCorpus<'a>, first: u32) -> Result<Indexes<'a>> {
+    ///
+    /// `facts` says which pairs in crowds are not candidates.
+    pub(crate) fn new(corpus: &'a IndexedCorpus<'a>, first: u32, facts: CrowdFacts) -> Result<Indexes<'a>> {
         let signed = &corpus.signed;
         let texts = || corpus.distinct().filter(move |&doc| doc >= first);
         let config = corpus.analyzer.config();
-        let entry = |doc: u32| Some((signed.fingerprint(doc)?, DocNumber(doc), signed.has_signature(doc)));
+        // Documents with flooded fingerprints are in crowds, with all that are near them.
+        let is_indexed = |print: &Fingerprint| corpus.crowded.prints.binary_search(&print.as_u64()).is_err();
+        let entry = |doc: u32| {
+            let print = signed.fingerprint(doc).filter(is_indexed)?;
+            Some((print, DocNumber(doc), signed.has_signature(doc)))
+        };
         let entries: Vec<(Fingerprint, DocNumber, bool)> = texts().filter_map(entry).collect();
         let mut fingerprints = FingerprintIndex::new(config, entries.len())?;
         fingerprints.iter_mut().for_each(|index| index.insert_all(entries.iter().copied()));
@@ -35,7 +49,10 @@ impl<'a> Indexes<'a> {
                 codes.insert(DocNumber(doc), &signed.codes[doc as usize])?;
             }
         }
-        Ok(Indexes { same_key: same_key(corpus), corpus, fingerprints, codes, hits: Vec::new() })
+        let crowds = Crowds::new(corpus, &corpus.crowded, facts)?;
+        let by_distance = by_distance(&corpus.analyzer);
+        let same_key = same_key(corpus);
+        Ok(Indexes { same_key, corpus, fingerprints, codes, crowds, by_distance, hits: Vec::new() })
     }
 
     /// Returns other distinct texts with the key of a document.
@@ -45,35 +62,41 @@ impl<'a> Indexes<'a> {
         list.flatten().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns `true` if a document has a fingerprint, a sparse code or equal texts.
+    /// Returns `true` if a document has a fingerprint, a sparse code, a crowd or equal texts.
     pub(crate) fn contains(&self, doc: u32) -> bool {
         self.corpus.signed.fingerprint(doc).is_some()
             || self.codes.is_some()
+            || self.crowds.contains(doc)
             || !self.same_key(doc).is_empty()
     }
 
-    /// Calls `visit` with documents near a document by sparse code or fingerprint; at most `limit` by fingerprint. Returns
-    /// `true` if there are more. A document may be visited twice.
-    pub(crate) fn near(&mut self, doc: u32, limit: usize, mut visit: impl FnMut(u32)) -> bool {
+    /// Calls `visit` with documents near a document by sparse code or fingerprint, without those of its crowd; at most `limit` by
+    /// fingerprint. Returns the number of others. A document may be visited twice.
+    pub(crate) fn near(&mut self, doc: u32, limit: usize, mut visit: impl FnMut(Ranked)) -> usize {
         let signed = &self.corpus.signed;
         if let (Some(codes), Some(code)) = (&self.codes, signed.codes.get(doc as usize)) {
             let share = self.corpus.analyzer.config().matching.threshold;
             let least = (share * code.active().len() as f64).ceil().max(1.0) as u32;
             let hits = codes.at_least(code, least);
             let hits = hits.unwrap_or_else(|error| unreachable!("codes of one configuration: {error}"));
-            hits.iter().for_each(|hit| visit(hit.doc.0));
+            hits.iter().for_each(|hit| visit(Ranked::unknown(hit.doc.0)));
         }
-        let mut more = false;
+        let mut left = 0;
         if let (Some(index), Some(fingerprint)) = (&self.fingerprints, signed.fingerprint(doc)) {
             index.find(fingerprint, signed.has_signature(doc), &mut self.hits);
-            more = self.hits.len() > limit;
-            self.hits.iter().take(limit).for_each(|hit| visit(hit.doc.0));
+            self.hits.retain(|hit| !self.crowds.share(doc, hit.doc.0));
+            left = self.hits.len().saturating_sub(limit);
+            for hit in self.hits.iter().take(limit) {
+                let bound = if self.by_distance { distance_to_similarity(hit.distance) } else { 1.0 };
+                visit(Ranked { bound, ..Ranked::unknown(hit.doc.0) });
+            }
         }
-        more
+        left
     }
 
-    /// Removes the fingerprint of a document.
+    /// Removes a document from the fingerprints and crowds.
     pub(crate) fn remove(&mut self, doc: u32) {
+        self.crowds.remove(doc);
         let signed = &self.corpus.signed;
         if let (Some(index), Some(fingerprint)) = (&mut self.fingerprints, signed.fingerprint(doc)) {
             index.remove(fingerprint, DocNumber(doc), signed.has_signature(doc));
@@ -99,53 +122,104 @@ pub(crate) struct EarlierCandidates<'a> {
 }
 
 impl<'a> EarlierCandidates<'a> {
-    pub(crate) fn new(corpus: &'a IndexedCorpus<'a>) -> Result<EarlierCandidates<'a>> {
+    pub(crate) fn new(corpus: &'a IndexedCorpus<'a>, facts: CrowdFacts) -> Result<EarlierCandidates<'a>> {
         let visited = vec![false; corpus.signed.len()];
-        Ok(EarlierCandidates { indexes: Indexes::new(corpus, 0)?, visited, corpus })
+        Ok(EarlierCandidates { indexes: Indexes::new(corpus, 0, facts)?, visited, corpus })
     }
 
-    /// Returns the candidates of a document among those with smaller numbers, in ascending order; at most as many as
-    /// `effort` allows, the most promising ones.
+    /// Returns the documents of crowded buckets.
+    pub(crate) fn crowds(&self) -> &Crowds {
+        &self.indexes.crowds
+    }
+
+    /// Returns the candidates of a document: those with smaller numbers, and those in its crowd that `among` selects, none
+    /// without it. Also returns the number of candidates that a limit omits.
     ///
     /// If a bucket is too large to scan completely, its first documents are candidates of all later ones.
-    pub(crate) fn of(&mut self, doc: u32, effort: &mut Effort) -> Vec<u32> {
-        let signed = &self.corpus.signed;
-        let mut capped = 0;
-        let same_key = self.indexes.same_key(doc).iter().copied().filter(|&other| other < doc);
-        let mut docs: Vec<u32> = same_key.collect();
-        let equal = docs.len();
-        docs.iter().for_each(|&other| self.visited[other as usize] = true);
-        for members in self.corpus.buckets_of(doc) {
-            let members = &members[..members.partition_point(|&other| other < doc)];
-            capped += usize::from(members.len() > BUCKET_SCANNED);
-            for &other in members.iter().take(BUCKET_SCANNED) {
-                if !std::mem::replace(&mut self.visited[other as usize], true) {
-                    docs.push(other);
-                }
-            }
-        }
-        let mut nearest: Vec<(u32, u32)> = Vec::with_capacity(docs.len() - equal);
-        for other in docs.drain(equal..) {
-            self.visited[other as usize] = false;
-            nearest.extend(signed.outlines.near(doc, other).map(|distance| (distance, other)));
-        }
-        nearest.sort_unstable();
-        docs.extend(nearest.into_iter().map(|(_, other)| other));
-        docs.iter().for_each(|&other| self.visited[other as usize] = true);
-        let visited = &mut self.visited;
-        self.indexes.near(doc, usize::MAX, |other| {
-            if other < doc && !visited[other as usize] && signed.near(doc, other).is_some() {
-                visited[other as usize] = true;
-                docs.push(other);
+    pub(crate) fn of(&mut self, doc: u32, among: Option<impl Fn(u32) -> bool>) -> (Vec<Ranked>, usize) {
+        let mut found = among.map_or_else(Vec::new, |among| self.in_crowd(doc, among));
+        let left = self.add_others(doc, |other| other < doc, &mut found);
+        (found, left)
+    }
+
+    /// Returns all candidates of a document, with smaller and greater numbers. Also returns the number of candidates that a limit
+    /// omits.
+    pub(crate) fn all(&mut self, doc: u32) -> (Vec<Ranked>, usize) {
+        let mut found = self.in_crowd(doc, |_| true);
+        let left = self.add_others(doc, |other| other != doc, &mut found);
+        (found, left)
+    }
+
+    /// Returns the candidates of a document with smaller numbers, but no more than the `count` most promising ones in its crowd.
+    pub(crate) fn best(&mut self, doc: u32, count: usize) -> Best {
+        let is_selective = self.indexes.crowds.is_selective(doc);
+        let mut found = if is_selective {
+            self.in_crowd(doc, |other| other < doc)
+        } else {
+            let signed = &self.corpus.signed;
+            self.indexes.crowds.best_earlier(doc, count, |other| signed.near(doc, other).is_some())
+        };
+        let last = (!is_selective && found.len() == count).then(|| found[count - 1]);
+        let left = self.add_others(doc, |other| other < doc, &mut found);
+        Best { found, last, left }
+    }
+
+    /// Returns the candidates of a document in its crowd that `among` selects.
+    pub(crate) fn in_crowd(&mut self, doc: u32, among: impl Fn(u32) -> bool) -> Vec<Ranked> {
+        let mut found: Vec<Ranked> = Vec::new();
+        let (signed, visited) = (&self.corpus.signed, &mut self.visited);
+        self.indexes.crowds.near(doc, among, |candidate| {
+            let other = candidate.doc as usize;
+            if !visited[other] && signed.near(doc, candidate.doc).is_some() {
+                visited[other] = true;
+                found.push(candidate);
             }
         });
-        docs.iter().for_each(|&other| self.visited[other as usize] = false);
-        if self.corpus.analyzer.config().matching.verify && docs.len() > effort.most() {
-            docs.truncate(effort.most());
-            capped += 1;
-        }
-        effort.add(docs.len(), capped);
-        docs.sort_unstable();
-        docs
+        found.iter().for_each(|candidate| visited[candidate.doc as usize] = false);
+        found
     }
+
+    /// Adds the candidates of a document that are not in its crowd and that `among` selects. Returns the number of those that a
+    /// limit omits.
+    fn add_others(&mut self, doc: u32, among: impl Fn(u32) -> bool, found: &mut Vec<Ranked>) -> usize {
+        let mut left = 0;
+        let visited = &mut self.visited;
+        found.iter().for_each(|candidate| visited[candidate.doc as usize] = true);
+        let mut add = |other: Ranked| {
+            if !std::mem::replace(&mut visited[other.doc as usize], true) {
+                found.push(other);
+            }
+        };
+        let same_key = self.indexes.same_key(doc).iter().filter(|&&other| among(other));
+        same_key.for_each(|&other| add(Ranked::unknown(other)));
+        let signed = &self.corpus.signed;
+        let mut add_near = |other: Ranked| {
+            if signed.near(doc, other.doc).is_some() {
+                add(other);
+            }
+        };
+        for members in self.corpus.buckets_of(doc) {
+            let mut members = members.iter().filter(|&&other| among(other));
+            let others = members.by_ref().take(BUCKET_SCANNED);
+            let others = others.filter(|&&other| !self.indexes.crowds.share(doc, other));
+            others.for_each(|&other| add_near(Ranked::unknown(other)));
+            left += members.count();
+        }
+        self.indexes.near(doc, usize::MAX, |other| {
+            if among(other.doc) {
+                add_near(other);
+            }
+        });
+        found.iter().for_each(|candidate| visited[candidate.doc as usize] = false);
+        left
+    }
+}
+
+/// Candidates of a document.
+pub(crate) struct Best {
+    pub(crate) found: Vec<Ranked>,
+    /// The least promising one of its crowd, if there may be others that are less promising.
+    pub(crate) last: Option<Ranked>,
+    /// Number of candidates that a limit omits.
+    pub(crate) left: usize,
 }

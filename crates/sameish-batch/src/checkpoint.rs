@@ -8,7 +8,7 @@ use crate::sign::Signer;
 use crate::signed::SignedCorpus;
 use crate::spool::Spool;
 use crate::stars::{ClusterCounts, StarClusters};
-use crate::table::{Ids, InputStart, Names, Outlines, Row, SeekableInput, State};
+use crate::table::{ContentKind, Ids, InputStart, Names, Outlines, Row, SeekableInput, State};
 use sameish::features::TextKey;
 use sameish::sketch::Outline;
 use serde::{Deserialize, Serialize};
@@ -119,6 +119,8 @@ pub(crate) fn load_signed(
             outlines: Outlines::with_list(signer.analyzer().config().screen(), outlines),
             fingerprints,
             codes: Vec::new(),
+            // Only pairs have dates, and only `dedup` is resumed.
+            dates: Vec::new(),
             inputs: head.inputs.iter().map(seekable).collect::<io::Result<_>>()?,
             starts: head.starts.iter().map(start).collect::<io::Result<_>>()?,
             own_starts: head.own_starts,
@@ -141,7 +143,12 @@ fn write_rows(rows: &[Row], to: &mut StepWriter) -> io::Result<()> {
             State::Blank => 2,
             State::Replaced => 3,
         };
-        let flags = state | u32::from(row.too_short) << 2 | u32::from(row.tokens) << 3;
+        let kind = match row.kind {
+            ContentKind::Text => 0,
+            ContentKind::Tokens => 1,
+            ContentKind::Sketches => 2,
+        };
+        let flags = state | u32::from(row.too_short) << 2 | kind << 3 | u32::from(row.signed) << 5;
         [row.len, row.input, row.text_bytes, row.source, flags]
     };
     to.list(&rows.iter().map(rest).collect::<Vec<[u32; 5]>>())
@@ -159,7 +166,12 @@ fn read_rows(from: &mut StepReader) -> io::Result<Vec<Row>> {
         source,
         state: [State::Long, State::Short, State::Blank, State::Replaced][(flags & 3) as usize],
         too_short: flags & 4 != 0,
-        tokens: flags & 8 != 0,
+        kind: match flags >> 3 & 3 {
+            0 => ContentKind::Text,
+            1 => ContentKind::Tokens,
+            _ => ContentKind::Sketches,
+        },
+        signed: flags & 32 != 0,
     };
     Ok(positions.into_iter().zip(rest).map(row).collect())
 }

@@ -1,14 +1,12 @@
 //! Step **cluster**: clusters of all documents by each linkage.
 
-use crate::compare::WithFacts;
+use crate::connected::connected;
 use crate::error::Result;
-use crate::pairs::{EarlierMatches, Matches};
-use crate::run_log::{Monitor, Progress, RunLog};
+use crate::online::online;
+use crate::run_log::{Monitor, RunLog};
 use crate::signed::IndexedCorpus;
 use crate::stars::{ClusterCounts, NO_CENTER, WithHistogram, cluster_stars};
-use sameish::cluster::{OnlineClusters, components};
-use sameish::config::{Linkage, Templates};
-use sameish::index::DocNumber;
+use sameish::config::Linkage;
 
 /// All documents in clusters.
 pub struct Clusters {
@@ -85,90 +83,5 @@ impl Clusters {
     pub fn members(&self, cluster: usize) -> &[u32] {
         let start = if cluster == 0 { 0 } else { self.ends[cluster - 1] };
         &self.members[start..self.ends[cluster]]
-    }
-}
-
-/// Returns `WithFacts::Yes` if facts decide which documents are clustered.
-fn facts_decide(corpus: &IndexedCorpus<'_>) -> WithFacts {
-    let matching = &corpus.analyzer.config().matching;
-    match matching.verify && matching.templates == Templates::Keep {
-        true => WithFacts::Yes,
-        false => WithFacts::No,
-    }
-}
-
-fn counts(finder: &EarlierMatches<'_>) -> ClusterCounts {
-    let effort = finder.effort;
-    ClusterCounts { candidates: effort.candidates, caps_hit: effort.capped, ..ClusterCounts::default() }
-}
-
-/// Clusters documents that are connected by matches. Returns the root of each document.
-fn connected(
-    corpus: &IndexedCorpus<'_>,
-    log: &mut RunLog<dyn Monitor + '_>,
-) -> Result<(Vec<u32>, ClusterCounts)> {
-    let mut finder = EarlierMatches::new(corpus, facts_decide(corpus))?;
-    let mut texts = corpus.distinct();
-    let mut failed: Result<()> = Ok(());
-    let mut done = 0;
-    let mut next_edges = || -> Result<Option<Vec<(DocNumber, DocNumber)>>> {
-        let window = finder.next(&mut texts)?;
-        if window.is_empty() {
-            return Ok(None);
-        }
-        done += window.len();
-        log.progress(Progress::Comparing { done, of: corpus.signed.len() })?;
-        let mut edges = Vec::new();
-        for Matches { doc, matches } in &window {
-            let joined = matches.iter().filter(|found| finder.joins(&found.verdict));
-            edges.extend(joined.map(|found| (DocNumber(found.doc), DocNumber(*doc))));
-        }
-        Ok(Some(edges))
-    };
-    let windows = std::iter::from_fn(|| {
-        next_edges().unwrap_or_else(|error| {
-            failed = Err(error);
-            None
-        })
-    });
-    let order: Vec<DocNumber> = corpus.distinct().map(DocNumber).collect();
-    let clusters = components(&order, windows.flatten());
-    failed?;
-    let mut root = vec![NO_CENTER; corpus.signed.len()];
-    for cluster in clusters {
-        cluster.members.iter().for_each(|doc| root[doc.0 as usize] = cluster.center.0);
-    }
-    Ok((root, counts(&finder)))
-}
-
-/// Assigns each text to the cluster of the most similar earlier text that it matches. Returns the root of each document;
-/// texts that are too short have none.
-fn online(
-    corpus: &IndexedCorpus<'_>,
-    log: &mut RunLog<dyn Monitor + '_>,
-) -> Result<(Vec<u32>, ClusterCounts)> {
-    let mut finder = EarlierMatches::new(corpus, facts_decide(corpus))?;
-    let mut clusters = OnlineClusters::default();
-    let mut texts = corpus.distinct();
-    let mut root = vec![NO_CENTER; corpus.signed.len()];
-    let mut first_documents: Vec<u32> = Vec::new();
-    loop {
-        let window = finder.next(&mut texts)?;
-        let Some(last) = window.last() else { return Ok((root, counts(&finder))) };
-        log.progress(Progress::Comparing { done: last.doc as usize, of: corpus.signed.len() })?;
-        for Matches { doc, matches } in window {
-            let is_short = |doc: u32| corpus.signed.rows[doc as usize].too_short;
-            if is_short(doc) {
-                continue;
-            }
-            // The best match; of those with the same rank, the first.
-            let joined = matches.iter().filter(|found| finder.joins(&found.verdict) && !is_short(found.doc));
-            let best = joined.min_by(|a, b| a.verdict.cmp_rank(&b.verdict).then(a.doc.cmp(&b.doc)));
-            let cluster = clusters.add(DocNumber(doc), best.map(|best| DocNumber(best.doc))).0 as usize;
-            if cluster > first_documents.len() {
-                first_documents.push(doc);
-            }
-            root[doc as usize] = first_documents[cluster - 1];
-        }
     }
 }

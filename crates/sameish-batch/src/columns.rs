@@ -7,6 +7,10 @@
 //!                  matching pairs -> cluster -> center of each document
 //! ```
 //!
+//! These functions take the whole corpus at once. [`RowSigner`], [`BucketPairs`], [`CellPairs`], [`BinVerifier`] and [`Centers`]
+//! are the same steps over sorted streams of rows with 64-bit document numbers, for corpora that no machine holds: the caller sorts and
+//! distributes the rows.
+//!
 //! ```
 //! use sameish::{Analyzer, Preset};
 //! use sameish_batch::columns::{Edge, SignedBatch, candidate_pairs, cluster, sign, verify};
@@ -27,6 +31,23 @@
 //! # Ok::<(), sameish_batch::Error>(())
 //! ```
 
+mod bins;
+mod buckets;
+mod centers;
+mod crowds;
+mod estimate;
+mod needed;
+mod rows;
+
+pub use crate::recall::Work;
+pub use bins::{BinText, BinVerifier, Heads, verdict_of_copies};
+pub use buckets::{BucketPairs, Member, Sides};
+pub use centers::{Center, Centers, Decision, EarlierMatch};
+pub use crowds::{CellMember, CellPairs, Profiler};
+pub use estimate::{FoundRows, RecallSums};
+pub use needed::NeededRows;
+pub use rows::{CopyKeys, HammingKeys, RowSigner, SignedRow};
+
 use crate::error::Result;
 use crate::ordered_pool::with_scratch;
 use crate::sign::bands;
@@ -34,9 +55,8 @@ use sameish::Analyzer;
 use sameish::cluster::stars;
 use sameish::features::TextKey;
 use sameish::index::{BandTags, Buckets, BucketsBuilder, DocNumber, FingerprintIndex, Hit, OverlapIndex};
-use sameish::matching::Side;
 use sameish::sketch::Outline;
-use sameish::{Fingerprint, Prepared, Sdr, Signature, Status, Verdict};
+use sameish::{Fingerprint, Sdr, Signature, Status, Verdict};
 use std::collections::HashMap;
 
 /// Sketches of a batch of texts, one entry per text in each column.
@@ -46,7 +66,8 @@ pub struct SignedBatch {
     pub status: Vec<Status>,
     /// Hashes of the normalized texts; `None` for a blank text.
     pub keys: Vec<Option<TextKey>>,
-    /// MinHash signatures; `None` if the text is too short or the configuration has none.
+    /// MinHash signatures by which texts are found; `None` if the configuration has none, or does not compare a text because it
+    /// is too short.
     pub signatures: Vec<Option<Signature>>,
     /// SimHash fingerprints; `None` if the configuration has none.
     pub fingerprints: Vec<Option<Fingerprint>>,
@@ -83,8 +104,9 @@ pub fn sign<T: AsRef<str>>(analyzer: &Analyzer, texts: &[T], signed: &mut Signed
     with_scratch(|scratch| {
         for text in texts {
             let sketches = analyzer.sketch(text.as_ref(), scratch);
-            signed.keys.push(TextKey::of(text.as_ref()));
-            signed.signatures.push(sketches.minhash.filter(|_| sketches.status == Status::Ok));
+            let key = analyzer.key(text.as_ref()).filter(|_| analyzer.matches_equal(sketches.status));
+            signed.keys.push(key);
+            signed.signatures.push(sketches.indexed_signature().cloned());
             signed.fingerprints.push(sketches.simhash);
             signed.codes.push(sketches.sdr);
             signed.status.push(sketches.status);
@@ -115,9 +137,14 @@ pub fn band_keys(analyzer: &Analyzer, signature: &Signature) -> Result<Vec<u32>>
 /// signatures are far apart are left out. The number of pairs is not limited.
 pub fn candidate_pairs(analyzer: &Analyzer, signed: &SignedBatch) -> Result<Vec<(u32, u32)>> {
     let mut pairs = Vec::new();
-    let outline =
-        |at: u32| signed.signatures[at as usize].as_ref().map(|signature| Outline::of(signature.rows()));
-    let screen = analyzer.config().screen();
+    let config = analyzer.config();
+    // Fingerprints may make short texts match, however different their signatures are.
+    let is_screened = |at: u32| !config.matching.unverified || signed.status[at as usize] == Status::Ok;
+    let outline = |at: u32| {
+        let signature = signed.signatures[at as usize].as_ref().filter(|_| is_screened(at));
+        signature.map(|signature| Outline::of(signature.rows()))
+    };
+    let screen = config.screen();
     let mut add = |a: u32, b: u32| {
         let outlines = outline(a).zip(outline(b));
         let far = screen.zip(outlines).is_some_and(|(screen, (a, b))| !screen.passes(a, b));
@@ -166,7 +193,8 @@ fn near_fingerprints(
 ) -> Result<()> {
     let entry = |(at, fingerprint): (u32, &Option<Fingerprint>)| {
         let fingerprint = fingerprint.filter(|fingerprint| !fingerprint.is_zero())?;
-        Some((fingerprint, DocNumber(at), signed.signatures[at as usize].is_some()))
+        let is_long = signed.status[at as usize] == Status::Ok;
+        Some((fingerprint, DocNumber(at), is_long && signed.signatures[at as usize].is_some()))
     };
     let entries: Vec<(Fingerprint, DocNumber, bool)> =
         (0u32..).zip(&signed.fingerprints).filter_map(entry).collect();
@@ -197,7 +225,7 @@ fn overlapping_codes(
     Ok(())
 }
 
-/// Compares pairs of texts. Returns a verdict for each pair that matches, and `None` for the others.
+/// Compares pairs of texts. Returns a verdict for each pair that matches, and `None` for each other pair.
 ///
 /// ```
 /// use sameish::{Analyzer, Preset};
@@ -219,22 +247,9 @@ pub fn verify<T: AsRef<str>>(
     let compare = |(a, b): (T, T)| {
         let a = prepare(a.as_ref());
         let b = prepare(b.as_ref());
-        judge.judge_facts(&side(&a), &side(&b))
+        judge.judge_facts(&a.side(), &b.side())
     };
     pairs.into_iter().map(compare).collect()
-}
-
-fn side(text: &Prepared) -> Side<'_> {
-    let Prepared { sketches, features, key } = text;
-    Side {
-        key: *key,
-        too_short: sketches.status == Status::TooShort,
-        simhash: sketches.simhash,
-        minhash: sketches.minhash.as_ref().map(Signature::rows),
-        sdr: sketches.sdr.as_ref(),
-        features: Some(&features.shingles),
-        facts: Some(&features.facts),
-    }
 }
 
 /// A verified match between two documents that join a cluster.

@@ -1,15 +1,17 @@
 //! Step **verify**: comparison of documents on texts that are read a second time where the configuration requires it.
 
+use crate::crowds::Crowds;
 use crate::error::Result;
 use crate::ordered_pool::with_scratch;
+use crate::ranked::Ranked;
 use crate::signed::IndexedCorpus;
-use crate::table::{Row, State};
+use crate::table::{ContentKind, Row, State};
 use crate::texts::DocumentText;
 use sameish::Analyzer;
-use sameish::config::{MinHashConfig, Shingle};
+use sameish::config::{MinHashConfig, Shingle, Templates};
 use sameish::features::{Facts, FeatureSet};
-use sameish::matching::{Judge, Side};
-use sameish::{Fingerprint, Signature, Verdict};
+use sameish::matching::{CommonFacts, Judge, RelatedFacts, Side};
+use sameish::{Fingerprint, Prepared, Signature, Verdict};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -23,19 +25,72 @@ pub(crate) enum WithFacts {
 /// A text that was read a second time, with what comparisons need.
 #[derive(Default)]
 pub(crate) struct LoadedText<'a> {
-    features: FeatureSet,
+    /// Absent for a document that consists of sketches.
+    features: Option<FeatureSet>,
     signature: Option<Signature>,
     /// Kept if facts may be needed, with the analyzer that computes them.
     text: Option<(DocumentText<'a>, Analyzer)>,
-    facts: OnceLock<Facts>,
+    /// What the facts are related to.
+    common: Option<Arc<CommonFacts>>,
+    facts: OnceLock<RelatedFacts>,
 }
 
-impl LoadedText<'_> {
+/// What a text may be compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComparedWith {
+    /// Texts only.
+    Texts,
+    /// Texts and sketches in place of texts.
+    Sketches,
+}
+
+impl<'a> LoadedText<'a> {
+    /// Computes what a text is compared by: its features if matches are verified, otherwise its signature. Features are compared
+    /// with features only, so both are needed if some documents have only sketches.
+    pub(crate) fn new(
+        analyzer: &Analyzer,
+        text: DocumentText<'a>,
+        facts: WithFacts,
+        with: ComparedWith,
+    ) -> LoadedText<'a> {
+        let (mut features, signature) = with_scratch(|scratch| {
+            if analyzer.config().matching.verify && with == ComparedWith::Texts {
+                return (Some(analyzer.shingles(text.content(), scratch)), None);
+            }
+            let Prepared { sketches, features, .. } = analyzer.prepare(text.content(), scratch);
+            let features = Some(features).filter(|features| !features.without_text);
+            (features.map(|features| features.shingles), sketches.minhash)
+        });
+        features.iter_mut().for_each(FeatureSet::shrink);
+        let text = (facts == WithFacts::Yes).then(|| (text, analyzer.clone()));
+        LoadedText { features, signature, text, common: None, facts: OnceLock::new() }
+    }
+
+    /// Returns the features; `None` for a document that consists of sketches.
+    pub(crate) fn features(&self) -> Option<&FeatureSet> {
+        self.features.as_ref()
+    }
+
+    /// Returns the number of shingles.
+    fn shingles(&self) -> u32 {
+        self.features.as_ref().map_or(0, |features| features.len() as u32)
+    }
+
+    /// Returns the rows of the signature, if it was computed.
+    pub(crate) fn signature_rows(&self) -> Option<&[u32]> {
+        self.signature.as_ref().map(Signature::rows)
+    }
+
     pub(crate) fn facts(&self) -> &Facts {
+        self.related_facts().facts()
+    }
+
+    fn related_facts(&self) -> &RelatedFacts {
         self.facts.get_or_init(|| {
             let kept = self.text.as_ref();
             let (text, analyzer) = kept.unwrap_or_else(|| unreachable!("the text is kept for its facts"));
-            with_scratch(|scratch| analyzer.facts(text.content(), scratch))
+            let facts = with_scratch(|scratch| analyzer.facts(text.content(), scratch));
+            RelatedFacts::new(facts, self.common.as_ref())
         })
     }
 }
@@ -43,6 +98,15 @@ impl LoadedText<'_> {
 /// Returns `true` if comparisons need more than the columns of the corpus.
 pub(crate) fn needs_texts(analyzer: &Analyzer) -> bool {
     analyzer.config().matching.verify || analyzer.config().minhash.is_some()
+}
+
+/// Returns `WithFacts::Yes` if facts decide which documents join a cluster.
+pub(crate) fn facts_decide(analyzer: &Analyzer) -> WithFacts {
+    let matching = &analyzer.config().matching;
+    match matching.verify && matching.templates == Templates::Keep {
+        true => WithFacts::Yes,
+        false => WithFacts::No,
+    }
 }
 
 /// Returns `true` if fingerprints alone decide.
@@ -55,34 +119,31 @@ impl<'a> IndexedCorpus<'a> {
     /// Returns what is known of a document, and of its text if it is loaded.
     pub(crate) fn side<'b>(&'b self, doc: u32, loaded: Option<&'b LoadedText<'_>>) -> Side<'b> {
         let at = doc as usize;
-        let Row { state, too_short, .. } = self.signed.rows[at];
+        let Row { state, too_short, kind, .. } = self.signed.rows[at];
+        let has_key = state != State::Blank && kind != ContentKind::Sketches;
         Side {
-            key: self.signed.keys.get(at).copied().filter(|_| state != State::Blank),
+            key: self.signed.keys.get(at).copied().filter(|_| has_key),
             too_short,
             simhash: self.signed.fingerprints.get(at).map(|&fingerprint| Fingerprint::from_u64(fingerprint)),
-            minhash: loaded.and_then(|loaded| loaded.signature.as_ref()).map(Signature::rows),
+            minhash: loaded.and_then(LoadedText::signature_rows),
             sdr: self.signed.codes.get(at),
-            features: loaded.map(|loaded| &loaded.features),
+            features: loaded.and_then(LoadedText::features),
             facts: None,
         }
     }
 
     /// Reads documents and computes their features.
     pub(crate) fn load(&self, docs: &[u32], facts: WithFacts) -> Result<Vec<(u32, LoadedText<'a>)>> {
-        let verify = self.analyzer.config().matching.verify;
-        let load = |at: usize| {
-            self.cancellation.check()?;
-            let doc = docs[at];
-            let text = self.texts.text(&self.signed.rows[doc as usize])?;
-            let (mut features, signature) = with_scratch(|scratch| match verify {
-                true => (self.analyzer.shingles(text.content(), scratch), None),
-                false => (FeatureSet::default(), self.analyzer.sketch(text.content(), scratch).minhash),
-            });
-            features.shrink();
-            let text = (facts == WithFacts::Yes).then_some((text, self.analyzer.clone()));
-            Ok((doc, LoadedText { features, signature, text, facts: OnceLock::new() }))
-        };
+        let load = |at: usize| Ok((docs[at], self.load_text(docs[at], facts)?));
         self.workers.map(docs.len(), PIECE_OF_TEXTS, load)?.into_iter().collect()
+    }
+
+    /// Reads a document and computes its features.
+    pub(crate) fn load_text(&self, doc: u32, facts: WithFacts) -> Result<LoadedText<'a>> {
+        self.cancellation.check()?;
+        let text = self.texts.text(&self.signed.rows[doc as usize])?;
+        let with = if self.has_sketches { ComparedWith::Sketches } else { ComparedWith::Texts };
+        Ok(LoadedText::new(&self.analyzer, text, facts, with))
     }
 }
 
@@ -93,7 +154,15 @@ const PIECE_OF_TEXTS: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Comparisons {
     pub(crate) doc: u32,
-    pub(crate) candidates: Vec<u32>,
+    /// In ascending order.
+    pub(crate) candidates: Vec<Ranked>,
+}
+
+impl Comparisons {
+    pub(crate) fn new(doc: u32, mut candidates: Vec<Ranked>) -> Comparisons {
+        candidates.sort_unstable_by_key(|candidate| candidate.doc);
+        Comparisons { doc, candidates }
+    }
 }
 
 /// A candidate that matches.
@@ -101,6 +170,8 @@ pub(crate) struct Comparisons {
 pub(crate) struct DocMatch {
     pub(crate) doc: u32,
     pub(crate) verdict: Verdict,
+    /// The numbers of shingles of this document and of the one that it matches; 0 if they were not compared.
+    pub(crate) shingles: [u32; 2],
 }
 
 /// Compares documents, and caches the texts that were used last.
@@ -120,9 +191,9 @@ pub(crate) struct TextCache<'a> {
 /// Number of comparisons that a thread takes at once.
 const PIECE: usize = 64;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 struct Comparison {
-    candidate: u32,
+    candidate: Ranked,
     /// Position of the task.
     task: u32,
 }
@@ -140,13 +211,20 @@ impl<'a> TextCache<'a> {
         }
     }
 
-    /// Returns the matches of each task, in ascending order.
+    /// Returns the matches of each task, in ascending order. `crowds` are those of the documents, if known.
     ///
     /// The texts of as many tasks as fit are kept while their candidates are read one by one. So even if all documents are
     /// candidates of each other, the corpus is read only as often as its size exceeds the limit.
-    pub(crate) fn judge(&mut self, tasks: &[Comparisons], judge: Judge) -> Result<Vec<Vec<DocMatch>>> {
-        let mut matches: Vec<Vec<DocMatch>> = Vec::new();
-        matches.resize_with(tasks.len(), Vec::new);
+    pub(crate) fn judge(
+        &mut self,
+        tasks: &[Comparisons],
+        judge: Judge,
+        crowds: Option<&Crowds>,
+    ) -> Result<Vec<Vec<DocMatch>>> {
+        let exact =
+            |task: &Comparisons| task.candidates.iter().filter(|candidate| candidate.is_exact).count();
+        let mut matches: Vec<Vec<DocMatch>> =
+            tasks.iter().map(|task| Vec::with_capacity(exact(task))).collect();
         let mut from = 0;
         while from < tasks.len() {
             let mut to = from;
@@ -155,16 +233,22 @@ impl<'a> TextCache<'a> {
                 bytes += if tasks[to].candidates.is_empty() { 0 } else { self.bytes(tasks[to].doc) };
                 to += 1;
             }
-            self.judge_part(&tasks[from..to], judge, &mut matches[from..to])?;
+            self.judge_part(&tasks[from..to], judge, crowds, &mut matches[from..to])?;
             from = to;
         }
         Ok(matches)
+    }
+
+    /// Returns `true` if a comparison needs the texts.
+    fn needs_text(&self, candidate: &Ranked) -> bool {
+        !candidate.is_exact || self.facts == WithFacts::Yes
     }
 
     fn judge_part(
         &mut self,
         tasks: &[Comparisons],
         judge: Judge,
+        crowds: Option<&Crowds>,
         matches: &mut [Vec<DocMatch>],
     ) -> Result<()> {
         let mut comparisons: Vec<Comparison> = (0u32..)
@@ -173,31 +257,42 @@ impl<'a> TextCache<'a> {
                 candidates.iter().map(move |&candidate| Comparison { candidate, task })
             })
             .collect();
-        comparisons.sort_unstable();
-        let docs = tasks.iter().filter(|task| !task.candidates.is_empty()).map(|task| task.doc);
-        let kept = self.load(docs)?;
+        comparisons.sort_unstable_by_key(|comparison| (comparison.candidate.doc, comparison.task));
+        let needs_text =
+            |task: &&Comparisons| task.candidates.iter().any(|candidate| self.needs_text(candidate));
+        let docs: Vec<u32> = tasks.iter().filter(needs_text).map(|task| task.doc).collect();
+        let kept = self.load(docs.into_iter(), crowds)?;
+        let kept: Vec<Option<&LoadedText<'_>>> =
+            tasks.iter().map(|task| kept.get(&task.doc).map(Arc::as_ref)).collect();
         let mut rest = &comparisons[..];
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.prefix_that_fits(rest));
-            let mut candidates: Vec<u32> = now.iter().map(|comparison| comparison.candidate).collect();
+            let candidates = now.iter().map(|comparison| comparison.candidate);
+            let mut candidates: Vec<u32> =
+                candidates.filter(|candidate| self.needs_text(candidate)).map(|one| one.doc).collect();
             candidates.dedup();
-            let loaded = self.load(candidates.into_iter())?;
-            let compare = |&Comparison { candidate, task }: &Comparison| {
-                let doc = tasks[task as usize].doc;
-                let verdict = self.verdict(
-                    (doc, kept.get(&doc).map(Arc::as_ref)),
-                    (candidate, loaded.get(&candidate).map(Arc::as_ref)),
-                    judge,
-                )?;
-                Some((task, DocMatch { doc: candidate, verdict }))
-            };
+            let loaded = self.load(candidates.into_iter(), crowds)?;
             let corpus = self.corpus;
             let piece = |at: usize| {
+                let mut found = Vec::with_capacity(PIECE);
                 let piece = &now[at * PIECE..now.len().min((at + 1) * PIECE)];
-                let piece = piece.iter().filter(|_| !corpus.cancellation.is_canceled());
-                piece.filter_map(compare).collect::<Vec<_>>()
+                // Comparisons with one candidate follow one another.
+                for piece in piece.chunk_by(|a, b| a.candidate.doc == b.candidate.doc) {
+                    let other =
+                        (piece[0].candidate.doc, loaded.get(&piece[0].candidate.doc).map(Arc::as_ref));
+                    for &Comparison { candidate, task } in piece {
+                        let doc = (tasks[task as usize].doc, kept[task as usize]);
+                        let similarity = Some(candidate.bound).filter(|_| candidate.is_exact);
+                        let Some(verdict) = self.verdict(doc, other, similarity, judge) else { continue };
+                        let shingles = [other.1, doc.1].map(|text| text.map_or(0, LoadedText::shingles));
+                        found.push((task, DocMatch { doc: candidate.doc, verdict, shingles }));
+                    }
+                }
+                found
             };
-            let found = corpus.workers.map(now.len().div_ceil(PIECE), 1, piece)?;
+            let pieces = now.len().div_ceil(PIECE);
+            let piece = |at: usize| if corpus.cancellation.is_canceled() { Vec::new() } else { piece(at) };
+            let found = corpus.workers.map(pieces, 1, piece)?;
             corpus.cancellation.check()?;
             found.into_iter().flatten().for_each(|(task, found)| matches[task as usize].push(found));
             rest = later;
@@ -211,41 +306,53 @@ impl<'a> TextCache<'a> {
         let mut last = None;
         let fits = comparisons.iter().take_while(|comparison| {
             let before = bytes;
-            let new = last.replace(comparison.candidate) != Some(comparison.candidate);
-            bytes += if new { self.bytes(comparison.candidate) } else { 0 };
+            let doc = comparison.candidate.doc;
+            let new = last.replace(doc) != Some(doc);
+            bytes += if new { self.bytes(doc) } else { 0 };
             !new || before < self.limit
         });
         fits.count()
     }
 
+    /// Returns the verdict of two documents; of two texts if their similarity is known.
     fn verdict(
         &self,
         (a, a_text): (u32, Option<&LoadedText<'_>>),
         (b, b_text): (u32, Option<&LoadedText<'_>>),
+        similarity: Option<f64>,
         judge: Judge,
     ) -> Option<Verdict> {
-        let verdict = judge.judge(&self.corpus.side(a, a_text), &self.corpus.side(b, b_text))?;
+        let (x, y) = (self.corpus.side(a, a_text), self.corpus.side(b, b_text));
+        let verdict = match similarity {
+            Some(similarity) => judge.judge_known(&x, &y, similarity)?,
+            None => judge.judge(&x, &y)?,
+        };
         Some(match a_text.zip(b_text).filter(|_| self.facts == WithFacts::Yes) {
-            Some((a, b)) => verdict.with_facts(|| (a.facts(), b.facts())),
+            Some((a, b)) => verdict.with_agreement(|| a.related_facts().agreement(b.related_facts())),
             None => verdict,
         })
     }
 
     /// Returns the verdict for two documents with the same text.
     pub(crate) fn same_text(&mut self, doc: u32, judge: Judge) -> Result<Option<Verdict>> {
-        if !judge.verifies() {
-            let found = self.judge(&[Comparisons { doc, candidates: vec![doc] }], judge)?;
+        let is_sketched = self.corpus.signed.rows[doc as usize].kind == ContentKind::Sketches;
+        if !judge.verifies() || is_sketched {
+            let found = self.judge(&[Comparisons::new(doc, vec![Ranked::unknown(doc)])], judge, None)?;
             return Ok(found.iter().flatten().next().map(|found| found.verdict));
         }
         // Equal texts have equal features, whatever these are.
-        let unread = LoadedText::default();
+        let unread = LoadedText { features: Some(FeatureSet::default()), ..LoadedText::default() };
         let side = self.corpus.side(doc, Some(&unread));
         let facts = || (unread.facts(), unread.facts());
         Ok(judge.judge(&side, &side).map(|verdict| verdict.with_facts(facts)))
     }
 
     /// Returns the texts of documents, from the cache or from disk.
-    fn load(&mut self, docs: impl Iterator<Item = u32>) -> Result<HashMap<u32, Arc<LoadedText<'a>>>> {
+    fn load(
+        &mut self,
+        docs: impl Iterator<Item = u32>,
+        crowds: Option<&Crowds>,
+    ) -> Result<HashMap<u32, Arc<LoadedText<'a>>>> {
         let mut loaded = HashMap::new();
         let mut missing = Vec::new();
         for doc in docs.take(if self.needs_texts { usize::MAX } else { 0 }) {
@@ -259,7 +366,8 @@ impl<'a> TextCache<'a> {
         }
         // Neighbors in a file are read one after the other.
         missing.sort_unstable();
-        for (doc, text) in self.corpus.load(&missing, self.facts)? {
+        for (doc, mut text) in self.corpus.load(&missing, self.facts)? {
+            text.common = crowds.and_then(|crowds| crowds.common_facts(doc)).cloned();
             let text = Arc::new(text);
             loaded.insert(doc, text.clone());
             self.insert(doc, text);

@@ -20,6 +20,11 @@ pub enum Error {
          found by fingerprints alone"
     )]
     UnsupportedConfig,
+    /// Documents consist of sketches, so that no match can be verified, and unverified matches are not duplicates.
+    #[error(
+        "documents consist of sketches without a text, so no match can be verified; add the texts, or allow unverified matches"
+    )]
+    UnverifiedSketches,
     /// Dates decide which documents are kept, but no record has one.
     #[error("no record has the date field `{field}`; name another field")]
     NoDates {
@@ -32,13 +37,24 @@ pub enum Error {
     )]
     NoSources,
     /// Standard input was named more than once.
-    #[error("`-` is given twice; standard input can be read only once")]
+    #[error("`-` is given twice; standard input can be read only once: pass it once")]
     StdinTwice,
     /// The memory limit is too small to work with.
     #[error("the memory limit must be at least {least_mib}M")]
     MemoryLimitTooSmall {
         /// Minimum limit in MiB.
         least_mib: usize,
+    },
+    /// Groups of similar documents exceed what the columns of the corpus leave of their part of the memory limit.
+    #[error(
+        "{documents} documents in groups of similar ones do not fit into the memory limit: each takes about {bytes} bytes more than \
+         others"
+    )]
+    CrowdsMemoryLimit {
+        /// Number of documents in such groups.
+        documents: usize,
+        /// Additional bytes per document.
+        bytes: usize,
     },
     /// The columns of the corpus exceed their part of the memory limit.
     #[error("{documents} documents do not fit into the memory limit: each takes about {bytes} bytes")]
@@ -63,7 +79,9 @@ pub enum Error {
     #[error("{0}")]
     Input(InputError),
     /// A file of the existing corpus could not be read, so its documents would count as new.
-    #[error("the existing corpus could not be read completely, so known documents would count as new")]
+    #[error(
+        "a file of the existing corpus could not be read completely, so nothing was written: its documents would count as new; repair or omit the file"
+    )]
     UnreadableReference {
         /// Most serious problem.
         completion: Completion,
@@ -83,7 +101,9 @@ pub enum Error {
         completion: Completion,
     },
     /// The directory of a resumable run is in use.
-    #[error("another run over the same inputs uses `{directory}`")]
+    #[error(
+        "another run over the same inputs uses `{directory}`; wait for its end, or use another temporary directory"
+    )]
     RunInProgress {
         /// Escaped name of the temporary directory.
         directory: String,
@@ -190,6 +210,7 @@ impl Error {
         match self {
             Error::Config(_)
             | Error::UnsupportedConfig
+            | Error::UnverifiedSketches
             | Error::NoDates { .. }
             | Error::NoSources
             | Error::StdinTwice
@@ -204,7 +225,10 @@ impl Error {
             | Error::MixedFormats
             | Error::OutputFormat { .. }
             | Error::MixedColumns => ErrorKind::Usage,
-            Error::MemoryLimit { .. } | Error::TooManyDocuments | Error::Threads { .. } => ErrorKind::Limit,
+            Error::MemoryLimit { .. }
+            | Error::CrowdsMemoryLimit { .. }
+            | Error::TooManyDocuments
+            | Error::Threads { .. } => ErrorKind::Limit,
             Error::Input(error) => match error.kind {
                 InputErrorKind::Unreadable => ErrorKind::Unreadable,
                 InputErrorKind::Limit => ErrorKind::Limit,

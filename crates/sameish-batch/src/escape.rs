@@ -1,4 +1,4 @@
-//! Text that cannot control a terminal.
+//! Text that cannot control a terminal, HTML or SVG.
 
 use std::ffi::OsStr;
 
@@ -36,6 +36,30 @@ pub fn escaped_bytes(bytes: &[u8]) -> String {
 pub fn is_steering(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Escapes text for HTML and SVG.
+pub fn escaped_markup(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match entity(c) {
+            Some(entity) => out.push_str(entity),
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+/// Returns the entity of a character with a special meaning in markup.
+pub fn entity(c: char) -> Option<&'static str> {
+    Some(match c {
+        '&' => "&amp;",
+        '<' => "&lt;",
+        '>' => "&gt;",
+        '"' => "&quot;",
+        '\'' => "&#39;",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

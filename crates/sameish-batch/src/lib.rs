@@ -14,8 +14,9 @@
 //! write     copies the kept records byte for byte
 //! ```
 //!
-//! Only [about 300 bytes](BYTES_PER_DOCUMENT) per document are kept in memory, whatever its length: texts are read a second time
-//! from their files. The result is the same for any number of threads and any memory limit.
+//! Only [about 300 bytes](BYTES_PER_DOCUMENT) per document, about 450 with fingerprints, are kept in memory, whatever its length, and up
+//! to 2 kB more for each document of a large group of similar ones: texts are read a second time from their files. The result is the
+//! same for any number of threads and any memory limit.
 //!
 //! The steps take their parameters as plain values: [`Options`] for threads, memory limit and temporary directory, a
 //! [`StepDirectory`] for resumable runs, and a [`Monitor`] for progress and cancellation. The crate prints nothing.
@@ -60,6 +61,8 @@ mod checkpoint;
 mod clusters;
 pub mod columns;
 mod compare;
+mod connected;
+mod crowds;
 mod dedup;
 mod error;
 pub mod escape;
@@ -67,9 +70,14 @@ pub mod functions;
 pub mod input;
 mod memory;
 mod on_dup_id;
+mod online;
 pub mod ordered_pool;
 pub mod output;
 mod pairs;
+mod ranked;
+mod recall;
+#[doc(hidden)]
+pub mod report;
 mod resume;
 mod run_log;
 mod sign;
@@ -88,7 +96,8 @@ pub use dedup::{Selection, check_dedup};
 pub use error::{Error, ErrorKind, Result};
 pub use memory::BYTES_PER_DOCUMENT;
 pub use on_dup_id::{OnDupId, duplicate_id};
-pub use pairs::{ListedTemplates, Pair};
+pub use pairs::{ListedTemplates, Pair, PairCounts};
+pub use recall::Recall;
 pub use resume::StepDirectory;
 pub use run_log::{Completion, Counts, Monitor, OnBad, Progress, Resumed, RunLog};
 pub use signed::{IndexedCorpus, SignedCorpus};

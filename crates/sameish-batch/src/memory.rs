@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 /// Approximate memory per document in bytes, in addition to its id: columns, band keys, buckets, the id index and the
-/// clustering.
+/// clustering. Documents in crowded buckets need more, up to about 2 kB.
 pub const BYTES_PER_DOCUMENT: usize = 300;
 
 /// Memory limit of a run.
@@ -15,7 +15,7 @@ const LEAST: usize = 64 << 20;
 /// Maximum size of the texts that are loaded at once for star clustering.
 const WINDOW: usize = 16 << 20;
 /// Maximum size of the cached texts with their features.
-const TEXT_CACHE: usize = 96 << 20;
+const TEXT_CACHE: usize = 16 << 20;
 
 impl MemoryLimit {
     pub(crate) fn new(limit: Option<u64>) -> Result<MemoryLimit> {
@@ -25,7 +25,13 @@ impl MemoryLimit {
         }
     }
 
-    /// Returns the limit for everything that grows with the number of documents: [`BYTES_PER_DOCUMENT`] and ids.
+    /// Returns a limit of any size.
+    #[cfg(test)]
+    pub(crate) fn exactly(bytes: usize) -> MemoryLimit {
+        MemoryLimit(Some(bytes))
+    }
+
+    /// Returns the limit for everything that grows with the number of documents: [`BYTES_PER_DOCUMENT`], ids and crowds.
     pub(crate) fn documents(self) -> usize {
         self.share(4).saturating_mul(3)
     }

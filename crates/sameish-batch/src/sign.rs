@@ -8,14 +8,14 @@ use crate::input::{
     InputError, InputResult, Place, Problem, ReadOptions, Record, RecordBatch, RecordBatches, RecordRules,
     Reject,
 };
-use crate::memory::{BYTES_PER_DOCUMENT, MemoryLimit};
+use crate::memory::MemoryLimit;
 use crate::on_dup_id::{OnDupId, duplicate_id};
 use crate::ordered_pool::{Workers, in_order, with_scratch};
 use crate::resume::TempFiles;
 use crate::run_log::{Counts, Monitor, RunLog};
-use crate::signed::SignedCorpus;
+use crate::signed::{NO_DATE, SignedCorpus};
 use crate::spool;
-use crate::table::{InputStart, Keep, Rank, Row, SPOOLED, SeekableInput, State};
+use crate::table::{ContentKind, InputStart, Keep, Rank, Row, SPOOLED, SeekableInput, State};
 use crate::texts::DocumentSource;
 use sameish::Analyzer;
 use sameish::config::Bands;
@@ -56,6 +56,8 @@ pub(crate) struct Signer {
     on_dup_id: OnDupId,
     /// `true` if texts are needed again.
     texts: bool,
+    /// `true` if publication dates are needed, besides those that [`Keep`] reads.
+    dates: bool,
     memory: MemoryLimit,
     cancellation: Cancellation,
 }
@@ -93,8 +95,11 @@ struct SignedDocument {
     too_short: bool,
     fingerprint: u64,
     code: Option<Sdr>,
+    date: i64,
     text_bytes: usize,
-    tokens: bool,
+    /// Whether it has a signature, by which it is found.
+    signed: bool,
+    kind: ContentKind,
     /// Number of its band keys in the batch.
     band_keys: usize,
     /// Length of its text in the spool buffer of the batch.
@@ -113,7 +118,13 @@ struct SignedDocuments {
 }
 
 impl Signer {
-    pub(crate) fn new(options: &Options, keep: Keep, keys: KeyKind, texts: bool) -> Result<Signer> {
+    pub(crate) fn new(
+        options: &Options,
+        keep: Keep,
+        keys: KeyKind,
+        texts: bool,
+        dates: bool,
+    ) -> Result<Signer> {
         let bands = bands(&options.analyzer)?;
         Ok(Signer {
             analyzer: options.analyzer.clone(),
@@ -123,6 +134,7 @@ impl Signer {
             keys,
             on_dup_id: options.on_dup_id,
             texts,
+            dates,
             memory: options.memory()?,
             cancellation: options.cancellation.clone(),
         })
@@ -146,18 +158,19 @@ impl Signer {
     /// Signs a document.
     fn sign(&self, document: UnsignedDocument<'_>, out: &mut SignedDocuments, scratch: &mut Scratch) {
         let UnsignedDocument { position, id, content, source, published_at, replaced, seekable } = document;
-        let rank = match self.rank(content, published_at) {
+        let checked = self.analyzer.check(content).map_err(|error| error.to_string());
+        let rank = match checked.and_then(|()| self.rank(content, published_at)) {
             Ok(rank) => rank,
             Err(reason) => return out.rejected.push((position, reason)),
         };
         let sketches = self.analyzer.sketch(content, scratch);
         let band_keys_before = out.band_keys.len();
         let spooled_before = out.spooled.len();
-        let signature = sketches.minhash.as_ref().filter(|_| sketches.status == Status::Ok);
+        let signature = sketches.indexed_signature();
         out.band_keys.extend(signature.into_iter().flat_map(|signature| self.band_keys.of(signature.rows())));
-        let (state, key) = self.state_and_key(content, &sketches);
-        let tokens = match seekable || !self.texts {
-            true => matches!(content, ContentRef::Tokens(_)),
+        let (state, key) = state_and_key(&self.analyzer, self.bands, self.keys, content, &sketches);
+        let kind = match seekable || !self.texts {
+            true => ContentKind::of(content),
             false => spool::encode(content, &mut out.spooled),
         };
         out.documents.push(SignedDocument {
@@ -167,40 +180,28 @@ impl Signer {
             rank,
             key,
             outline: signature.map_or(Outline::default(), |signature| Outline::of(signature.rows())),
+            signed: signature.is_some(),
             state,
             too_short: sketches.status == Status::TooShort,
             fingerprint: sketches.simhash.map_or(0, Fingerprint::as_u64),
             code: sketches.sdr,
-            text_bytes: text_bytes(content),
-            tokens,
+            // Without a date that can be parsed, a relation is derived from the texts alone.
+            date: published_at
+                .filter(|_| self.dates)
+                .and_then(|date| Timestamp::parse(date).ok())
+                .map_or(NO_DATE, Timestamp::as_milliseconds),
+            text_bytes: content.text_bytes(),
+            kind,
             band_keys: out.band_keys.len() - band_keys_before,
             spooled: out.spooled.len() - spooled_before,
             replaced,
         });
     }
 
-    fn state_and_key(&self, content: ContentRef<'_>, sketches: &Sketches) -> (State, TextKey) {
-        let long = sketches.status == Status::Ok && (self.bands.count == 0 || sketches.minhash.is_some());
-        if long && self.bands.count > 0 && self.keys == KeyKind::Verbatim {
-            return (State::Long, TextKey::verbatim(content));
-        }
-        // Without verification the sketches decide, so that even equal texts do not match if they have none.
-        let fingerprint = sketches.simhash.is_some_and(|fingerprint| !fingerprint.is_zero());
-        let code = sketches.sdr.as_ref().is_some_and(|code| !code.active().is_empty());
-        let verify = self.analyzer.config().matching.verify;
-        let comparable = verify || fingerprint || code || sketches.minhash.is_some();
-        match TextKey::of(content) {
-            Some(key) if comparable && long => (State::Long, key),
-            Some(key) if comparable => (State::Short, key),
-            Some(key) => (State::Blank, key),
-            None => (State::Blank, TextKey::verbatim("")),
-        }
-    }
-
     fn rank(&self, content: ContentRef<'_>, field: Option<&str>) -> std::result::Result<Rank, String> {
         Ok(match (&self.keep, field) {
             (Keep::First, _) => Rank::Absent,
-            (Keep::Longest, _) => Rank::Number(-(text_bytes(content) as f64)),
+            (Keep::Longest, _) => Rank::Number(-(content.text_bytes() as f64)),
             (_, None) => Rank::Absent,
             (Keep::Newest, Some(date)) => {
                 let date = Timestamp::parse(date).map_err(|error| error.to_string())?;
@@ -214,10 +215,36 @@ impl Signer {
     }
 }
 
-fn text_bytes(content: ContentRef<'_>) -> usize {
-    match content {
-        ContentRef::Text(text) => text.len(),
-        ContentRef::Tokens(tokens) => tokens.iter().map(|token| token.len() + 1).sum(),
+/// Returns how a document is compared, and the key by which copies of it are found.
+pub(crate) fn state_and_key(
+    analyzer: &Analyzer,
+    bands: Bands,
+    keys: KeyKind,
+    content: ContentRef<'_>,
+    sketches: &Sketches,
+) -> (State, TextKey) {
+    let long = sketches.status == Status::Ok && (bands.count == 0 || sketches.minhash.is_some());
+    if long && bands.count > 0 && keys == KeyKind::Verbatim {
+        return (State::Long, TextKey::verbatim(content));
+    }
+    // Without verification the sketches decide, so that even equal texts do not match if they have none.
+    let fingerprint = sketches.simhash.is_some_and(|fingerprint| !fingerprint.is_zero());
+    let code = sketches.sdr.as_ref().is_some_and(|code| !code.active().is_empty());
+    let verify = analyzer.config().matching.verify;
+    let has_sketches = fingerprint || code || sketches.minhash.is_some();
+    let comparable = has_sketches || verify && analyzer.matches_equal(sketches.status);
+    let key = match content {
+        // Equal sketches are processed once, but do not make texts equal: see `IndexedCorpus::side`.
+        ContentRef::Sketches(_) if fingerprint || sketches.minhash.is_some() => {
+            Some(TextKey::verbatim(content))
+        }
+        content => analyzer.key(content),
+    };
+    match key {
+        Some(key) if comparable && long => (State::Long, key),
+        Some(key) if comparable => (State::Short, key),
+        Some(key) => (State::Blank, key),
+        None => (State::Blank, TextKey::verbatim("")),
     }
 }
 
@@ -287,7 +314,8 @@ impl Signer {
         with_scratch(|scratch| {
             for position in positions.take_while(|_| !self.cancellation.is_canceled()) {
                 let text = documents.text(position);
-                let date = self.keep.reads_date().then(|| documents.published_at(position)).flatten();
+                let reads_date = self.dates || self.keep.reads_date();
+                let date = reads_date.then(|| documents.published_at(position)).flatten();
                 let document = UnsignedDocument {
                     position,
                     id: documents.id(position),
@@ -533,7 +561,8 @@ impl<'a, 'm> Collector<'a, 'm> {
             source: corpus.sources.number(document.source.as_deref().unwrap_or("")),
             state: document.state,
             too_short: document.too_short,
-            tokens: document.tokens,
+            signed: document.signed,
+            kind: document.kind,
         });
         corpus.ids.push(&document.id.unwrap_or(DocId::Number(record)));
         corpus.keys.push(document.key);
@@ -543,6 +572,9 @@ impl<'a, 'm> Collector<'a, 'm> {
             corpus.fingerprints.push(document.fingerprint);
         }
         corpus.codes.extend(document.code);
+        if self.signer.dates {
+            corpus.dates.push(document.date);
+        }
         if self.signer.keep != Keep::First {
             corpus.ranks.push(document.rank);
         }
@@ -555,20 +587,13 @@ impl<'a, 'm> Collector<'a, 'm> {
         if documents > (u32::MAX >> 1) as usize {
             return Err(Error::TooManyDocuments);
         }
-        let code = self.corpus.codes.first().map_or(0, |code| CODE_BYTES + 9 * code.active().len());
-        let fingerprint = if self.corpus.fingerprints.is_empty() { 0 } else { FINGERPRINT_BYTES };
-        let bytes = documents * (BYTES_PER_DOCUMENT + fingerprint + code) + self.corpus.ids.parts().0.len();
+        let bytes = self.corpus.memory_bytes();
         if bytes > self.signer.memory.documents() {
             return Err(Error::MemoryLimit { documents, bytes: bytes / documents.max(1) });
         }
         Ok(())
     }
 }
-
-/// Additional bytes per document for a fingerprint and its index.
-const FINGERPRINT_BYTES: usize = 150;
-/// Additional bytes per document for a sparse code, besides its bits.
-const CODE_BYTES: usize = 120;
 
 /// Removes and returns the first `len` elements.
 fn split_front<'s, T>(slice: &mut &'s [T], len: usize) -> &'s [T] {

@@ -1,23 +1,32 @@
 //! A signed corpus: columns of sketches and properties, one row per document.
 
 use crate::Options;
-use crate::band_keys::{BandKeys, Repeats};
+use crate::band_keys::{AllBuckets, BandKeys, Crowded, Floods, Repeats};
 use crate::cancellation::Cancellation;
+use crate::crowds::CROWDED;
 use crate::error::Result;
 use crate::input::RecordRules;
-use crate::memory::MemoryLimit;
+use crate::memory::{BYTES_PER_DOCUMENT, MemoryLimit};
 use crate::ordered_pool::Workers;
 use crate::spool::Spool;
-use crate::table::{Ids, InputStart, Names, Outlines, Rank, Row, SeekableInput, State};
+use crate::table::{ContentKind, Ids, InputStart, Names, Outlines, Rank, Row, SeekableInput, State};
 use crate::texts::{DocumentSource, FileTexts, Texts};
 use sameish::Analyzer;
+use sameish::config::Config;
 use sameish::features::TextKey;
-use sameish::index::{Buckets, DocNumber};
-use sameish::{Fingerprint, Sdr};
+use sameish::index::{DocNumber, FingerprintIndex, SIGNED_RADIUS};
+use sameish::{Fingerprint, Sdr, Timestamp};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
+
+/// The date of a document without one.
+pub(crate) const NO_DATE: i64 = i64::MIN;
+/// Additional bytes per document for a fingerprint and its index.
+const FINGERPRINT_BYTES: usize = 150;
+/// Additional bytes per document for a sparse code, besides its bits.
+const CODE_BYTES: usize = 120;
 
 /// Result of the step **sign**: everything about the documents but their texts.
 ///
@@ -47,6 +56,8 @@ pub struct SignedCorpus {
     pub(crate) fingerprints: Vec<u64>,
     /// Sparse codes; empty if the configuration has none.
     pub(crate) codes: Vec<Sdr>,
+    /// Publication dates in milliseconds since 1970, [`NO_DATE`] if a document has none; empty if they are not needed.
+    pub(crate) dates: Vec<i64>,
     /// Inputs whose records can be read again.
     pub(crate) inputs: Vec<SeekableInput>,
     /// All inputs with records.
@@ -72,6 +83,7 @@ impl SignedCorpus {
             outlines: Outlines::new(analyzer.config().screen()),
             fingerprints: Vec::new(),
             codes: Vec::new(),
+            dates: Vec::new(),
             inputs: Vec::new(),
             starts: Vec::new(),
             own_starts: 0,
@@ -94,6 +106,11 @@ impl SignedCorpus {
         self.sources.list().iter().any(|source| !source.is_empty())
     }
 
+    /// Returns `true` if a document consists of sketches in place of a text.
+    pub(crate) fn has_sketches(&self) -> bool {
+        self.rows.iter().any(|row| row.kind == ContentKind::Sketches)
+    }
+
     /// Sorts the documents by rank, equal ranks in the order of the input.
     pub(crate) fn sort(&mut self) {
         self.order = (0..self.len() as u32).collect();
@@ -104,15 +121,82 @@ impl SignedCorpus {
         }
     }
 
+    /// Returns about how much memory the columns, the buckets and the clustering of the documents take.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let code = self.codes.first().map_or(0, |code| CODE_BYTES + 9 * code.active().len());
+        let fingerprint = if self.fingerprints.is_empty() { 0 } else { FINGERPRINT_BYTES };
+        self.rows.len() * (BYTES_PER_DOCUMENT + fingerprint + code) + self.ids.parts().0.len()
+    }
+
     /// Returns the fingerprint of a document, unless it is zero.
     pub(crate) fn fingerprint(&self, doc: u32) -> Option<Fingerprint> {
         let fingerprint = self.fingerprints.get(doc as usize).filter(|fingerprint| **fingerprint != 0);
         fingerprint.map(|&fingerprint| Fingerprint::from_u64(fingerprint))
     }
 
-    /// Returns `true` if a document has a signature.
+    /// Returns the publication dates of two documents, if both are known.
+    pub(crate) fn dates(&self, a: u32, b: u32) -> Option<[Timestamp; 2]> {
+        let date = |doc: u32| {
+            let date = self.dates.get(doc as usize).filter(|date| **date != NO_DATE);
+            date.and_then(|date| Timestamp::from_milliseconds(*date))
+        };
+        Some([date(a)?, date(b)?])
+    }
+
+    /// Returns `true` if a document has a signature that is one of its sketches. The signature of a short text only provides
+    /// candidates.
     pub(crate) fn has_signature(&self, doc: u32) -> bool {
         self.rows[doc as usize].state == State::Long
+    }
+
+    /// Returns the fingerprints that more than [`CROWDED`] of the texts have that `includes` selects, unless other texts are near
+    /// them. `is_text` selects one document of each text.
+    fn floods(
+        &self,
+        config: &Config,
+        is_text: impl Fn(u32) -> bool,
+        includes: impl Fn(u32) -> bool,
+    ) -> Result<Floods> {
+        let print_of = |doc: u32| self.fingerprint(doc).filter(|_| is_text(doc));
+        let mut prints: Vec<u64> =
+            (0..self.len() as u32).filter_map(print_of).map(Fingerprint::as_u64).collect();
+        prints.sort_unstable();
+        let runs = prints.chunk_by(|a, b| a == b).filter(|run| run.len() > CROWDED);
+        let repeated: Vec<u64> = runs.map(|run| run[0]).collect();
+        let radius = config.simhash.as_ref().map_or(0, |simhash| simhash.radius.max(SIGNED_RADIUS));
+        let index = FingerprintIndex::new(config, prints.len())?.filter(|_| !repeated.is_empty());
+        let Some(mut index) = index else { return Ok(Floods::default()) };
+        let mut groups: Vec<Vec<u32>> = vec![Vec::new(); repeated.len()];
+        let mut entries: Vec<(Fingerprint, DocNumber, bool)> = Vec::new();
+        for doc in 0..self.len() as u32 {
+            let Some(print) = print_of(doc) else { continue };
+            let group = repeated.binary_search(&print.as_u64()).ok().filter(|_| includes(doc));
+            if let Some(group) = group {
+                groups[group].push(doc);
+            }
+            // One document of a group stands for all.
+            if group.is_none_or(|group| groups[group].len() == 1) {
+                entries.push((print, DocNumber(doc), false));
+            }
+        }
+        index.insert_all(entries.into_iter());
+        let mut floods = Floods::default();
+        let mut hits = Vec::new();
+        for (&print, mut group) in repeated.iter().zip(groups) {
+            index.find_within(Fingerprint::from_u64(print), radius, false, &mut hits);
+            let near = hits.iter().map(|hit| hit.doc.0);
+            if near.clone().all(&includes) {
+                group.extend(near);
+                floods.prints.push(print);
+                floods.groups.push(group);
+            }
+        }
+        Ok(floods)
+    }
+
+    /// Returns `true` if a document is found by its signature.
+    fn is_in_buckets(&self, doc: u32) -> bool {
+        self.rows[doc as usize].signed && self.is_current(doc)
     }
 
     /// Returns `true` if a document was not replaced by a later record with its id.
@@ -163,9 +247,14 @@ pub struct IndexedCorpus<'a> {
     /// The columns.
     pub signed: SignedCorpus,
     pub(crate) analyzer: Analyzer,
+    /// Whether some documents consist of sketches, which are compared with the signatures of all other documents.
+    pub(crate) has_sketches: bool,
     /// First document in order with the same text, for each document.
     pub(crate) leader: Vec<u32>,
-    pub(crate) buckets: Buckets,
+    /// Buckets whose documents are compared with each other.
+    pub(crate) buckets: AllBuckets,
+    /// Texts that are connected by the other buckets.
+    pub(crate) crowded: Crowded,
     pub(crate) texts: Texts<'a>,
     pub(crate) memory: MemoryLimit,
     pub(crate) workers: Workers,
@@ -197,8 +286,25 @@ impl<'a> IndexedCorpus<'a> {
         let leader = signed.leaders();
         let band_keys = signed.band_keys.take();
         let includes =
-            |doc: u32| build == BuildBuckets::Yes && leader[doc as usize] == doc && signed.has_signature(doc);
-        let buckets = band_keys.buckets(includes, memory.sorting(), &options.cancellation)?;
+            |doc: u32| build == BuildBuckets::Yes && leader[doc as usize] == doc && signed.is_in_buckets(doc);
+        let has_sketches = signed.has_sketches();
+        // Crowds are divided by the features that verification compares, which sketches in place of texts do not have.
+        let divides = options.analyzer.config().matching.verify;
+        let limit = if divides { CROWDED } else { usize::MAX };
+        let is_sketched = |doc: u32| signed.rows[doc as usize].kind == ContentKind::Sketches;
+        let is_text = |doc: u32| leader[doc as usize] == doc && signed.is_current(doc) && !is_sketched(doc);
+        let floods = match divides {
+            true => signed.floods(options.analyzer.config(), is_text, includes)?,
+            false => Floods::default(),
+        };
+        let (buckets, crowded) = band_keys.buckets(
+            includes,
+            is_sketched,
+            limit,
+            floods,
+            memory.sorting(),
+            &options.cancellation,
+        )?;
         let texts = match texts {
             TextLocation::Memory(documents) => Texts::Memory(documents),
             TextLocation::Files(rules) => {
@@ -209,7 +315,18 @@ impl<'a> IndexedCorpus<'a> {
         let workers = Workers::new(options.threads);
         let cancellation = options.cancellation.clone();
         let analyzer = options.analyzer.clone();
-        Ok(IndexedCorpus { signed, analyzer, leader, buckets, texts, memory, workers, cancellation })
+        Ok(IndexedCorpus {
+            signed,
+            analyzer,
+            has_sketches,
+            leader,
+            buckets,
+            crowded,
+            texts,
+            memory,
+            workers,
+            cancellation,
+        })
     }
 
     /// Returns the distinct texts in order, each represented by its leader.
@@ -230,16 +347,17 @@ impl<'a> IndexedCorpus<'a> {
         copies
     }
 
-    /// Reads the text of a document.
+    /// Reads the text of a document. A document that consists of sketches has an empty one.
     pub fn text(&self, doc: u32) -> Result<String> {
         Ok(match self.texts.text(&self.signed.rows[doc as usize])?.content() {
             sameish::document::ContentRef::Text(text) => text.to_owned(),
             sameish::document::ContentRef::Tokens(tokens) => tokens.join(" "),
+            sameish::document::ContentRef::Sketches(_) => String::new(),
         })
     }
 
     /// Returns the buckets of a document.
     pub(crate) fn buckets_of(&self, doc: u32) -> impl Iterator<Item = &[u32]> {
-        self.buckets.of(DocNumber(doc)).map(|bucket| self.buckets.members(bucket))
+        self.buckets.of(doc).map(|bucket| self.buckets.members(bucket))
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::resume::TempFiles;
+use crate::table::ContentKind;
 use sameish::Content;
-use sameish::document::ContentRef;
+use sameish::document::{ContentRef, GivenSketches};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
@@ -68,8 +69,8 @@ impl Spool {
     }
 }
 
-/// Appends the encoded content. Returns `true` if it consists of tokens.
-pub(crate) fn encode(content: ContentRef<'_>, bytes: &mut Vec<u8>) -> bool {
+/// Appends the encoded content. Returns its kind.
+pub(crate) fn encode(content: ContentRef<'_>, bytes: &mut Vec<u8>) -> ContentKind {
     match content {
         ContentRef::Text(text) => bytes.extend_from_slice(text.as_bytes()),
         ContentRef::Tokens(tokens) => {
@@ -78,16 +79,18 @@ pub(crate) fn encode(content: ContentRef<'_>, bytes: &mut Vec<u8>) -> bool {
                 bytes.extend(SEPARATOR.to_string().bytes());
             }
         }
+        ContentRef::Sketches(given) => bytes.extend(given.to_text().bytes()),
     }
-    matches!(content, ContentRef::Tokens(_))
+    ContentKind::of(content)
 }
 
 /// Decodes what [`encode`] wrote.
-pub(crate) fn decode(bytes: Vec<u8>, tokens: bool) -> Option<Content> {
+pub(crate) fn decode(bytes: Vec<u8>, kind: ContentKind) -> Option<Content> {
     let text = String::from_utf8(bytes).ok()?;
-    Some(match tokens {
-        false => Content::Text(text),
-        true => Content::Tokens(text.split_terminator(SEPARATOR).map(str::to_owned).collect()),
+    Some(match kind {
+        ContentKind::Text => Content::Text(text),
+        ContentKind::Tokens => Content::Tokens(text.split_terminator(SEPARATOR).map(str::to_owned).collect()),
+        ContentKind::Sketches => Content::Sketches(Box::new(GivenSketches::from_text(&text)?)),
     })
 }
 
@@ -99,9 +102,15 @@ mod tests {
     fn decodes_what_was_encoded() {
         let tokens =
             |tokens: &[&str]| Content::Tokens(tokens.iter().map(|token| (*token).to_owned()).collect());
-        for content in
-            [Content::Text("a b".into()), Content::Text(String::new()), tokens(&[]), tokens(&["", "a b", ""])]
-        {
+        let scheme = Some("0123456789abcdef");
+        let given = GivenSketches::from_hex(Some(("00000000000000ff", scheme)), None).unwrap().unwrap();
+        for content in [
+            Content::Text("a b".into()),
+            Content::Text(String::new()),
+            tokens(&[]),
+            tokens(&["", "a b", ""]),
+            Content::Sketches(Box::new(given)),
+        ] {
             let mut bytes = Vec::new();
             let kind = encode((&content).into(), &mut bytes);
             assert_eq!(decode(bytes, kind), Some(content));

@@ -3,6 +3,7 @@
 use crate::clusters::Clusters;
 use crate::compare::{Comparisons, TextCache, WithFacts, by_distance};
 use crate::error::Result;
+use crate::ranked::Ranked;
 use crate::signed::IndexedCorpus;
 use sameish::matching::Judge;
 
@@ -83,10 +84,10 @@ impl<'a> Spreads<'a> {
                 members.iter().map(|&doc| leader(doc)).filter(|doc| doc != center).collect();
             candidates.sort_unstable();
             candidates.dedup();
-            Comparisons { doc: *center, candidates }
+            Comparisons::new(*center, candidates.into_iter().map(Ranked::unknown).collect())
         };
         let tasks: Vec<Comparisons> = pieces.iter().map(task).collect();
-        let found = self.texts.judge(&tasks, self.judge)?;
+        let found = self.texts.judge(&tasks, self.judge, None)?;
         for (Piece { cluster, center, members }, found) in pieces.iter().zip(found) {
             let similarity = |doc: u32| match found.binary_search_by_key(&doc, |found| found.doc) {
                 _ if doc == *center => 1.0,

@@ -1,16 +1,19 @@
 //! Star clustering of a corpus: the candidate source for [`star_clusters`].
 
 use crate::candidates::Indexes;
-use crate::compare::{LoadedText, WithFacts, by_distance};
+use crate::compare::{LoadedText, WithFacts, by_distance, facts_decide};
+use crate::crowds::CrowdFacts;
 use crate::error::{Error, Result};
+use crate::ranked::Ranked;
+use crate::recall::{Detection, FoundSums, Recall, Work, expected_matches};
 use crate::run_log::{Monitor, Progress, RunLog};
 use crate::signed::IndexedCorpus;
-use sameish::Verdict;
 use sameish::cluster::{Batch, Candidates, Centers, Purpose, StarSource, star_clusters};
-use sameish::config::Templates;
 use sameish::index::DocNumber;
 use sameish::matching::Judge;
+use sameish::{Analyzer, Verdict};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 /// Maximum number of unassigned documents of a bucket that are scanned at once.
@@ -51,10 +54,31 @@ pub struct ClusterCounts {
     pub verified: u64,
     /// Number of centers for which a limit ended the search, so that members may be missing.
     pub caps_hit: u64,
+    /// Number of candidates that were not compared for this reason.
+    #[serde(default)]
+    pub left: u64,
+    /// Number of compared pairs that join a cluster.
+    #[serde(default)]
+    pub joined: u64,
+    /// Number of pairs of similar documents in crowded buckets that were screened without their texts, at a cost of a few
+    /// nanoseconds each.
+    #[serde(default)]
+    pub screened: u64,
     /// Number of matches between a center and a member of another cluster; at most 8 per center are compared.
     pub chains_cut: u64,
     /// Number of verified matches that are templates and were kept apart.
     pub templates: u64,
+    #[serde(default)]
+    pub(crate) sums: FoundSums,
+}
+
+impl ClusterCounts {
+    /// Returns the estimated share of the matching pairs that were found, or `None` for a configuration without bands.
+    pub fn recall(&self, analyzer: &Analyzer) -> Option<Recall> {
+        let ClusterCounts { candidates, joined, left, .. } = *self;
+        self.sums
+            .recall(Detection::of(analyzer), &Work { compared: candidates, matched: joined, omitted: left })
+    }
 }
 
 /// Whether a histogram of similarities is computed.
@@ -75,16 +99,36 @@ pub(crate) fn cluster_stars(
     let order = corpus.distinct().map(DocNumber);
     let reference = corpus.signed.against;
     let found = star_clusters(corpus.signed.len(), order, reference, &mut source)?;
+    let screened = source.indexes.crowds.screened();
     let mut clusters = source.clusters;
+    clusters.counts.screened = screened;
     clusters.center = found.centers.into_inner();
     clusters.counts.candidates = found.candidates;
     clusters.counts.caps_hit = found.capped;
+    clusters.counts.left = found.left;
     clusters.counts.chains_cut = found.cut;
+    clusters.counts.sums.set_omitted(expected_matches(found.left, found.last, found.last_matched));
     clusters.add_copies(corpus);
+    clusters.count_found(corpus);
     Ok(clusters)
 }
 
 impl StarClusters {
+    /// Counts the pairs of each center and its members.
+    fn count_found(&mut self, corpus: &IndexedCorpus<'_>) {
+        let detection = Detection::of(&corpus.analyzer);
+        let has_center = |doc: &u32| {
+            let center = self.center[*doc as usize];
+            *doc >= corpus.signed.against && center != *doc && center != NO_CENTER
+        };
+        let mut members: Vec<u32> = (0..self.center.len() as u32).filter(has_center).collect();
+        members.sort_by_key(|&doc| self.center[doc as usize]);
+        for members in members.chunk_by(|&a, &b| self.center[a as usize] == self.center[b as usize]) {
+            let similarities = members.iter().map(|&doc| (self.similarity[doc as usize], 1));
+            self.counts.sums.add(detection, similarities);
+        }
+    }
+
     /// Assigns copies to the center of their leader.
     fn add_copies(&mut self, corpus: &IndexedCorpus<'_>) {
         let own = |doc: &usize| *doc >= corpus.signed.against as usize;
@@ -96,6 +140,22 @@ impl StarClusters {
                 self.verified[doc] = self.verified[leader];
             }
         }
+    }
+}
+
+/// A candidate of a center.
+struct Promise {
+    /// The largest similarity that it may have.
+    bound: f64,
+    /// Distance of its outline.
+    distance: u32,
+    doc: u32,
+}
+
+impl Promise {
+    /// Compares two candidates, the more promising one first.
+    fn cmp_rank(&self, other: &Promise) -> Ordering {
+        other.bound.total_cmp(&self.bound).then(self.distance.cmp(&other.distance))
     }
 }
 
@@ -126,10 +186,14 @@ impl<'a, 'l, 'm> CorpusSource<'a, 'l, 'm> {
         let config = corpus.analyzer.config();
         let documents = corpus.signed.len();
         Ok(CorpusSource {
-            indexes: Indexes::new(corpus, corpus.signed.against)?,
+            indexes: Indexes::new(
+                corpus,
+                corpus.signed.against,
+                CrowdFacts::filter(facts_decide(&corpus.analyzer)),
+            )?,
             judge: Judge::new(config),
             by_distance: by_distance(&corpus.analyzer),
-            keep_templates: config.matching.verify && config.matching.templates == Templates::Keep,
+            keep_templates: facts_decide(&corpus.analyzer) == WithFacts::Yes,
             cursor: vec![0; corpus.buckets.len()],
             visited: vec![0; documents],
             searches: 0,
@@ -156,7 +220,8 @@ impl<'a, 'l, 'm> CorpusSource<'a, 'l, 'm> {
         }
         let verdict = self.judge.with_threshold(0.0).judge(&a, &b)?;
         self.clusters.histogram[(verdict.similarity * 100.0) as usize] += 1;
-        let is_below = verdict.verified && verdict.similarity < self.judge.threshold();
+        // Fingerprints may match below the threshold, by their distance.
+        let is_below = verdict.similarity < self.judge.threshold();
         if is_below { self.judge.judge(&a, &b) } else { Some(verdict) }
     }
 
@@ -181,7 +246,7 @@ impl StarSource for CorpusSource<'_, '_, '_> {
     type Error = Error;
 
     fn has_candidates(&self, doc: DocNumber) -> bool {
-        self.corpus.buckets.any(doc) || self.indexes.contains(doc.0)
+        self.corpus.buckets.any(doc.0) || self.indexes.contains(doc.0)
     }
 
     fn candidates(
@@ -194,37 +259,45 @@ impl StarSource for CorpusSource<'_, '_, '_> {
         self.searches += 1;
         let search = self.searches;
         let corpus = self.corpus;
-        let mut nearest: Vec<(u32, u32)> = Vec::new();
-        let mut more = false;
+        let mut nearest: Vec<Promise> = Vec::new();
+        let mut left = 0;
         let visited = &mut self.visited;
-        let mut visit = |doc: u32| {
+        let mut visit = |Ranked { doc, bound, .. }: Ranked| {
             if doc == center || std::mem::replace(&mut visited[doc as usize], search) == search {
                 return;
             }
             if centers.is_free(DocNumber(doc)) && !compared.contains(&DocNumber(doc)) {
-                nearest.extend(corpus.signed.near(center, doc).map(|distance| (distance, doc)));
+                let distance = corpus.signed.near(center, doc);
+                nearest.extend(distance.map(|distance| Promise { bound, distance, doc }));
             }
         };
-        self.indexes.same_key(center).iter().for_each(|&doc| visit(doc));
-        for bucket in corpus.buckets.of(DocNumber(center)) {
+        self.indexes.same_key(center).iter().for_each(|&doc| visit(Ranked::unknown(doc)));
+        for bucket in corpus.buckets.of(center) {
             let members = corpus.buckets.members(bucket);
             let cursor = &mut self.cursor[bucket as usize];
             while members.get(*cursor as usize).is_some_and(|&doc| !centers.is_free(DocNumber(doc))) {
                 *cursor += 1;
             }
             let rest = &members[*cursor as usize..];
-            more |= rest.len() > SCANNED;
-            rest.iter().take(SCANNED).for_each(|&doc| visit(doc));
+            left += rest.len().saturating_sub(SCANNED);
+            let others = rest.iter().take(SCANNED).filter(|&&doc| !self.indexes.crowds.share(center, doc));
+            others.for_each(|&doc| visit(Ranked::unknown(doc)));
         }
-        more |= self.indexes.near(center, if self.by_distance { usize::MAX } else { SCANNED }, visit);
+        let is_free = |doc: u32| centers.is_free(DocNumber(doc));
+        self.indexes.crowds.near(center, is_free, &mut visit);
+        let limit_of_prints = if self.by_distance { usize::MAX } else { SCANNED };
+        left += self.indexes.near(center, limit_of_prints, visit);
         if nearest.len() > limit && !self.by_distance {
-            more = true;
-            nearest.select_nth_unstable(limit);
+            left += nearest.len() - limit;
+            let keys = &corpus.signed.keys;
+            nearest.select_nth_unstable_by(limit, |a, b| {
+                a.cmp_rank(b).then_with(|| keys[a.doc as usize].cmp(&keys[b.doc as usize]))
+            });
             nearest.truncate(limit);
         }
-        let mut docs: Vec<DocNumber> = nearest.into_iter().map(|(_, doc)| DocNumber(doc)).collect();
+        let mut docs: Vec<DocNumber> = nearest.into_iter().map(|one| DocNumber(one.doc)).collect();
         docs.sort_unstable();
-        Candidates { docs, more }
+        Candidates { docs, left }
     }
 
     fn assigned_candidates(&mut self, DocNumber(center): DocNumber, centers: &Centers) -> Vec<DocNumber> {
@@ -270,6 +343,7 @@ impl StarSource for CorpusSource<'_, '_, '_> {
             return false;
         }
         if purpose == Purpose::Join {
+            self.clusters.counts.joined += 1;
             self.clusters.similarity[doc as usize] = verdict.similarity;
             self.clusters.verified[doc as usize] = verdict.verified;
         }

@@ -3,7 +3,7 @@
 use crate::cancellation::Cancellation;
 use crate::checkpoint::{AllInputs, load_signed, save_signed};
 use crate::compare::needs_texts;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::{InputResult, ReadOptions};
 use crate::memory::MemoryLimit;
 use crate::on_dup_id::OnDupId;
@@ -75,6 +75,11 @@ pub enum Task {
 }
 
 impl Task {
+    /// Returns `true` if the result depends on dates, so that a date that cannot be parsed is an error.
+    pub fn reads_dates(self, options: &Options) -> bool {
+        self.keep(options) == Keep::Newest
+    }
+
     fn keep(self, options: &Options) -> Keep {
         // A date that cannot be parsed rejects its record, but only where the result depends on dates.
         let dated = options.analyzer.config().matching.linkage == Linkage::Greedy;
@@ -118,12 +123,14 @@ pub fn sign(
 ) -> Result<SignedCorpus> {
     let keys = if task == Task::Dedup { KeyKind::Verbatim } else { KeyKind::Normalized };
     let texts = task == Task::Dedup || needs_texts(&options.analyzer);
-    let signer = Arc::new(Signer::new(options, task.keep(options), keys, texts)?);
+    let dates = task == Task::Pairs && options.analyzer.config().matching.verify;
+    let signer = Arc::new(Signer::new(options, task.keep(options), keys, texts, dates)?);
     let temp_files = TempFiles::new(options.temp_dir.clone(), steps);
     let Files { inputs, against, read } = match source {
         Source::Files(files) => *files,
         Source::Documents(documents) => {
             let signed = sign_documents(signer, *documents, options.threads, &temp_files, log)?;
+            check_verifiable(task, &signed, options)?;
             return Ok(finish(task, signed, log));
         }
     };
@@ -138,11 +145,19 @@ pub fn sign(
     }
     let signed =
         sign_files(signer, against.to_vec(), inputs.to_vec(), &read, options.threads, &temp_files, log)?;
+    check_verifiable(task, &signed, options)?;
     let mut signed = finish(task, signed, log);
     if let Some(steps) = steps {
         save_signed(steps, &mut signed, &all, log)?;
     }
     Ok(signed)
+}
+
+/// Fails if documents without a text would be clustered although no match of theirs counts as a duplicate.
+fn check_verifiable(task: Task, signed: &SignedCorpus, options: &Options) -> Result<()> {
+    let matching = &options.analyzer.config().matching;
+    let needs_verified = task != Task::Pairs && matching.verify && !matching.unverified;
+    if needs_verified && signed.has_sketches() { Err(Error::UnverifiedSketches) } else { Ok(()) }
 }
 
 /// Sorts the documents, and corrects the count of documents.

@@ -1,6 +1,7 @@
 //! Columns of a corpus: what is kept in memory for each document.
 
 use crate::input::{Input, RecordFormat};
+use sameish::document::ContentRef;
 use sameish::sketch::{Outline, Screen};
 use sameish::{DocId, Timestamp};
 use std::collections::HashMap;
@@ -25,8 +26,29 @@ pub struct Row {
     pub state: State,
     /// `true` if its text is too short for the preset.
     pub too_short: bool,
-    /// `true` if its text was given as tokens.
-    pub(crate) tokens: bool,
+    /// `true` if it has a signature, by which it is found. Short texts may have one too.
+    pub(crate) signed: bool,
+    /// What the document consists of.
+    pub(crate) kind: ContentKind,
+}
+
+/// What a document consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ContentKind {
+    Text,
+    Tokens,
+    /// Sketches in place of a text, so that nothing can be verified.
+    Sketches,
+}
+
+impl ContentKind {
+    pub(crate) fn of(content: ContentRef<'_>) -> ContentKind {
+        match content {
+            ContentRef::Text(_) => ContentKind::Text,
+            ContentRef::Tokens(_) => ContentKind::Tokens,
+            ContentRef::Sketches(_) => ContentKind::Sketches,
+        }
+    }
 }
 
 /// How a document is compared.
@@ -34,7 +56,7 @@ pub struct Row {
 pub enum State {
     /// Has all sketches of the configuration.
     Long,
-    /// Has no signature. Matches equal texts, and near fingerprints if it has one.
+    /// Is too short to have all sketches. Matches equal texts and, if the configuration compares short texts, similar ones.
     Short,
     /// Has nothing to compare and matches no document.
     Blank,

@@ -140,7 +140,7 @@ impl FileTexts {
         if row.input == SPOOLED {
             let file = self.spool.as_ref().unwrap_or_else(|| unreachable!("spooled texts have a spool file"));
             read_at(file, &mut bytes, row.at).map_err(Error::Temporary)?;
-            let content = spool::decode(bytes, row.tokens);
+            let content = spool::decode(bytes, row.kind);
             return content.ok_or_else(|| Error::Temporary(io::ErrorKind::InvalidData.into()));
         }
         let (input, file) = &self.inputs[row.input as usize];

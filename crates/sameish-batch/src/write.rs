@@ -110,7 +110,7 @@ impl Target {
     }
 }
 
-/// Fails if the suffix of the output promises another format than that of the input, whose records are copied unchanged.
+/// Fails if the output has the suffix of another format than that of the input, whose records are copied unchanged.
 fn check_format(output: Option<&Path>, input: &Input, format: Option<FileFormat>) -> Result<()> {
     let (Some(output), Some(format)) = (output, format) else { return Ok(()) };
     let named = input.path.as_deref().and_then(|path| FileFormat::of_path(path).0);

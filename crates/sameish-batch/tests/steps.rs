@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use sameish::config::{Linkage, Templates};
-use sameish::{Analyzer, DocId, Document, Preset};
+use sameish::{Analyzer, DocId, Document, Preset, Timestamp, Verdict};
 use sameish_batch::columns::{self, Edge, SignedBatch};
 use sameish_batch::input::{Input, InputResult, ReadOptions, Reject, Remedy};
 use sameish_batch::{
@@ -34,7 +34,8 @@ fn documents(count: u64) -> Vec<Document> {
                 words[at * 12] = format!("Name{} {}", random(50), random(100_000));
             }
         }
-        Document::new(DocId::Number(id), words.join(" "))
+        let published_at = (!id.is_multiple_of(4)).then(|| format!("2024-01-{:02}", 1 + id * 11 % 28));
+        Document { published_at, ..Document::new(DocId::Number(id), words.join(" ")) }
     };
     (0..count).map(text).collect()
 }
@@ -73,7 +74,9 @@ fn jsonl(documents: &[Document]) -> tempfile::NamedTempFile {
     let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
     for document in documents {
         let sameish::Content::Text(text) = &document.content else { unreachable!() };
-        writeln!(file, "{}", serde_json::json!({"id": document.id, "text": text})).unwrap();
+        let record =
+            serde_json::json!({"id": document.id, "text": text, "published_at": document.published_at});
+        writeln!(file, "{record}").unwrap();
     }
     file
 }
@@ -109,7 +112,7 @@ fn columns_give_the_pairs_and_clusters_of_a_corpus() {
         .iter()
         .map(|document| match &document.content {
             sameish::Content::Text(text) => text.clone(),
-            sameish::Content::Tokens(_) => unreachable!(),
+            sameish::Content::Tokens(_) | sameish::Content::Sketches(_) => unreachable!(),
         })
         .collect();
     let source = Source::Documents(&documents);
@@ -122,11 +125,17 @@ fn columns_give_the_pairs_and_clusters_of_a_corpus() {
         let text = |at: u32| &texts[at as usize];
         let verdicts =
             columns::verify(&options.analyzer, candidates.iter().map(|&(a, b)| (text(a), text(b))));
-        let mut found: Vec<Pair> = candidates
-            .iter()
-            .zip(verdicts)
-            .filter_map(|(&(a, b), verdict)| Some(Pair { a, b, verdict: verdict? }))
-            .collect();
+        let relation = |a: u32, b: u32, verdict: &Verdict| {
+            let comparison = options.analyzer.compare(text(a).as_str(), text(b).as_str(), 5);
+            let date = |at: u32| documents[at as usize].published_at.as_deref().map(Timestamp::parse);
+            let dates = date(a).zip(date(b)).map(|(a, b)| [a.unwrap(), b.unwrap()]);
+            comparison.relation(dates).filter(|_| verdict.verified)
+        };
+        let pair = |(&(a, b), verdict): (&(u32, u32), Option<Verdict>)| {
+            let verdict = verdict?;
+            Some(Pair { a, b, verdict, relation: relation(a, b, &verdict) })
+        };
+        let mut found: Vec<Pair> = candidates.iter().zip(verdicts).filter_map(pair).collect();
         found.sort_by_key(|pair| (pair.a, pair.b));
         let mut sorted = expected.clone();
         sorted.sort_by_key(|pair| (pair.a, pair.b));
@@ -238,7 +247,7 @@ fn cancellation_ends_a_run_before_the_next_document() {
 fn text_of(document: &Document) -> &str {
     match &document.content {
         sameish::Content::Text(text) => text,
-        sameish::Content::Tokens(_) => unreachable!("documents have texts"),
+        sameish::Content::Tokens(_) | sameish::Content::Sketches(_) => unreachable!("documents have texts"),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::signed::{IndexedCorpus, SignedCorpus};
 use crate::stars::{ClusterCounts, NO_CENTER, StarClusters};
 use crate::steps::Source;
 use crate::table::Ids;
-use crate::{Pair, Selection};
+use crate::{Pair, Recall, Selection};
 use sameish::DocId;
 use sameish::engine::{Effort, Spread};
 
@@ -22,6 +22,10 @@ pub struct FoundPairs {
     pub complete: bool,
     /// The work done.
     pub effort: Effort,
+    /// Number of candidates that were not compared because of limits.
+    pub omitted: u64,
+    /// The estimated share of the matching pairs that were found; absent without bands.
+    pub recall: Option<Recall>,
     /// Ids of the documents.
     pub ids: DocumentIds,
 }
@@ -32,6 +36,10 @@ pub struct FoundClusters {
     pub clusters: MeasuredClusters<u32>,
     /// The work done.
     pub effort: Effort,
+    /// Number of candidates that were not compared because of limits.
+    pub omitted: u64,
+    /// The estimated share of the matching pairs that were found; absent without bands.
+    pub recall: Option<Recall>,
     /// Ids of the documents.
     pub ids: DocumentIds,
 }
@@ -122,6 +130,8 @@ pub struct Kept {
     pub counts: Counts,
     /// Counts of comparisons.
     pub cluster_counts: ClusterCounts,
+    /// The estimated share of the matching pairs that were found; absent without bands.
+    pub recall: Option<Recall>,
     /// Ids of the documents.
     pub ids: DocumentIds,
     /// Fraction of documents that would be removed, if it is more than allowed; then nothing was written.
@@ -157,7 +167,8 @@ impl Kept {
             clusters.push(cluster.iter().map(|&doc| row(doc)), spread);
         }
         let cluster_counts = stars.counts;
+        let recall = cluster_counts.recall(&corpus.analyzer);
         let ids = DocumentIds::of(corpus.signed, source);
-        Kept { centers, clusters, counts, cluster_counts, ids, refused }
+        Kept { centers, clusters, counts, cluster_counts, recall, ids, refused }
     }
 }

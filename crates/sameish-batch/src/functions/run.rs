@@ -3,6 +3,7 @@
 use super::results::{DocumentIds, FoundClusters, FoundPairs, Kept, MeasuredClusters};
 use crate::error::{Error, Result};
 use crate::input::{ByteCounter, FileStates, InputError, Remedy};
+use crate::pairs::{ListedTemplates, PairCounts};
 use crate::run_log::{Monitor, OnBad, Progress, RunLog};
 use crate::signed::{IndexedCorpus, SignedCorpus};
 use crate::spread::Spreads;
@@ -10,7 +11,7 @@ use crate::stars::ClusterCounts;
 use crate::steps::{Options, Source, Task, index, sign};
 use crate::table::{Keep, Rank};
 use crate::write::{RecordWriter, Target};
-use crate::{Selection, check_dedup};
+use crate::{Pair, Selection, check_dedup};
 use sameish::engine::Effort;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -74,14 +75,17 @@ impl<'a, C: Caller> Run<'a, C> {
         Run { source, options, log: RunLog::new(monitor, on_bad, None) }
     }
 
-    /// Finds all matching pairs, at most `limit`.
-    pub fn pairs(mut self, limit: Option<usize>) -> Result<FoundPairs> {
+    /// Finds all matching pairs that `templates` lists, at most `limit`.
+    pub fn pairs(mut self, templates: ListedTemplates, limit: Option<usize>) -> Result<FoundPairs> {
         let limit = limit.unwrap_or(usize::MAX);
         let corpus = self.index(Task::Pairs)?;
         let mut pairs = Vec::new();
         let mut complete = true;
         let cancellation = &self.options.cancellation;
-        let sink = |pair| {
+        let sink = |pair: Pair| {
+            if !templates.lists(&pair.verdict) {
+                return Ok(ControlFlow::Continue(()));
+            }
             if pairs.len() == limit {
                 complete = false;
                 return Ok(ControlFlow::Break(()));
@@ -92,8 +96,12 @@ impl<'a, C: Caller> Run<'a, C> {
             }
             Ok(ControlFlow::Continue(()))
         };
-        let effort = corpus.pairs(sink, &mut self.log)?;
-        Ok(FoundPairs { pairs, complete, effort, ids: DocumentIds::of(corpus.signed, &self.source) })
+        let counts = corpus.pairs(sink, &mut self.log)?;
+        let PairCounts { asked, candidates, caps_hit: capped, left: omitted, .. } = counts;
+        let effort = Effort { asked, candidates, capped };
+        let recall = counts.recall(&corpus.analyzer);
+        let ids = DocumentIds::of(corpus.signed, &self.source);
+        Ok(FoundPairs { pairs, complete, effort, omitted, recall, ids })
     }
 
     /// Clusters all documents with the linkage of the settings. Returns the clusters of at least `min_size` documents.
@@ -119,10 +127,11 @@ impl<'a, C: Caller> Run<'a, C> {
             from = to;
         }
         drop(spreads);
-        let ClusterCounts { candidates, caps_hit: capped, .. } = clusters.counts;
+        let ClusterCounts { candidates, caps_hit: capped, left: omitted, .. } = clusters.counts;
+        let recall = clusters.counts.recall(&corpus.analyzer);
         let effort = Effort { candidates, capped, ..Effort::default() };
         let ids = DocumentIds::of(corpus.signed, &self.source);
-        Ok(FoundClusters { clusters: measured, effort, ids })
+        Ok(FoundClusters { clusters: measured, effort, omitted, recall, ids })
     }
 
     /// Selects the documents to keep, and writes their records if there is an output.

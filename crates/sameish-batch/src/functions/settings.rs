@@ -4,7 +4,7 @@ use sameish::Config;
 use sameish::config::Linkage;
 
 /// Settings that can be given without their section of the configuration file: the name and the section.
-pub const FLAT_SETTINGS: [(&str, &str); 11] = [
+pub const FLAT_SETTINGS: [(&str, &str); 13] = [
     ("threshold", "matching"),
     ("recall", "matching"),
     ("limit", "matching"),
@@ -16,6 +16,8 @@ pub const FLAT_SETTINGS: [(&str, &str); 11] = [
     ("stop_words", "text"),
     ("min_words", "text"),
     ("lossy", "text"),
+    ("fold_accents", "text"),
+    ("html", "text"),
 ];
 
 /// Sections of the configuration file.

@@ -54,6 +54,13 @@ pub struct Record {
     pub replaced: bool,
 }
 
+impl Record {
+    /// Returns `true` if the document has a text or tokens, and `false` if it has sketches only.
+    pub fn has_text(&self) -> bool {
+        !matches!(self.document.content, Content::Sketches(_))
+    }
+}
+
 impl RecordBatch {
     /// Returns the name under which [`RunLog::count_records`](crate::RunLog::count_records) counts the records: that of the
     /// input. Whole files are counted together, because each of them is one record.
@@ -105,6 +112,12 @@ impl RecordBatch {
             _ => 0,
         };
         start..end + line_end
+    }
+
+    /// Rejects a record that has sketches without a text, for commands that compare texts.
+    pub fn reject_without_text(&self, position: usize, record: &Record) -> Option<Reject> {
+        let reason = "it has sketches and no text, but this command compares texts";
+        (!record.has_text()).then(|| self.reject_record(position, reason))
     }
 
     /// Rejects a record that was parsed but cannot be used.
@@ -164,6 +177,8 @@ fn check_size(content: &Content, max: usize) -> Result<(), Reason> {
     let size = match content {
         Content::Text(text) => text.len(),
         Content::Tokens(tokens) => tokens.iter().map(String::len).sum(),
+        // The settings limit their size.
+        Content::Sketches(_) => 0,
     };
     if size <= max {
         return Ok(());

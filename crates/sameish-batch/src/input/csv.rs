@@ -7,6 +7,7 @@
 use super::ReadOptions;
 use super::fields::{InputFields, choose, listed};
 use super::format::{Consumed, Fault, MAX_RECORDS, ParsedRecord, RecordFormat, Span};
+use super::jsonl::{SKETCHES, sketches_of};
 use super::lines::next_line;
 use super::reject::{InputError, Problem, Reason, Remedy};
 use crate::escape::escaped;
@@ -30,6 +31,8 @@ pub(crate) struct Csv {
     title: Option<usize>,
     source: Option<usize>,
     date: Option<usize>,
+    /// In the order of [`SKETCHES`].
+    sketches: [Option<usize>; 4],
 }
 
 impl Csv {
@@ -62,6 +65,7 @@ impl Csv {
             title: fields.title.as_ref().and_then(column),
             source: fields.source.iter().find_map(column),
             date: fields.date.as_ref().and_then(column),
+            sketches: SKETCHES.map(|name| names.iter().position(|column| column == name)),
         })
     }
 }
@@ -150,6 +154,7 @@ impl RecordFormat for Csv {
     fn parse(&self, record: &str) -> Result<ParsedRecord, Reason> {
         let mut parsed = ParsedRecord::text("");
         let mut text = None;
+        let mut sketches: [Option<String>; 4] = [const { None }; 4];
         for (column, value) in values(record, self.delimiter).enumerate() {
             let column = Some(column);
             if value.is_empty() {
@@ -167,10 +172,17 @@ impl RecordFormat for Csv {
                 parsed.source = Some(value.into_owned());
             } else if column == self.date {
                 parsed.published_at = Some(value.into_owned());
+            } else if let Some(at) = self.sketches.iter().position(|sketch| *sketch == column) {
+                sketches[at] = Some(value.into_owned());
             }
         }
-        let text = text.map(Cow::into_owned).or_else(|| parsed.title.clone()).unwrap_or_default();
-        Ok(ParsedRecord { content: sameish::Content::Text(text), ..parsed })
+        let given = match &text {
+            None => sketches_of(&sketches, parsed.title.is_some())?,
+            Some(_) => None,
+        };
+        let text = || text.map(Cow::into_owned).or_else(|| parsed.title.clone()).unwrap_or_default();
+        let content = given.unwrap_or_else(|| sameish::Content::Text(text()));
+        Ok(ParsedRecord { content, ..parsed })
     }
 }
 
@@ -342,7 +354,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn csv(columns: usize) -> Csv {
-        Csv { delimiter: b',', columns, id: None, text: Some(0), title: None, source: None, date: None }
+        Csv {
+            delimiter: b',',
+            columns,
+            id: None,
+            text: Some(0),
+            title: None,
+            source: None,
+            date: None,
+            sketches: [None; 4],
+        }
     }
 
     fn records(text: &str, columns: usize) -> Vec<(&str, u64, Option<Fault>)> {

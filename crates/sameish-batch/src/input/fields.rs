@@ -6,7 +6,7 @@
 
 use super::ReadOptions;
 use super::format::FieldNames;
-use super::jsonl::TOKENS;
+use super::jsonl::{SKETCHES, TOKENS};
 use super::reject::{InputError, InputErrorKind, Problem, Remedy};
 use crate::escape::escaped;
 use sameish_io::json::{self, Keep, Limits, Value};
@@ -135,7 +135,7 @@ enum Origin {
 }
 
 impl InputFields {
-    /// Returns the fields of a table with these columns; `is_text` tells which of them contain strings.
+    /// Returns the fields of a table with these columns; `is_text` states which of them contain strings.
     pub(crate) fn of_table(columns: &[String], is_text: impl Fn(&str) -> bool) -> InputFields {
         let strings = columns.iter().filter(|name| is_text(name)).cloned().collect();
         InputFields { names: columns.to_vec(), strings, origin: Origin::Table }
@@ -188,7 +188,14 @@ impl InputFields {
         }
         let is_string = |name: &&&str| self.strings.iter().any(|known| known == **name);
         let other = OTHER_TEXTS.iter().find(is_string).map(|name| TextField::Text(name));
-        other.or_else(|| title.filter(|title| self.has(title)).map(TextField::Title))
+        // Sketches with their scheme take precedence over the title; fields of these names without a scheme do not.
+        let has_any =
+            |names: [&str; 2]| names.iter().any(|name| self.has(name)).then_some(TextField::Text(TEXT));
+        let [simhash, simhash_scheme, minhash, minhash_scheme] = SKETCHES;
+        other
+            .or_else(|| has_any([simhash_scheme, minhash_scheme]))
+            .or_else(|| title.filter(|title| self.has(title)).map(TextField::Title))
+            .or_else(|| has_any([simhash, minhash]))
     }
 
     /// Returns `true` if there is nothing to choose from, because no record could be parsed.

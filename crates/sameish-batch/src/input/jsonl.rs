@@ -4,11 +4,15 @@ use super::format::{Consumed, FieldNames, ParsedRecord, RecordFormat, Span};
 use super::lines;
 use super::reject::{Problem, Reason, Remedy};
 use crate::escape::escaped;
+use sameish::document::GivenSketches;
 use sameish::{Content, DocId};
 use sameish_io::json::{self, ErrorKind, Keep, Limits, Value};
 
 /// Field that may replace the text: an array of strings.
 pub(crate) const TOKENS: &str = "tokens";
+
+/// Fields that may replace the text: a fingerprint and a signature, each with its scheme.
+pub(crate) const SKETCHES: [&str; 4] = ["simhash", "simhash_scheme", "minhash", "minhash_scheme"];
 
 /// JSON Lines with the given field names.
 pub(crate) struct Jsonl {
@@ -39,6 +43,8 @@ enum Field {
     Text,
     Title,
     Tokens,
+    /// With its position in [`SKETCHES`].
+    Sketch(usize),
     /// With its position among the names of the source field.
     Source(usize),
     Date,
@@ -62,6 +68,8 @@ impl Jsonl {
             Field::Source(rank)
         } else if is(&fields.date) {
             Field::Date
+        } else if let Some(at) = SKETCHES.iter().position(|name| key == *name) {
+            Field::Sketch(at)
         } else {
             return None;
         };
@@ -87,6 +95,8 @@ struct Values<'a> {
     text: Option<Value<'a>>,
     title: Option<Value<'a>>,
     tokens: Option<Value<'a>>,
+    /// In the order of [`SKETCHES`].
+    sketches: [Option<Value<'a>>; 4],
     /// With the position of its name.
     source: Option<(usize, Value<'a>)>,
     date: Option<Value<'a>>,
@@ -99,6 +109,7 @@ impl<'a> Values<'a> {
             Field::Text => self.text = Some(value),
             Field::Title => self.title = Some(value),
             Field::Tokens => self.tokens = Some(value),
+            Field::Sketch(at) => self.sketches[at] = Some(value),
             Field::Source(rank) if self.source.as_ref().is_some_and(|(first, _)| *first < rank) => {}
             Field::Source(rank) => self.source = Some((rank, value)),
             Field::Date => self.date = Some(value),
@@ -113,7 +124,11 @@ impl<'a> Values<'a> {
         };
         Ok(ParsedRecord {
             id: self.id.map(|id| read_id(id, name(&fields.id))).transpose()?.flatten(),
-            content: read_content(self.text, self.tokens, title.as_deref(), fields)?,
+            content: match (&self.text, &self.tokens) {
+                (None, None) => read_sketches(self.sketches, title.is_some())?,
+                _ => None,
+            }
+            .map_or_else(|| read_content(self.text, self.tokens, title.as_deref(), fields), Ok)?,
             title,
             source: self.source.and_then(|(_, value)| scalar_text(value)),
             published_at: self.date.and_then(scalar_text),
@@ -124,6 +139,37 @@ impl<'a> Values<'a> {
 /// Returns the name of a field that a record has.
 fn name(field: &Option<String>) -> &str {
     field.as_deref().unwrap_or_default()
+}
+
+/// Returns the sketches of a record without a text, if it has any. Beside a title, fields without a scheme are not sketches of
+/// ours.
+fn read_sketches(fields: [Option<Value<'_>>; 4], has_title: bool) -> Result<Option<Content>, Reason> {
+    let mut texts: [Option<String>; 4] = [const { None }; 4];
+    for ((field, name), text) in fields.into_iter().zip(SKETCHES).zip(&mut texts) {
+        *text = match field {
+            None | Some(Value::Null) => None,
+            Some(Value::Text(text)) => Some(text.into_owned()),
+            Some(_) if has_title => return Ok(None),
+            Some(other) => return Err(wrong_type(name, &other, "it must be a string of hex digits")),
+        };
+    }
+    sketches_of(&texts, has_title)
+}
+
+/// Returns the content of a record that consists of sketches: the values of the fields [`SKETCHES`].
+pub(crate) fn sketches_of(
+    [simhash, simhash_scheme, minhash, minhash_scheme]: &[Option<String>; 4],
+    has_title: bool,
+) -> Result<Option<Content>, Reason> {
+    if has_title && simhash_scheme.is_none() && minhash_scheme.is_none() {
+        return Ok(None);
+    }
+    let given = GivenSketches::from_hex(
+        simhash.as_deref().map(|hex| (hex, simhash_scheme.as_deref())),
+        minhash.as_deref().map(|hex| (hex, minhash_scheme.as_deref())),
+    );
+    let given = given.map_err(|error| Reason::new(error.to_string()))?;
+    Ok(given.map(|given| Content::Sketches(Box::new(given))))
 }
 
 /// Returns the text, else the tokens, else the title.
@@ -245,6 +291,32 @@ mod tests {
         );
         assert_eq!(content(r#"{"title":"t"}"#), Content::Text("t".into()));
         assert_eq!(content(r#"{"text":""}"#), Content::Text(String::new()));
+    }
+
+    #[test]
+    fn sketches_replace_an_absent_text() {
+        const SCHEME: &str = "0123456789abcdef";
+        let sketches = format!(r#""simhash":"00000000000000ff","simhash_scheme":"{SCHEME}","minhash":null"#);
+        let content = |json: &str| read(json).unwrap().content;
+        for other in ["", r#","title":"t""#] {
+            let Content::Sketches(given) = content(&format!("{{{sketches}{other}}}")) else {
+                panic!("{other}")
+            };
+            assert_eq!(given.simhash.unwrap().sketch.to_hex(), "00000000000000ff");
+            assert_eq!(given.minhash, None);
+        }
+        assert_eq!(content(&format!(r#"{{{sketches},"text":"x"}}"#)), Content::Text("x".into()));
+        assert_eq!(content(r#"{"simhash":"00000000000000ff","title":"t"}"#), Content::Text("t".into()));
+        for (json, reason) in [
+            (r#"{"simhash":"00000000000000ff"}"#, "`simhash_scheme` is absent"),
+            (r#"{"simhash":7}"#, "field `simhash` is a number; it must be a string of hex digits"),
+            (r#"{"minhash":"00","minhash_scheme":"0123456789abcdef"}"#, "signature has"),
+            (r#"{"simhash":"f","simhash_scheme":"0123456789abcdef"}"#, "fingerprint has 1 hex digits"),
+            (r#"{"simhash":null}"#, "field `text` is missing"),
+        ] {
+            let found = read(json).unwrap_err();
+            assert!(found.contains(reason), "{json}: {found}");
+        }
     }
 
     #[test]

@@ -46,6 +46,49 @@ impl Kind {
     }
 }
 
+/// Numbers documents in the order of their first occurrence.
+#[derive(Debug, Default)]
+pub struct DocumentNumbers(HashMap<DocId, u32>);
+
+impl DocumentNumbers {
+    /// Returns the number of a document.
+    pub fn number(&mut self, id: DocId) -> Result<u32, String> {
+        match u32::try_from(self.0.len()) {
+            // The last number is reserved.
+            Ok(next) if next < NONE => Ok(*self.0.entry(id).or_insert(next)),
+            _ => Err("more than 4,294,967,295 documents; split the file".into()),
+        }
+    }
+
+    /// Returns the number of a document, if it has one.
+    pub fn get(&self, id: &DocId) -> Option<u32> {
+        self.0.get(id).copied()
+    }
+
+    /// Returns how many documents have a number.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns `true` if no document has a number.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the ids of the documents with these numbers.
+    pub fn ids_of(&self, numbers: &HashSet<u32>) -> HashMap<u32, DocId> {
+        let selected = self.0.iter().filter(|(_, number)| numbers.contains(number));
+        selected.map(|(id, &number)| (number, id.clone())).collect()
+    }
+
+    /// Returns the ids of all documents, by number.
+    pub fn into_ids(self) -> Vec<DocId> {
+        let mut ids: Vec<(DocId, u32)> = self.0.into_iter().collect();
+        ids.sort_unstable_by_key(|&(_, number)| number);
+        ids.into_iter().map(|(id, _)| id).collect()
+    }
+}
+
 /// Clusters or pairs of documents.
 #[derive(Debug)]
 pub struct Judgments {
@@ -460,6 +503,6 @@ fn once<'de, M: MapAccess<'de>, T: de::Deserialize<'de>>(
     let value = map.next_value().map_err(wrong)?;
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(de::Error::custom(format!("duplicate key `{}`; keep one", escaped(key)))),
+        Some(_) => Err(de::Error::custom(format!("duplicate key `{}`", escaped(key)))),
     }
 }

@@ -28,6 +28,7 @@ pub use changes::FileStates;
 pub use fields::{ChosenField, FieldLog, FieldScope, RequiredField};
 pub use find::{Input, InputResult, find, known_suffix};
 pub use format::{FieldNames, FileFormat};
+pub use open::open_lines;
 pub use pipes::spool_pipes;
 pub use reject::{InputError, InputErrorKind, Place, Problem, Reject, Remedy};
 

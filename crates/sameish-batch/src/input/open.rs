@@ -8,13 +8,14 @@ use super::format::FileFormat;
 use super::parquet::MAGIC;
 use super::reject::InputError;
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// Number of bytes examined.
 const HEAD: usize = 4096;
 /// Number of bytes that identify a compression.
 const LEAST: usize = 6;
-/// Number of bytes up to which a compressed binary input is expanded, to distinguish a decompression bomb from a file of the wrong kind.
+/// Number of bytes up to which a compressed binary input is expanded, to distinguish a decompression bomb from a file of the wrong
+/// kind.
 const FOLLOW: u64 = (64 << 20) + (1 << 20);
 const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
 
@@ -43,6 +44,11 @@ pub(crate) fn open(input: &Input, options: &ReadOptions) -> Result<Opened, Input
         }
         _ => Ok(opened),
     }
+}
+
+/// Opens an input of lines, which may be compressed.
+pub fn open_lines(input: &Input, options: &ReadOptions) -> Result<impl BufRead + use<>, InputError> {
+    Ok(BufReader::new(open(input, options)?.bytes))
 }
 
 /// Opens an input, which may also be Parquet.

@@ -2,10 +2,7 @@
 
 use serde::Serialize;
 
-/// Rounds a measure to six digits.
-pub fn rounded(number: f64) -> f64 {
-    (number * 1e6).round() / 1e6
-}
+pub use sameish_io::json::rounded;
 
 /// Appends a value as one line of JSON.
 pub fn push_line(out: &mut Vec<u8>, value: &impl Serialize) {

@@ -4,7 +4,7 @@
 //! timestamp types and nested lists are preserved. Row groups and columns are copied one after the other, so memory does not
 //! grow with the file.
 
-use crate::input::parquet::{MAX_ELEMENTS, Pages, Table, damaged, fenced};
+use crate::input::parquet::{MAX_ELEMENTS, Pages, Table, catch_panics, damaged};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
 use parquet::data_type::DataType;
@@ -25,7 +25,7 @@ const ROWS_WITH_LISTS: usize = 16;
 ///
 /// `keep` is called with row numbers from 0, once per column, and must always return the same result for a row.
 pub(crate) fn copy_rows(table: &Table, keep: &dyn Fn(u64) -> bool, output: impl Write + Send) -> Result<u64> {
-    fenced(|| {
+    catch_panics(|| {
         let file = table.metadata.file_metadata();
         let properties = Arc::new(properties(&table.metadata)?);
         let mut writer =

@@ -1,4 +1,4 @@
-//! Suffixes of outputs: an output is written in the format that its name promises, or refused.
+//! Suffixes of outputs: an output is written in the format of its suffix, or refused.
 
 use super::OutputCompression;
 use crate::error::{Error, Result};

@@ -6,12 +6,12 @@
 //! A file may be damaged or hostile: sizes are checked against the file before anything is allocated, [`Pages`] limits
 //! decompression, and a panic of the decoder is caught.
 
-mod fence;
+mod catch_panics;
 mod pages;
 mod rows;
 mod thrift;
 
-pub(crate) use fence::fenced;
+pub(crate) use catch_panics::catch_panics;
 pub(crate) use pages::{MAX_ELEMENTS, Pages, Shared, damaged};
 pub(crate) use rows::Rows;
 
@@ -59,7 +59,7 @@ impl Table {
     ) -> Result<Table, InputError> {
         let footer = read_footer(&mut file).map_err(|error| input_error(input, &error))?;
         let parse = || ParquetMetaDataReader::decode_metadata(&footer.bytes);
-        let metadata = fenced(parse).map_err(|error| input_error(input, &error))?;
+        let metadata = catch_panics(parse).map_err(|error| input_error(input, &error))?;
         let expansion = Expansion::new(max_expanded);
         let shared = Shared { file, len: footer.file_len, expansion, counter };
         Ok(Table { input: input.clone(), shared: Arc::new(shared), metadata })

@@ -1,12 +1,12 @@
 //! Rows of a Parquet file as batches of records.
 
-use super::{MAX_ELEMENTS, Pages, Table, damaged, fenced};
+use super::{MAX_ELEMENTS, Pages, Table, catch_panics, damaged};
 use crate::escape::escaped;
 use crate::input::ReadOptions;
 use crate::input::batch::RecordBatch;
 use crate::input::fields::{InputFields, choose};
 use crate::input::format::{Consumed, Fault, FieldNames, MAX_RECORDS, ParsedRecord, RecordFormat, Span};
-use crate::input::jsonl::{Jsonl, TOKENS};
+use crate::input::jsonl::{Jsonl, SKETCHES, TOKENS};
 use crate::input::reject::{InputError, Problem, Reason};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, get_column_reader};
@@ -95,7 +95,7 @@ impl Rows {
             return self.error.take().map(Err);
         }
         let (mut bytes, mut spans, line) = (Vec::new(), Vec::new(), self.row + 1);
-        if let Err(error) = fenced(|| self.fill(&mut bytes, &mut spans)) {
+        if let Err(error) = catch_panics(|| self.fill(&mut bytes, &mut spans)) {
             // The rows decoded before the error are returned first.
             self.error = Some(self.table.input_error(&error));
             self.ended = true;
@@ -385,60 +385,103 @@ fn requested_columns(
     schema: &SchemaDescriptor,
     fields: &FieldNames,
 ) -> std::result::Result<Vec<Column>, Problem> {
-    let mut columns: Vec<Column> = Vec::new();
-    let leaf = |name: &str| {
-        let mut leaves = schema.columns().iter().enumerate();
-        leaves.find(|(_, column)| column.path().string() == name && column.max_rep_level() == 0)
-    };
-    let group = |name: &str| schema.columns().iter().any(|column| column.path().parts()[0] == name);
-    let mut add = |index: usize, column: &ColumnDescriptor, name: &str, number: Number| {
-        if !columns.iter().any(|known| known.index == index) {
-            columns.push(Column::new(index, column, name, number));
-        }
-    };
+    let mut selection = ColumnSelection { schema, columns: Vec::new() };
     for name in fields.text.iter().chain(&fields.title).filter(|name| *name != TOKENS) {
-        match leaf(name) {
-            Some((index, column)) if is_text(column) => {
-                add(index, column, name, Number::Signed);
-            }
-            Some((_, column)) => return Err(wrong_type(name, &described(column), "must contain strings")),
-            None if group(name) => return Err(wrong_type(name, "a list or a group", "must contain strings")),
-            None => {}
-        }
+        selection.add_text(name)?;
     }
     if let Some(id) = &fields.id {
-        match leaf(id) {
-            Some((index, column)) if is_text(column) => add(index, column, id, Number::Signed),
-            Some((index, column)) => match integer(column) {
-                Some(number) => add(index, column, id, number),
-                None => {
-                    return Err(wrong_type(id, &described(column), "must contain strings or integers"));
-                }
-            },
-            None if group(id) => {
-                return Err(wrong_type(id, "a list or a group", "must contain strings or integers"));
-            }
+        selection.add_id(id)?;
+    }
+    let source = fields.source.iter().find(|name| selection.leaf(name).is_some());
+    for name in source.into_iter().chain(&fields.date) {
+        selection.add_scalar(name);
+    }
+    // Sketches may replace an absent text.
+    for name in SKETCHES {
+        selection.add_sketch(name);
+    }
+    selection.add_tokens();
+    Ok(selection.columns)
+}
+
+/// The columns that are read, each of them once.
+struct ColumnSelection<'s> {
+    schema: &'s SchemaDescriptor,
+    columns: Vec<Column>,
+}
+
+impl<'s> ColumnSelection<'s> {
+    /// Returns a column of single values.
+    fn leaf(&self, name: &str) -> Option<(usize, &'s ColumnDescriptor)> {
+        let mut leaves = self.schema.columns().iter().enumerate();
+        let (index, column) =
+            leaves.find(|(_, column)| column.path().string() == name && column.max_rep_level() == 0)?;
+        Some((index, column.as_ref()))
+    }
+
+    /// Returns `true` if a list or a group has this name.
+    fn has_group(&self, name: &str) -> bool {
+        self.schema.columns().iter().any(|column| column.path().parts()[0] == name)
+    }
+
+    fn add(&mut self, index: usize, column: &ColumnDescriptor, name: &str, number: Number) {
+        if !self.columns.iter().any(|known| known.index == index) {
+            self.columns.push(Column::new(index, column, name, number));
+        }
+    }
+
+    /// Adds a column of texts, if there is one with this name.
+    fn add_text(&mut self, name: &str) -> std::result::Result<(), Problem> {
+        const EXPECTED: &str = "must contain strings";
+        match self.leaf(name) {
+            Some((index, column)) if is_text(column) => self.add(index, column, name, Number::Signed),
+            Some((_, column)) => return Err(wrong_type(name, &described(column), EXPECTED)),
+            None if self.has_group(name) => return Err(wrong_type(name, "a list or a group", EXPECTED)),
             None => {}
         }
+        Ok(())
     }
-    // A source or date of another type counts as missing.
-    let source = fields.source.iter().find(|name| leaf(name).is_some());
-    for name in source.into_iter().chain(&fields.date) {
-        if let Some((index, column)) = leaf(name)
-            && let Some(number) =
-                is_text(column).then_some(Number::Signed).or_else(|| integer(column)).or_else(|| time(column))
-        {
-            add(index, column, name, number);
+
+    /// Adds the column of ids, if there is one with this name.
+    fn add_id(&mut self, name: &str) -> std::result::Result<(), Problem> {
+        const EXPECTED: &str = "must contain strings or integers";
+        let Some((index, column)) = self.leaf(name) else {
+            return match self.has_group(name) {
+                true => Err(wrong_type(name, "a list or a group", EXPECTED)),
+                false => Ok(()),
+            };
+        };
+        let number = if is_text(column) { Some(Number::Signed) } else { integer(column) };
+        let number = number.ok_or_else(|| wrong_type(name, &described(column), EXPECTED))?;
+        self.add(index, column, name, number);
+        Ok(())
+    }
+
+    /// Adds a column of sources or dates. One of another type counts as missing.
+    fn add_scalar(&mut self, name: &str) {
+        let Some((index, column)) = self.leaf(name) else { return };
+        let text = is_text(column).then_some(Number::Signed);
+        if let Some(number) = text.or_else(|| integer(column)).or_else(|| time(column)) {
+            self.add(index, column, name, number);
         }
     }
-    let mut tokens = schema.columns().iter().enumerate().filter(|(_, c)| c.path().parts()[0] == TOKENS);
-    if let (Some((index, column)), None) = (tokens.next(), tokens.next())
-        && column.max_rep_level() == 1
-        && column.physical_type() == Type::BYTE_ARRAY
-    {
-        add(index, column, TOKENS, Number::Signed);
+
+    /// Adds a column of sketches as hex digits.
+    fn add_sketch(&mut self, name: &str) {
+        if let Some((index, column)) = self.leaf(name).filter(|(_, column)| is_text(column)) {
+            self.add(index, column, name, Number::Signed);
+        }
     }
-    Ok(columns)
+
+    /// Adds the column of tokens, if it is a list of strings.
+    fn add_tokens(&mut self) {
+        let columns = self.schema.columns().iter().enumerate();
+        let mut tokens = columns.filter(|(_, column)| column.path().parts()[0] == TOKENS);
+        let (Some((index, column)), None) = (tokens.next(), tokens.next()) else { return };
+        if column.max_rep_level() == 1 && column.physical_type() == Type::BYTE_ARRAY {
+            self.add(index, column, TOKENS, Number::Signed);
+        }
+    }
 }
 
 /// Returns the columns of a file: the paths of single values, and the names of lists.

@@ -10,23 +10,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    static FENCED: Cell<bool> = const { Cell::new(false) };
+    static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs the decoder. A panic becomes an error and prints no backtrace.
-pub(crate) fn fenced<T>(decode: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn catch_panics<T>(decode: impl FnOnce() -> Result<T>) -> Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = take_hook();
         set_hook(Box::new(move |panic| {
-            if !FENCED.get() {
+            if !DECODING.get() {
                 usual(panic);
             }
         }));
     });
-    let before = FENCED.replace(true);
+    let before = DECODING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(decode));
-    FENCED.set(before);
+    DECODING.set(before);
     result.unwrap_or_else(|_| Err(damaged("the file is damaged in a way that the decoder does not handle")))
 }
 
@@ -36,8 +36,8 @@ mod tests {
 
     #[test]
     fn panic_becomes_an_error() {
-        assert!(fenced::<()>(|| panic!("on purpose")).is_err());
-        assert_eq!(fenced(|| Ok(1)).unwrap(), 1);
-        assert!(!FENCED.get());
+        assert!(catch_panics::<()>(|| panic!("on purpose")).is_err());
+        assert_eq!(catch_panics(|| Ok(1)).unwrap(), 1);
+        assert!(!DECODING.get());
     }
 }
