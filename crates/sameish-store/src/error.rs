@@ -5,6 +5,7 @@
 
 use crate::model::UnavailableCollection;
 use sameish::DocId;
+use sameish::cluster::ClusterId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -88,12 +89,12 @@ pub enum Error {
         /// Names that cannot be used.
         reserved: &'static str,
     },
-    /// Collections cannot follow the linkage `greedy`.
+    /// The linkage does not choose centers.
     #[error(
-        "linkage `greedy` is not available for collections: it starts with the newest document, so every insertion \
-         could change all clusters; set `matching.linkage` to `cohesive`, `online` or `components`"
+        "`center` applies to the linkages `cohesive` and `greedy` only: with `online` and `components`, clusters do not \
+         depend on a center; omit `center`, or set `matching.linkage`"
     )]
-    GreedyLinkage,
+    CenterLinkage,
     /// The id of a document is invalid.
     #[error("invalid document id: it {reason}")]
     BadId {
@@ -112,6 +113,18 @@ pub enum Error {
         /// The id.
         id: DocId,
     },
+    /// An edit of clusters is not possible.
+    #[error("{reason}")]
+    BadEdit {
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// No cluster has this id.
+    #[error("no cluster has the id `{}`", cluster.0)]
+    NoCluster {
+        /// Requested id.
+        cluster: ClusterId,
+    },
     /// The write queue is full.
     #[error("too many writes are queued; retry in a second")]
     Busy,
@@ -129,7 +142,9 @@ pub enum Error {
         path: PathBuf,
     },
     /// A write or sync failed, so the state of the disk is unknown. Writes are rejected until the directory is reopened.
-    #[error("a write failed ({reason}); reads continue, but writes are rejected until a restart")]
+    #[error(
+        "a write failed ({reason}); reads continue, but writes are rejected until the directory is opened again; restart the process"
+    )]
     Failed {
         /// Error of the operating system or of SQLite.
         reason: String,

@@ -27,7 +27,7 @@
 //! rows.rs      stored rows and their checksums
 //! snapshot.rs  snapshots
 //! restore.rs   restore of snapshots
-//! private.rs   access rights of directories and files
+//! private.rs   access permissions of directories and files
 //! backfill/    sketches in the user's own SQLite database
 //! mapped.rs    a stored Hamming index, mapped into memory
 //! ```
@@ -51,16 +51,20 @@ mod store;
 pub use backfill::{Backfill, Backfilled, Foreign, Target, TextSource, Undone};
 pub use catalog::{Catalog, Collection, Pending, Sink};
 pub use error::{Error, Result};
-pub use mapped::MappedIndex;
+pub use mapped::{MappedFile, MappedIndex};
 pub use model::{
-    ClusterDetail, ClusterMember, ClusterPage, ClusterSummary, Clusters, ClustersPage, CollectionConfig,
-    Confirmation, DocumentsPage, Expired, ExpiryPause, Finding, Health, Inserted, MEMBERS_SHOWN, MembersPage,
-    OpenOptions, Outcome, Reclustered, SearchTotals, Similar, SimilarDocuments, SimilarEvidence,
-    SimilarOptions, Stats, Stored, UnavailableCollection,
+    Center, ClusterDetail, ClusterFilter, ClusterMember, ClusterOrder, ClusterPage, ClusterPosition,
+    ClusterSummary, Clusters, ClustersPage, CollectionConfig, Confirmation, DayTotal, DocumentsPage, Edit,
+    EditKind, EditUsage, Estimate, Event, EventKind, EventRange, Events, Expired, ExpiryPause, ExportPage,
+    Finding, Health, Histogram, HistogramBin, Inserted, MEMBERS_SHOWN, MemberPosition, MembersPage, NewEdit,
+    OpenOptions, Outcome, PairPosition, PairedText, PairsPage, Periods, Preview, Reclustered, SearchTotals,
+    Similar, SimilarDocuments, SimilarEvidence, SimilarOptions, SourceCell, SourceMatrix, SourcePair,
+    SourceTotal, Stats, Stored, TextPair, UnavailableCollection,
 };
 pub use rows::{
-    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
-    StoredCollection, TaskKind, TaskRow,
+    Caption, ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, EditRow, EventRow,
+    ListedCluster, MemberRow, Placed, PlacedRow, SketchRow, StoredCollection, TaskKind, TaskRow,
+    TitledCluster, Turn,
 };
 pub use sqlite::SqliteStore;
-pub use store::{Read, Store, Transaction};
+pub use store::{PlacedSink, Read, Store, Transaction};

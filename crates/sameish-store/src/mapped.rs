@@ -1,4 +1,4 @@
-//! A stored Hamming index, mapped into memory.
+//! Files mapped into memory: a stored Hamming index, and files next to it.
 
 use crate::error::Error;
 use memmap2::Mmap;
@@ -27,24 +27,50 @@ use std::path::Path;
 /// ```
 #[derive(Debug)]
 pub struct MappedIndex {
+    map: MappedFile,
+}
+
+/// A file mapped into memory, as bytes.
+///
+/// The file must not be modified in place while it is mapped.
+#[derive(Debug)]
+pub struct MappedFile {
     map: Mmap,
 }
 
-impl MappedIndex {
-    /// Maps a file and checks its headers. [`HammingView::verify`] checks the whole file.
-    pub fn open(path: impl AsRef<Path>) -> Result<MappedIndex, Error> {
+impl MappedFile {
+    /// Maps a file.
+    pub fn open(path: impl AsRef<Path>) -> Result<MappedFile, Error> {
         let file = File::open(&path).map_err(|source| Error::io(path.as_ref(), source))?;
         // SAFETY: the map is read-only, and the documentation forbids modifying the file while it is mapped. The engine
         // treats the bytes as untrusted and does not rely on them for memory safety.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path.as_ref(), source))?;
-        HammingView::from_bytes(&map)?;
+        Ok(MappedFile { map })
+    }
+
+    /// Returns the bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+impl MappedIndex {
+    /// Maps a file and checks its headers. [`HammingView::verify`] checks the whole file.
+    pub fn open(path: impl AsRef<Path>) -> Result<MappedIndex, Error> {
+        let map = MappedFile::open(path)?;
+        HammingView::from_bytes(map.bytes())?;
         Ok(MappedIndex { map })
+    }
+
+    /// Returns the bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
+        self.map.bytes()
     }
 
     /// Returns the index. This parses the headers, so call it once for many queries.
     pub fn view(&self) -> Result<HammingView<'_>, Error> {
-        Ok(HammingView::from_bytes(&self.map)?)
+        Ok(HammingView::from_bytes(self.map.bytes())?)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use sameish::cluster::ClusterId;
 use sameish::config::Linkage;
-use sameish::matching::Evidence;
+use sameish::matching::{Evidence, Relation};
 use sameish::{Config, DocId, Document, Match, Preset, Status, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,56 @@ pub struct CollectionConfig {
     pub retention_days: Option<u32>,
     /// Maximum difference between the dates of matching documents, in days.
     pub window_days: Option<u32>,
+    /// Which documents become centers first, if the linkage is `cohesive` or `greedy`. `None` is [`Center::Newest`] for `greedy` and
+    /// [`Center::First`] for other linkages.
+    pub center: Option<Center>,
+}
+
+/// Which documents of a collection become centers of clusters first. Equal ones become centers in order of arrival.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Center {
+    /// The documents that arrived first.
+    #[default]
+    First,
+    /// The documents with the latest `published_at`. Documents without one come last.
+    Newest,
+    /// The documents with the longest texts, in bytes.
+    Longest,
+}
+
+impl Center {
+    /// All values. The position is the stored number.
+    pub const ALL: [Center; 3] = [Center::First, Center::Newest, Center::Longest];
+
+    /// Returns the name used in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Center::First => "first",
+            Center::Newest => "newest",
+            Center::Longest => "longest",
+        }
+    }
+
+    /// Returns the value with a name.
+    pub fn from_name(name: &str) -> Option<Center> {
+        Center::ALL.into_iter().find(|center| center.name() == name)
+    }
+
+    /// Returns the stored number; `None` for the order that formats before 8 have.
+    pub(crate) fn as_stored(self) -> Option<i64> {
+        (self != Center::First).then_some(self as i64)
+    }
+
+    pub(crate) fn from_u64(value: u64) -> Option<Center> {
+        Center::ALL.get(usize::try_from(value).ok()?).copied()
+    }
 }
 
 impl CollectionConfig {
     /// Creates the settings of a preset without overrides, retention or window.
     pub fn new(preset: Preset) -> CollectionConfig {
-        CollectionConfig { preset, overrides: String::new(), retention_days: None, window_days: None }
+        let overrides = String::new();
+        CollectionConfig { preset, overrides, retention_days: None, window_days: None, center: None }
     }
 
     /// Returns the settings of the engine: the preset with the overrides applied.
@@ -33,12 +77,15 @@ impl CollectionConfig {
         Ok(self.preset.config().overridden_by(&self.overrides)?)
     }
 
-    /// Returns the settings of the engine, or [`Error::GreedyLinkage`] if a collection cannot follow their linkage.
-    pub(crate) fn resolve_for_collection(&self) -> Result<Config> {
-        let config = self.resolve()?;
-        match config.matching.linkage {
-            Linkage::Greedy => Err(Error::GreedyLinkage),
-            Linkage::Cohesive | Linkage::Online | Linkage::Components => Ok(config),
+    /// Returns which documents become centers first, or [`Error::CenterLinkage`] if the linkage does not choose centers.
+    pub fn resolve_center(&self) -> Result<Center> {
+        match (self.resolve()?.matching.linkage, self.center) {
+            (Linkage::Cohesive | Linkage::Greedy, Some(center)) => Ok(center),
+            (Linkage::Greedy, None) => Ok(Center::Newest),
+            (Linkage::Online | Linkage::Components, Some(Center::Newest | Center::Longest)) => {
+                Err(Error::CenterLinkage)
+            }
+            (Linkage::Cohesive | Linkage::Online | Linkage::Components, _) => Ok(Center::First),
         }
     }
 }
@@ -132,6 +179,10 @@ pub struct Stored {
     pub words: u64,
     /// The fingerprint, if the preset computes one.
     pub simhash: Option<sameish::Fingerprint>,
+    /// The signature, if the preset computes one and the text is long enough.
+    pub minhash: Option<sameish::Signature>,
+    /// The sparse code, if the preset computes one.
+    pub sdr: Option<sameish::Sdr>,
     /// The cluster of the document. `None` if the text is too short and the linkage is `online`.
     pub cluster: Option<ClusterId>,
 }
@@ -160,6 +211,8 @@ pub struct Similar {
     pub url: Option<String>,
     /// Publication date as given by the caller.
     pub published_at: Option<String>,
+    /// Relation of the query to the document, if evidence was requested and the match is verified.
+    pub relation: Option<Relation>,
     /// Shared passages, if requested.
     pub evidence: Option<SimilarEvidence>,
 }
@@ -214,28 +267,69 @@ impl Default for DocumentsPage {
     }
 }
 
-/// Selects a page of clusters, newest first.
+/// The order of a list of clusters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClusterOrder {
+    /// The newest cluster first.
+    #[default]
+    Newest,
+    /// The largest cluster first.
+    Largest,
+    /// The cluster with the latest arrival first.
+    Active,
+}
+
+/// A position in a list of clusters: after a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterPosition {
+    /// What the list is ordered by: the number, the size, or the number of the latest document of the cluster.
+    pub key: u64,
+    /// The cluster.
+    pub cluster: ClusterId,
+}
+
+/// Which clusters a list contains. The default is all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterFilter {
+    /// Clusters with a document of this source; an empty string selects documents without a source.
+    pub source: Option<String>,
+    /// Clusters with a document of this date or a later one.
+    pub since: Option<Timestamp>,
+    /// Clusters with a document of this date or an earlier one.
+    pub until: Option<Timestamp>,
+    /// Clusters whose center has all these words, in lower case, in its title or id.
+    pub words: Vec<String>,
+    /// Minimum number of documents.
+    pub min_size: u64,
+}
+
+/// Selects a page of clusters.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClustersPage {
-    /// Selects clusters older than this one, which is [`Clusters::next`] of the previous page.
-    pub before: Option<ClusterId>,
+    /// The order.
+    pub order: ClusterOrder,
+    /// Which clusters are listed.
+    pub filter: ClusterFilter,
+    /// Selects clusters after this position, which is [`Clusters::next`] of the previous page.
+    pub after: Option<ClusterPosition>,
     /// Maximum number of clusters.
     pub limit: usize,
 }
 
 impl Default for ClustersPage {
     fn default() -> ClustersPage {
-        ClustersPage { before: None, limit: 50 }
+        ClustersPage { order: ClusterOrder::Newest, filter: ClusterFilter::default(), after: None, limit: 50 }
     }
 }
 
 /// A page of clusters with at least two documents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clusters {
-    /// Clusters, newest first.
+    /// Clusters in the requested order.
     pub clusters: Vec<ClusterSummary>,
-    /// [`ClustersPage::before`] of the next page. `None` on the last page.
-    pub next: Option<ClusterId>,
+    /// [`ClustersPage::after`] of the next page. `None` on the last page. A page that is not the last one can have fewer clusters
+    /// than requested, because a limited number of clusters is examined.
+    pub next: Option<ClusterPosition>,
 }
 
 /// A cluster in a list.
@@ -249,6 +343,12 @@ pub struct ClusterSummary {
     pub pending: bool,
     /// The center. With linkage `cohesive`, all other documents match it; otherwise it is the oldest document.
     pub center: ClusterMember,
+    /// Number of sources.
+    pub sources: u64,
+    /// Source of the first document.
+    pub first_source: Option<String>,
+    /// Dates of at most 64 documents, in order: the first and the last one, and others at regular intervals among the first 1,000.
+    pub dates: Vec<Timestamp>,
 }
 
 /// A document of a cluster.
@@ -266,8 +366,412 @@ pub struct ClusterMember {
     pub published_at: Option<String>,
     /// Time of insertion.
     pub arrived_at: Timestamp,
-    /// The document whose match made this one join the cluster: with linkage `cohesive` the center. `None` for the center.
+    /// Publication date or, without one, time of insertion.
+    pub date: Timestamp,
+    /// Metadata as a JSON object.
+    pub metadata: Option<String>,
+    /// The document whose match made this one join the cluster: with linkage `cohesive` the center. `None` for the
+    /// center, and for a document that is in the cluster because of an edit.
     pub joined: Option<DocId>,
+    /// How the document compares to the center, if it was compared. The first 100 documents of a page are.
+    pub verdict: Option<sameish::Verdict>,
+    /// The relation of the center to the document, if it was compared and verified.
+    pub relation: Option<Relation>,
+    /// Seconds between the first document of the cluster and this one. `None` in lists of clusters.
+    pub lead_seconds: Option<i64>,
+    /// Whether the document is in this cluster because of an edit. `false` in lists of clusters.
+    pub edited: bool,
+}
+
+/// A position in the documents of a cluster: after a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemberPosition {
+    /// Date of the document, in milliseconds since 1970.
+    pub moment: i64,
+    /// Number of the document.
+    pub document: u64,
+}
+
+/// Documents and copies of one day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DayTotal {
+    /// Beginning of the day in UTC.
+    pub day: Timestamp,
+    /// Number of documents with a date on this day.
+    pub documents: u64,
+    /// Number of them that are not the first document of their cluster.
+    pub copies: u64,
+    /// Number of clusters of at least two documents whose first document has a date on this day.
+    pub clusters: u64,
+}
+
+/// Documents and copies of one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceTotal {
+    /// The source, or `None` for documents without one.
+    pub source: Option<String>,
+    /// Number of documents.
+    pub documents: u64,
+    /// Number of them that are not the first document of their cluster.
+    pub copies: u64,
+    /// Number of clusters of at least two documents whose first document is of this source.
+    pub clusters: u64,
+}
+
+/// How often one source publishes after another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceMatrix {
+    /// The sources with the most documents.
+    pub sources: Vec<SourceTotal>,
+    /// Number of all sources.
+    pub total: u64,
+    /// Pairs of sources with at least one pair of documents.
+    pub cells: Vec<SourceCell>,
+    /// Number of documents in the clusters that were examined.
+    pub examined: u64,
+    /// Whether all clusters were examined, and not only the newest ones.
+    pub complete: bool,
+    /// When the documents were counted.
+    pub as_of: Timestamp,
+}
+
+/// The documents of one source in clusters whose first document has another source, or the same one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceCell {
+    /// Source of the later documents.
+    pub later: Option<String>,
+    /// Source of the first documents of their clusters.
+    pub earlier: Option<String>,
+    /// Number of pairs of a document with the first document of its cluster.
+    pub pairs: u64,
+    /// Median difference of their dates in seconds.
+    pub median_seconds: i64,
+}
+
+/// A document and the first document of its cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourcePair {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The document.
+    pub later: ClusterMember,
+    /// The first document of the cluster.
+    pub earlier: ClusterMember,
+}
+
+/// Selects a page of pairs of documents of two sources, starting with the newest cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairsPage {
+    /// Source of the later document; an empty string selects documents without a source.
+    pub later: String,
+    /// Source of the first document of the cluster; an empty string selects documents without a source.
+    pub earlier: String,
+    /// Selects pairs after this position, which is the result of the previous page.
+    pub after: Option<PairPosition>,
+    /// Maximum number of pairs.
+    pub limit: usize,
+}
+
+/// A position in a list of pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairPosition {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The later document of the last pair of the cluster, or `None` if the cluster is done.
+    pub member: Option<MemberPosition>,
+}
+
+/// The settings of a collection that can be changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Periods {
+    /// Age in days after which documents are deleted.
+    pub retention_days: Option<u32>,
+    /// Maximum difference in days between the dates of two documents that match.
+    pub window_days: Option<u32>,
+}
+
+/// Selects documents of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExportPage {
+    /// Selects documents after this position, which is the result of the previous call; 0 at the beginning.
+    pub after: u64,
+    /// Selects only centers of clusters and documents without a cluster.
+    pub representatives: bool,
+}
+
+/// Numbers of pairs of documents of a collection by similarity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    /// Minimum similarity of a match.
+    pub threshold: f64,
+    /// Difference between the bounds of a bin.
+    pub bin_width: f64,
+    /// Bins from the threshold to 1.
+    pub bins: Vec<HistogramBin>,
+    /// Number of documents of the collection.
+    pub documents: u64,
+    /// Number of documents whose matches were searched.
+    pub sampled: u64,
+    /// Whether the numbers of pairs are exact; otherwise they are estimates from the sampled documents.
+    pub exact: bool,
+    /// Whether a search reached a limit, so that there may be more pairs.
+    pub capped: bool,
+    /// When the pairs were counted.
+    pub as_of: Timestamp,
+}
+
+/// A bin of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HistogramBin {
+    /// Lower bound of the similarity.
+    pub from: f64,
+    /// Number of pairs, templates included.
+    pub pairs: u64,
+    /// Number of templates.
+    pub templates: u64,
+}
+
+/// A number that may be estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// The number or its estimate.
+    pub value: u64,
+    /// Lower bound of the interval that contains the number with a probability of 95 %.
+    pub low: u64,
+    /// Upper bound of this interval, or `None` if a limit was reached and no bound is known.
+    pub high: Option<u64>,
+}
+
+impl Estimate {
+    pub(crate) fn exact(value: u64) -> Estimate {
+        Estimate { value, low: value, high: Some(value) }
+    }
+}
+
+/// The result of another threshold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preview {
+    /// Number of documents of the collection.
+    pub documents: u64,
+    /// Number of documents whose matches were searched.
+    pub sampled: u64,
+    /// Whether all numbers are exact.
+    pub exact: bool,
+    /// Whether a search reached a limit at this threshold, so that there may be more pairs.
+    pub capped: bool,
+    /// When the pairs were counted.
+    pub as_of: Timestamp,
+    /// Number of pairs that may share a cluster.
+    pub pairs: Estimate,
+    /// Number of clusters of two or more documents.
+    pub clusters: Estimate,
+    /// Number of documents in clusters, without the first document of each cluster.
+    pub copies: Estimate,
+    /// Number of documents of the largest cluster, if the numbers are exact.
+    pub largest_cluster: Option<u64>,
+    /// Up to three pairs that reach the threshold, nearest first.
+    pub above: Vec<TextPair>,
+    /// Up to three pairs that do not reach the threshold, nearest first.
+    pub below: Vec<TextPair>,
+}
+
+/// Two documents that match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextPair {
+    /// How they match.
+    pub verdict: sameish::Verdict,
+    /// One of them.
+    pub a: PairedText,
+    /// The other one.
+    pub b: PairedText,
+}
+
+/// A document of a pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairedText {
+    /// Id of the document.
+    pub id: DocId,
+    /// Title.
+    pub title: Option<String>,
+    /// Origin, often a host name.
+    pub source: Option<String>,
+    /// Beginning of the text.
+    pub excerpt: String,
+}
+
+/// What happened to a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// It was stored.
+    Added,
+    /// It was stored instead of one with the same id.
+    Replaced,
+    /// It was deleted.
+    Deleted,
+    /// It is in another cluster, because other documents were deleted, clusters were edited, or the collection was clustered
+    /// again.
+    Moved,
+}
+
+impl EventKind {
+    /// All kinds. The position is the stored number.
+    pub const ALL: [EventKind; 4] =
+        [EventKind::Added, EventKind::Replaced, EventKind::Deleted, EventKind::Moved];
+
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::Added => "added",
+            EventKind::Replaced => "replaced",
+            EventKind::Deleted => "deleted",
+            EventKind::Moved => "moved",
+        }
+    }
+}
+
+/// Events of a collection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Events {
+    /// Events in order.
+    pub events: Vec<Event>,
+    /// Sequence number of the last event that was read, even if it is damaged and not among `events`.
+    pub last: u64,
+}
+
+/// An event with its document and cluster as they are when it is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Position in the events of the collection, from 1 on, without gaps.
+    pub sequence: u64,
+    /// A hash of what never changes of the event, for [`Collection::has_event`](crate::Collection::has_event).
+    pub check: u32,
+    /// What happened.
+    pub kind: EventKind,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Id of the document.
+    pub id: DocId,
+    /// Title. `None` also if the document was deleted or replaced since.
+    pub title: Option<String>,
+    /// Origin, often a host name.
+    pub source: Option<String>,
+    /// Publication date as given by the caller.
+    pub published_at: Option<String>,
+    /// Cluster of the document; for a deletion, its last cluster.
+    pub cluster: Option<ClusterId>,
+    /// Number of documents of the cluster.
+    pub size: u64,
+    /// Similarity to the best match in the cluster when the document was stored. If it had none, similarity to the best match of all
+    /// if that is a template.
+    pub similarity: Option<f64>,
+    /// Kind of this match.
+    pub match_kind: Option<sameish::matching::MatchKind>,
+    /// Whether this match is a template: the same wording with different names or numbers.
+    pub template: bool,
+    /// Relation of the document to this match, if it is known.
+    pub relation: Option<Relation>,
+    /// Seconds between the first document of the cluster and this one.
+    pub lead_seconds: Option<i64>,
+}
+
+/// What an edit does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditKind {
+    /// Documents leave their cluster and form a new one.
+    Split,
+    /// Clusters are one cluster.
+    Merge,
+    /// Two documents belong to one cluster.
+    Same,
+    /// Two documents belong to different clusters.
+    Different,
+}
+
+impl EditKind {
+    /// All kinds. The position is the stored number.
+    pub const ALL: [EditKind; 4] = [EditKind::Split, EditKind::Merge, EditKind::Same, EditKind::Different];
+
+    pub(crate) fn from_u64(value: u64) -> Option<EditKind> {
+        EditKind::ALL.get(usize::try_from(value).ok()?).copied()
+    }
+
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            EditKind::Split => "split",
+            EditKind::Merge => "merge",
+            EditKind::Same => "same",
+            EditKind::Different => "different",
+        }
+    }
+}
+
+/// An editorial decision on the clusters of a collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewEdit {
+    /// These documents of the cluster leave it and form a new one.
+    Split {
+        /// The cluster.
+        cluster: ClusterId,
+        /// Some of its documents, but not all.
+        documents: Vec<DocId>,
+    },
+    /// These clusters are one cluster.
+    Merge {
+        /// At least two clusters.
+        clusters: Vec<ClusterId>,
+    },
+    /// Two documents belong to one cluster.
+    Same {
+        /// One document.
+        a: DocId,
+        /// The other one.
+        b: DocId,
+    },
+    /// Two documents belong to different clusters.
+    Different {
+        /// One document.
+        a: DocId,
+        /// The other one.
+        b: DocId,
+    },
+}
+
+/// A stored edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Number, never reused. Later edits have greater numbers.
+    pub number: u64,
+    /// What the edit does.
+    pub kind: EditKind,
+    /// Time of the edit.
+    pub at: Timestamp,
+    /// The documents that it names: for a split, those that left their cluster; for a merge, the first ones of each cluster.
+    pub documents: Vec<DocId>,
+    /// The clusters of these documents now.
+    pub clusters: Vec<ClusterId>,
+    /// Whether the edit has an effect: the documents that it needs exist, and later edits do not overrule all of it.
+    pub active: bool,
+    /// Whether work on the clusters of the collection is queued, so that `clusters` can still change.
+    pub pending: bool,
+}
+
+/// How many documents the edits of a collection name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EditUsage {
+    /// Number of documents that edits name and that exist.
+    pub documents: u64,
+    /// Maximum of this number.
+    pub max_documents: u64,
+}
+
+/// Which events are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventRange {
+    /// Sequence number of the oldest stored event; 1 if there was none yet.
+    pub oldest: u64,
+    /// Sequence number of the newest event; 0 if there was none yet.
+    pub newest: u64,
 }
 
 /// A cluster with its documents.
@@ -281,22 +785,22 @@ pub struct ClusterDetail {
     pub pending: bool,
     /// Id of the center.
     pub center: Option<DocId>,
-    /// Documents in order of insertion. Unless the cluster is pending, the first one is the center.
+    /// Documents in order of their dates.
     pub members: Vec<ClusterMember>,
 }
 
 /// Selects a page of the documents of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MembersPage {
-    /// Selects documents after this position, which is [`ClusterPage::next`] of the previous page; 0 selects the first page.
-    pub after: u64,
+    /// Selects documents after this position, which is [`ClusterPage::next`] of the previous page.
+    pub after: Option<MemberPosition>,
     /// Maximum number of documents.
     pub limit: usize,
 }
 
 impl Default for MembersPage {
     fn default() -> MembersPage {
-        MembersPage { after: 0, limit: MEMBERS_SHOWN }
+        MembersPage { after: None, limit: MEMBERS_SHOWN }
     }
 }
 
@@ -311,8 +815,14 @@ pub struct ClusterPage {
     pub pending: bool,
     /// Id of the center.
     pub center: Option<DocId>,
+    /// The first document by date.
+    pub first: Option<ClusterMember>,
+    /// Date of the last document.
+    pub last: Option<Timestamp>,
+    /// Sources of the first 10,000 documents: the 100 with the most of these documents, in descending order.
+    pub sources: Vec<SourceTotal>,
     /// [`MembersPage::after`] of the next page. `None` on the last page.
-    pub next: Option<u64>,
+    pub next: Option<MemberPosition>,
 }
 
 /// Maximum number of members in a [`ClusterDetail`].
@@ -325,6 +835,8 @@ pub struct Stats {
     pub documents: u64,
     /// Number of documents that are too short for the preset.
     pub too_short: u64,
+    /// Number of documents that were [rejected](crate::Collection::count_rejected).
+    pub rejected: u64,
     /// Number of clusters with at least two documents.
     pub clusters: u64,
     /// Number of documents in these clusters.

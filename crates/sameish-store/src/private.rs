@@ -1,7 +1,7 @@
-//! Access rights: only the owner can read a data directory and its files.
+//! access permissions: only the owner can read a data directory and its files.
 //!
 //! Documents may be confidential, so directories are created with mode 0700 and files with mode 0600, whatever the umask is.
-//! SQLite gives its log and its shared memory the mode of the database file. On systems other than Unix the rights of the
+//! SQLite gives its log and its shared memory the mode of the database file. On systems other than Unix the permissions of the
 //! parent directory apply.
 
 use std::fs::{DirBuilder, OpenOptions};
@@ -21,7 +21,7 @@ const OUR_FILES: [&str; 7] = [
 /// Directory of the snapshots that the service takes.
 const SNAPSHOTS: &str = "snapshots";
 
-/// Creates a directory and its missing parents. Existing directories keep their rights.
+/// Creates a directory and its missing parents. Existing directories keep their permissions.
 pub(crate) fn create_dir(path: &Path) -> Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -44,7 +44,7 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<()> {
 }
 
 /// Makes an existing data directory private: the files of the store, and the directory itself if it contains nothing else.
-/// A file that belongs to another user keeps its rights.
+/// A file that belongs to another user keeps its permissions.
 pub(crate) fn restrict(dir: &Path) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     let mut contains_only_ours = true;
@@ -68,7 +68,7 @@ fn restrict_entry(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt;
     let Ok(metadata) = path.metadata() else { return };
     if metadata.permissions().mode() & 0o077 != 0 {
-        // Only the owner can change the rights.
+        // Only the owner can change the permissions.
         _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
     }
 }

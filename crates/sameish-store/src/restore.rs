@@ -98,7 +98,10 @@ fn stage(from: &Path, to: &Path, manifest: &Manifest) -> Result<()> {
     let check = || {
         copy(&from.join(FILE), &staged)?;
         if describe(&staged)? != *manifest {
-            return Err(invalid(from, format_args!("the checksum of `{FILE}` does not match")));
+            return Err(invalid(
+                from,
+                format_args!("the checksum of `{FILE}` does not match; use another snapshot"),
+            ));
         }
         SqliteStore::check_file(&staged)?;
         sync_file(&staged)?;
@@ -113,7 +116,7 @@ fn stage(from: &Path, to: &Path, manifest: &Manifest) -> Result<()> {
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let mut source = std::fs::File::open(from).map_err(|source| Error::io(from, source))?;
-    // A leftover may have the rights of an earlier version.
+    // The file of an interrupted restore may have the permissions of an earlier version.
     remove(to)?;
     let mut options = private::file_options();
     let mut target = options.write(true).create_new(true).open(to).map_err(|source| Error::io(to, source))?;

@@ -4,11 +4,13 @@
 //! one field to the next changes the checksum.
 
 use crate::error::Result;
+use crate::model::{Center, EditKind, EventKind};
 use sameish::analyzer::Schemes;
 use sameish::cluster::ClusterId;
 use sameish::features::TextKey;
+use sameish::matching::{MatchKind, Relation};
 use sameish::sketch::SchemeId;
-use sameish::{Content, Document, Sketches, Timestamp};
+use sameish::{Content, DocId, Document, Sketches, Timestamp};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A stored collection.
@@ -28,6 +30,8 @@ pub struct CollectionRow {
     pub retention_days: Option<u32>,
     /// Maximum difference between the dates of matching documents, in days.
     pub window_days: Option<u32>,
+    /// Which documents become centers first. It has an effect only with the linkages `cohesive` and `greedy`.
+    pub center: Center,
     /// Time of creation, in milliseconds since 1970.
     pub created_at: i64,
 }
@@ -82,11 +86,59 @@ pub struct MemberRow {
     pub document: u64,
     /// Number of the collection.
     pub collection: u32,
-    /// The cluster.
+    /// The cluster that the linkage gives.
     pub cluster: ClusterId,
     /// With the linkages `online` and `components`, the document whose match made this one join the cluster. `None` for the
     /// document that started the cluster, and with the linkage `cohesive`, where every document joins the center.
     pub joined: Option<u64>,
+    /// The cluster that edits give, if it is another one.
+    pub edited: Option<ClusterId>,
+    /// Rank of the document among those that become centers, less for earlier ones. `None` if they become centers in order of
+    /// arrival.
+    pub rank: Option<u64>,
+}
+
+/// The place of a document in the order in which documents become centers: by rank, and then in order of arrival.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn {
+    /// The rank or, if documents become centers in order of arrival, the number of the document.
+    pub position: u64,
+    /// Number of the document.
+    pub document: u64,
+}
+
+impl Turn {
+    /// Returns the turn of a document.
+    pub(crate) fn new(rank: Option<u64>, document: u64) -> Turn {
+        Turn { position: rank.unwrap_or(document), document }
+    }
+}
+
+/// An editorial decision on the clusters of a collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditRow {
+    /// Number of the collection.
+    pub collection: u32,
+    /// Number of the edit, never reused. Later edits have greater numbers.
+    pub number: u64,
+    /// Time of the edit, in milliseconds since 1970.
+    pub at: i64,
+    /// What the edit does.
+    pub kind: EditKind,
+    /// The first of the cluster ids that are reserved for the documents that the edit separates.
+    pub clusters: ClusterId,
+    /// The documents that it names. For [`EditKind::Split`], the documents that leave their cluster, and then the first ones of those
+    /// that remain; for [`EditKind::Merge`], the first documents of each cluster; for other kinds, one document each.
+    pub documents: Vec<Vec<DocId>>,
+}
+
+/// What the cluster of edits is stored for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Placed {
+    /// A document that an edit names.
+    Document(u64),
+    /// The documents of a cluster of the linkage that no edit names.
+    Others(ClusterId),
 }
 
 /// A stored cluster.
@@ -115,12 +167,95 @@ impl ClusterRow {
     }
 }
 
+/// A stored cluster in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedCluster {
+    /// The cluster as the linkage gives it.
+    pub row: ClusterRow,
+    /// Number of documents that lists show, which edits can change.
+    pub listed: u64,
+    /// Date of the first document, in milliseconds since 1970.
+    pub first: i64,
+    /// Date of the last document, in milliseconds since 1970.
+    pub last: i64,
+    /// Number of the document that arrived last.
+    pub latest: u64,
+    /// Source of the first document.
+    pub first_source: Option<String>,
+    /// Number of sources.
+    pub sources: u64,
+}
+
+/// A cluster of a list with the title and the id, as JSON, of its center.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TitledCluster {
+    /// The cluster.
+    pub listed: ListedCluster,
+    /// Title and id of the center; `None` if the center is shown in another cluster.
+    pub title: Option<(Option<String>, String)>,
+}
+
+/// A member of a cluster with its date and source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedRow {
+    /// Number of the document.
+    pub document: u64,
+    /// Publication date or, without one, time of insertion, in milliseconds since 1970.
+    pub moment: i64,
+    /// Source of the document.
+    pub source: Option<String>,
+}
+
+/// What a list shows of a document. It is not checked for damage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caption {
+    /// The id as JSON.
+    pub id: String,
+    /// Title.
+    pub title: Option<String>,
+    /// Origin, often a host name.
+    pub source: Option<String>,
+    /// Web address.
+    pub url: Option<String>,
+    /// Publication date as given by the caller.
+    pub published_at: Option<String>,
+    /// Time of insertion, in milliseconds since 1970.
+    pub arrived_at: i64,
+    /// Date of its cluster membership, in milliseconds since 1970.
+    pub moment: Option<i64>,
+}
+
+/// An event: what happened to a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRow {
+    /// Number of the collection.
+    pub collection: u32,
+    /// Time in milliseconds since 1970.
+    pub at: i64,
+    /// What happened.
+    pub kind: EventKind,
+    /// Number of the document.
+    pub document: u64,
+    /// Id of the document.
+    pub id: DocId,
+    /// Cluster of the document after the change; for a deletion, its last cluster.
+    pub cluster: Option<ClusterId>,
+    /// Similarity to the best match in the cluster, or to a template outside of it.
+    pub similarity: Option<f64>,
+    /// Kind of this match.
+    pub match_kind: Option<MatchKind>,
+    /// Whether this match is a template. Stored only with its kind.
+    pub template: bool,
+    /// Relation to this match.
+    pub relation: Option<Relation>,
+}
+
 /// Queued work on the clusters of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskRow {
     /// Number of the collection.
     pub collection: u32,
-    /// Tasks are processed in this order. It is the number of a document, or less or greater than all of them.
+    /// Tasks are processed in this order. It is the [position](Turn::position) of a document, or less or greater than all of them.
     pub position: u64,
     /// The cluster that changes.
     pub cluster: ClusterId,
@@ -128,8 +263,22 @@ pub struct TaskRow {
     pub kind: TaskKind,
     /// For [`TaskKind::Merge`], the cluster that receives the documents; for [`TaskKind::Subtree`], the number from which on
     /// documents are left to move; for [`TaskKind::Center`], the number from which on documents are left to search; for
-    /// [`TaskKind::Count`], the number from which on documents are left to count; 0 for other kinds.
+    /// [`TaskKind::Count`] and [`TaskKind::Show`], the number from which on documents are left. If documents have ranks: for
+    /// [`TaskKind::Document`], the number of the document; for [`TaskKind::Members`], the number from which on documents with the
+    /// rank `position` are left. 0 for other kinds.
     pub target: ClusterId,
+}
+
+impl TaskRow {
+    /// Returns the turn from which on documents of the kind [`TaskKind::Members`] are left.
+    pub(crate) fn turn(&self) -> Turn {
+        Turn { position: self.position, document: self.target.0 }
+    }
+
+    /// Returns the document of the kind [`TaskKind::Document`].
+    pub(crate) fn document(&self) -> u64 {
+        if self.target.0 == 0 { self.position } else { self.target.0 }
+    }
 }
 
 /// The position of all tasks of the kind [`TaskKind::Merge`]. Merges come first, so that the documents of a cluster are
@@ -139,15 +288,18 @@ pub(crate) const MERGE_POSITION: u64 = 0;
 /// The position of all tasks of the kind [`TaskKind::Count`]. They come last, because other tasks may change the center again.
 pub(crate) const COUNT_POSITION: u64 = i64::MAX as u64;
 
+/// The position of the tasks that apply edits. They come after the work on the clusters of the linkage, which edits start from.
+pub(crate) const EDITS_POSITION: u64 = i64::MAX as u64;
+
 /// The least number of a document, and thus the first position after all merges.
 pub(crate) const FIRST_DOCUMENT: u64 = 1;
 
 /// Kinds of queued work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskKind {
-    /// Assign the document `position` again.
+    /// Assign the document at `position` again.
     Document,
-    /// Assign the documents of the cluster again that have numbers of at least `position`.
+    /// Assign the documents of the cluster again whose turn is at `position` or later.
     Members,
     /// Assign the documents again that had joined the deleted document `position`.
     Links,
@@ -157,14 +309,19 @@ pub enum TaskKind {
     Merge,
     /// Cluster all documents of the collection again. This is done when the directory is opened.
     Collection,
-    /// Find the documents after the new center `position` that it takes from later centers.
+    /// Find the documents that the new center at `position` takes from later centers. If documents have ranks, it is the center of
+    /// the cluster.
     Center,
     /// Subtract documents that are linked to the center of the cluster from its chained documents.
     Count,
+    /// Find the clusters that edits give, because a document that they name has another cluster. `cluster` is 0.
+    Edits,
+    /// Show the documents of the cluster that no edit names in the cluster that edits give.
+    Show,
 }
 
 impl TaskKind {
-    const ALL: [TaskKind; 8] = [
+    const ALL: [TaskKind; 10] = [
         TaskKind::Document,
         TaskKind::Members,
         TaskKind::Links,
@@ -173,6 +330,8 @@ impl TaskKind {
         TaskKind::Collection,
         TaskKind::Center,
         TaskKind::Count,
+        TaskKind::Edits,
+        TaskKind::Show,
     ];
 
     /// Returns the stored value.
@@ -265,7 +424,7 @@ impl Checksum {
 impl CollectionRow {
     pub(crate) fn checksum(&self) -> i64 {
         let days = |days: Option<u32>| days.map_or(-1, i64::from);
-        Checksum::default()
+        let mut sum = Checksum::default()
             .number(self.number.into())
             .bytes(self.name.as_bytes())
             .bytes(self.preset.as_bytes())
@@ -273,8 +432,21 @@ impl CollectionRow {
             .bytes(self.config.as_bytes())
             .number(days(self.retention_days))
             .number(days(self.window_days))
-            .number(self.created_at)
-            .finish()
+            .number(self.created_at);
+        // Formats before 8 have no centers in another order, and their checksums must stay valid.
+        if let Some(center) = self.center.as_stored() {
+            sum = sum.number(center);
+        }
+        sum.finish()
+    }
+}
+
+/// Returns how the content of a document is stored: 0 as a text, 1 as a JSON list of tokens, 2 as sketches without a text.
+pub(crate) fn content_kind(content: &Content) -> i64 {
+    match content {
+        Content::Text(_) => 0,
+        Content::Tokens(_) => 1,
+        Content::Sketches(_) => 2,
     }
 }
 
@@ -285,7 +457,7 @@ impl DocumentRow {
             .number(self.number as i64)
             .number(self.collection.into())
             .number(self.arrived_at)
-            .number(matches!(content, Content::Tokens(_)).into())
+            .number(content_kind(content))
             .bytes(id.as_bytes())
             .bytes(text.as_bytes());
         for optional in [title, source, published_at, url] {
@@ -301,8 +473,13 @@ impl DocumentRow {
     /// Returns the publication date or, without one, the time of insertion, in milliseconds since 1970. Insertion rejects
     /// documents with invalid dates.
     pub(crate) fn moment(&self) -> i64 {
-        let published = self.document.published_at.as_deref().and_then(|date| Timestamp::parse(date).ok());
-        published.map_or(self.arrived_at, Timestamp::as_milliseconds)
+        self.published().unwrap_or(self.arrived_at)
+    }
+
+    /// Returns the publication date in milliseconds since 1970, if there is one that can be parsed.
+    pub(crate) fn published(&self) -> Option<i64> {
+        let date = Timestamp::parse(self.document.published_at.as_deref()?);
+        date.ok().map(Timestamp::as_milliseconds)
     }
 }
 
@@ -328,13 +505,52 @@ impl SketchRow {
     }
 }
 
+impl EditRow {
+    pub(crate) fn checksum(&self, documents: &str) -> i64 {
+        Checksum::default()
+            .number(self.collection.into())
+            .number(self.number as i64)
+            .number(self.at)
+            .number(self.kind as i64)
+            .number(self.clusters.0 as i64)
+            .bytes(documents.as_bytes())
+            .finish()
+    }
+}
+
 impl MemberRow {
     pub(crate) fn checksum(&self) -> i64 {
-        Checksum::default()
+        let mut sum = Checksum::default()
             .number(self.document as i64)
             .number(self.collection.into())
             .number(self.cluster.0 as i64)
-            .number(self.joined.map_or(-1, |joined| joined as i64))
-            .finish()
+            .number(self.joined.map_or(-1, |joined| joined as i64));
+        // Formats before 7 have no edits, and their checksums must stay valid.
+        if let Some(edited) = self.edited {
+            sum = sum.number(edited.0 as i64);
+        }
+        // Formats before 8 have no ranks. Documents with the same number as a cluster must not have the same checksum.
+        if let Some(rank) = self.rank {
+            sum = sum.number(rank as i64).number(0);
+        }
+        sum.finish()
+    }
+
+    /// Returns the place of the document in the order in which documents become centers.
+    pub(crate) fn turn(&self) -> Turn {
+        Turn::new(self.rank, self.document)
+    }
+
+    /// Returns the least possible turn after that of the document.
+    pub(crate) fn next_turn(&self) -> Turn {
+        match self.rank {
+            Some(_) => Turn { document: self.document + 1, ..self.turn() },
+            None => Turn { position: self.document + 1, document: 0 },
+        }
+    }
+
+    /// Returns the cluster that lists show.
+    pub(crate) fn shown(&self) -> ClusterId {
+        self.edited.unwrap_or(self.cluster)
     }
 }

@@ -5,14 +5,19 @@
 //! because databases detect few of the bit errors of a disk.
 
 use crate::error::Result;
-use crate::model::Finding;
+use crate::model::{
+    ClusterOrder, ClusterPosition, DayTotal, EventRange, Finding, MemberPosition, SourceTotal,
+};
 use crate::rows::{
-    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow,
-    StoredCollection, TaskRow,
+    Caption, ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, EditRow, EventRow,
+    ListedCluster, MemberRow, Placed, PlacedRow, SketchRow, StoredCollection, TaskRow, TitledCluster, Turn,
 };
 use sameish::DocId;
 use sameish::cluster::ClusterId;
 use std::path::Path;
+
+/// Receives a cluster with the date and the source of one of its members.
+pub type PlacedSink<'a> = &'a mut dyn FnMut(ClusterId, i64, Option<&str>);
 
 /// Storage for documents, sketches and clusters.
 pub trait Store: Send {
@@ -80,6 +85,9 @@ pub trait Read {
     fn documents(&self, collection: u32, after: u64, limit: usize)
     -> Result<Vec<(u64, Result<DocumentRow>)>>;
 
+    /// Returns up to `limit` numbers of documents of a collection that are greater than `after`, in order.
+    fn numbers(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<u64>>;
+
     /// Returns the numbers of up to `limit` documents of a collection, in the order of their ids as JSON text, after the id
     /// `after`.
     fn numbers_by_id(&self, collection: u32, after: Option<&DocId>, limit: usize) -> Result<Vec<u64>>;
@@ -94,9 +102,18 @@ pub trait Read {
     /// Returns the cluster membership of a document.
     fn member(&self, document: u64) -> Result<Option<MemberRow>>;
 
-    /// Returns up to `limit` members of a cluster with numbers of at least `from`, in order of their numbers. A damaged
+    /// Returns up to `limit` members that the linkage gives a cluster with numbers of at least `from`, in order of their numbers. A damaged
     /// membership is an error next to the number of its document.
     fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
+
+    /// Returns up to `limit` members that the linkage gives a cluster and that have ranks, in order of their turns from `from` on. A
+    /// damaged membership is an error next to its turn.
+    fn ranked_members(
+        &self,
+        cluster: ClusterId,
+        from: Turn,
+        limit: usize,
+    ) -> Result<Vec<(Turn, Result<MemberRow>)>>;
 
     /// Passes every cluster membership of a collection to `sink`, in order of the document numbers.
     fn each_member(
@@ -118,6 +135,9 @@ pub trait Read {
     /// Returns the tasks that change a cluster, except for merges into it.
     fn tasks_of(&self, cluster: ClusterId) -> Result<Vec<TaskRow>>;
 
+    /// Returns `true` if tasks change the clusters that edits give, or a cluster of the linkage whose documents edits show in this one.
+    fn has_edited_tasks(&self, collection: u32, cluster: ClusterId) -> Result<bool>;
+
     /// Returns the tasks that move documents into a cluster of a collection.
     fn merges_into(&self, collection: u32, cluster: ClusterId) -> Result<Vec<TaskRow>>;
 
@@ -130,14 +150,96 @@ pub trait Read {
     /// Returns totals over the clusters of a collection that have at least two documents.
     fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals>;
 
-    /// Returns up to `limit` clusters of at least two documents, newest first, that are older than `before`. A damaged
-    /// cluster is an error next to its number.
+    /// Returns up to `limit` clusters that are shown with at least two documents after a position. A damaged cluster is an error next to its
+    /// position.
     fn clusters(
         &self,
         collection: u32,
+        order: ClusterOrder,
+        after: Option<ClusterPosition>,
+        limit: usize,
+    ) -> Result<Vec<(ClusterPosition, Result<ListedCluster>)>>;
+
+    /// Returns clusters like [`clusters`](Self::clusters), with the titles of their centers.
+    fn titled_clusters(
+        &self,
+        collection: u32,
+        order: ClusterOrder,
+        after: Option<ClusterPosition>,
+        limit: usize,
+    ) -> Result<Vec<(ClusterPosition, Result<TitledCluster>)>>;
+
+    /// Returns up to `limit` clusters that are shown with a document of a source (an empty one for none), from the newest on, that are older
+    /// than `before`. Clusters of one document are included.
+    fn clusters_of_source(
+        &self,
+        collection: u32,
+        source: &str,
         before: Option<ClusterId>,
         limit: usize,
-    ) -> Result<Vec<(ClusterId, Result<ClusterRow>)>>;
+    ) -> Result<Vec<ClusterId>>;
+
+    /// Returns `true` if a cluster is shown with a document of a source.
+    fn has_source(&self, collection: u32, cluster: ClusterId, source: &str) -> Result<bool>;
+
+    /// Returns the number of documents of a source.
+    fn source_documents(&self, collection: u32, source: &str) -> Result<u64>;
+
+    /// Returns the dates of up to `limit` members that are shown in a cluster, in order, in milliseconds since 1970.
+    fn moments(&self, cluster: ClusterId, limit: usize) -> Result<Vec<i64>>;
+
+    /// Returns up to `limit` members that are shown in a cluster after a position, in order of their dates.
+    fn members_by_date(
+        &self,
+        cluster: ClusterId,
+        after: Option<MemberPosition>,
+        limit: usize,
+    ) -> Result<Vec<PlacedRow>>;
+
+    /// Passes the cluster, date and source of the members of clusters of at least two documents to `sink`, from the newest
+    /// cluster on, and those of a cluster in order of their dates. Ends after about `limit` members, with a complete cluster, and
+    /// returns `true` if these were all.
+    fn each_placed(&self, collection: u32, limit: u64, sink: PlacedSink<'_>) -> Result<bool>;
+
+    /// Returns what a list shows of a document.
+    fn caption(&self, number: u64) -> Result<Option<Caption>>;
+
+    /// Returns the metadata of a document. They are not checked for damage.
+    fn metadata(&self, number: u64) -> Result<Option<String>>;
+
+    /// Returns up to `limit` events of a collection with greater sequence numbers than `after`, in order. A damaged event is an error
+    /// next to its sequence number.
+    fn events(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<(u64, Result<EventRow>)>>;
+
+    /// Returns the number of documents of a collection that were rejected.
+    fn rejected(&self, collection: u32) -> Result<u64>;
+
+    /// Returns which events of a collection are stored.
+    fn event_range(&self, collection: u32) -> Result<EventRange>;
+
+    /// Returns the documents and copies of the latest `limit` days, the latest one first.
+    fn days(&self, collection: u32, limit: usize) -> Result<Vec<DayTotal>>;
+
+    /// Returns the documents and copies of the `limit` sources that have the most documents.
+    fn sources(&self, collection: u32, limit: usize) -> Result<Vec<SourceTotal>>;
+
+    /// Returns the number of sources, of which documents without a source are one.
+    fn count_sources(&self, collection: u32) -> Result<u64>;
+
+    /// Returns the edits of a collection in order of their numbers. A damaged one is an error next to its number.
+    fn edits(&self, collection: u32) -> Result<Vec<(u64, Result<EditRow>)>>;
+
+    /// Returns the greatest number of an edit of a collection, also if it was deleted; 0 if there was none.
+    fn last_edit(&self, collection: u32) -> Result<u64>;
+
+    /// Returns the cluster of edits that is stored for documents.
+    fn place(&self, collection: u32, placed: Placed) -> Result<Option<ClusterId>>;
+
+    /// Returns all stored clusters of edits of a collection.
+    fn places(&self, collection: u32) -> Result<Vec<(Placed, ClusterId)>>;
+
+    /// Returns a cluster as lists show it. A cluster that is shown with one document may have no row.
+    fn listed_cluster(&self, cluster: ClusterId) -> Result<Option<ListedCluster>>;
 
     /// Passes the number and the stored row of every cluster of a collection to `sink`.
     fn each_cluster(
@@ -194,18 +296,34 @@ pub trait Transaction {
     /// Inserts or replaces the cluster membership of a document.
     fn put_member(&mut self, row: &MemberRow) -> Result<()>;
 
-    /// Deletes the cluster memberships, clusters and tasks of a collection.
+    /// Deletes the cluster memberships, clusters, tasks and clusters of edits of a collection.
     fn clear_clusters(&mut self, collection: u32) -> Result<()>;
 
-    /// Inserts or replaces a cluster. A row that needs not be stored is deleted: one without documents, or with one document
-    /// and a center.
+    /// Inserts or replaces a cluster. A row that need not be stored is deleted: one without documents, or with one document
+    /// and a center, unless it is shown with several documents.
     fn put_cluster(&mut self, collection: u32, row: &ClusterRow) -> Result<()>;
+
+    /// Inserts an edit.
+    fn put_edit(&mut self, row: &EditRow) -> Result<()>;
+
+    /// Deletes an edit. Its number is not reused.
+    fn remove_edit(&mut self, collection: u32, number: u64) -> Result<()>;
+
+    /// Stores the cluster of edits of documents, or deletes it.
+    fn put_place(&mut self, collection: u32, placed: Placed, cluster: Option<ClusterId>) -> Result<()>;
 
     /// Inserts or replaces a task.
     fn put_task(&mut self, row: &TaskRow) -> Result<()>;
 
     /// Deletes a task.
     fn remove_task(&mut self, row: &TaskRow) -> Result<()>;
+
+    /// Appends an event with the next sequence number of its collection. Deletes old events, except for the latest 100,000 and
+    /// those of the last 24 hours.
+    fn put_event(&mut self, row: &EventRow) -> Result<()>;
+
+    /// Sets the number of documents of a collection that were rejected.
+    fn put_rejected(&mut self, collection: u32, count: u64) -> Result<()>;
 
     /// Sets the greatest numbers that were assigned.
     fn put_counters(&mut self, counters: Counters) -> Result<()>;

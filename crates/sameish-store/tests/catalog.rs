@@ -3,10 +3,11 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use sameish::cluster::ClusterId;
-use sameish::{DocId, Document, Engine, MatchKind, Preset, Status, Timestamp};
+use sameish::document::{Given, GivenSketches};
+use sameish::{Content, DocId, Document, Engine, MatchKind, Preset, Scratch, Status, Timestamp};
 use sameish_store::{
-    Catalog, ClustersPage, Collection, CollectionConfig, Confirmation, DocumentRow, DocumentsPage, Error,
-    Expired, Health, OpenOptions, Outcome, SimilarOptions, SketchRow, SqliteStore, Store,
+    Catalog, Center, ClustersPage, Collection, CollectionConfig, Confirmation, DocumentRow, DocumentsPage,
+    Error, Expired, Health, NewEdit, OpenOptions, Outcome, SimilarOptions, SketchRow, SqliteStore, Store,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -115,9 +116,11 @@ fn documents_of_a_batch_match_each_other_and_have_separate_results() {
     assert!(matches!(results[41], Err(Error::BadId { .. })));
     assert!(matches!(results[42], Err(Error::Engine(_))));
     assert_eq!(articles.len(), 40);
-    let clusters = articles.clusters(ClustersPage { before: None, limit: 6 }).unwrap();
+    let clusters = articles.clusters(ClustersPage { limit: 6, ..ClustersPage::default() }).unwrap();
     assert_eq!((clusters.clusters.len(), clusters.clusters[0].size), (6, 4));
-    let rest = articles.clusters(ClustersPage { before: clusters.next, limit: 6 }).unwrap();
+    let rest = articles
+        .clusters(ClustersPage { after: clusters.next, limit: 6, ..ClustersPage::default() })
+        .unwrap();
     assert_eq!((rest.clusters.len(), rest.next), (4, None));
     let stats = articles.stats().unwrap();
     assert_eq!((stats.documents, stats.clusters, stats.clustered, stats.largest_cluster), (40, 10, 40, 4));
@@ -234,18 +237,63 @@ fn queued_work_on_clusters_survives_a_restart() {
 }
 
 #[test]
-fn greedy_linkage_is_refused_with_the_reason() {
+fn center_is_part_of_the_settings_and_needs_a_linkage_that_chooses_centers() {
     let dir = tempfile::tempdir().unwrap();
     let catalog = open(&dir);
-    let error = catalog.create("wire", CollectionConfig::new(Preset::Wire)).err().unwrap();
-    assert!(matches!(error, Error::GreedyLinkage));
-    assert!(error.to_string().contains("`cohesive`"), "{error}");
-    let overrides = "[matching]\nlinkage = \"cohesive\"\n".to_owned();
-    let config = CollectionConfig { overrides, ..CollectionConfig::new(Preset::Wire) };
-    catalog.create("wire", config).unwrap();
+    let with = |preset, center| CollectionConfig { center: Some(center), ..CollectionConfig::new(preset) };
+    let center_of = |name: &str| catalog.collection(name).unwrap().config().unwrap().center;
+    for preset in [Preset::Headlines, Preset::Web] {
+        let error = catalog.create("refused", with(preset, Center::Newest)).err().unwrap();
+        assert!(matches!(error, Error::CenterLinkage));
+        assert!(error.to_string().contains("`cohesive`"), "{error}");
+        catalog.create(preset.name(), with(preset, Center::First)).unwrap();
+        assert_eq!(center_of(preset.name()), None);
+    }
+    catalog.create("wire", CollectionConfig::new(Preset::Wire)).unwrap();
+    assert_eq!(center_of("wire"), Some(Center::Newest), "the linkage is `greedy`");
+    catalog.create("wire", with(Preset::Wire, Center::Newest)).unwrap();
+    let error = catalog.create("wire", with(Preset::Wire, Center::First)).err().unwrap();
+    assert!(error.to_string().contains("center"), "{error}");
+    catalog.create("articles", CollectionConfig::new(Preset::Articles)).unwrap();
+    assert_eq!(center_of("articles"), Some(Center::First));
+    catalog.create("longest", with(Preset::Articles, Center::Longest)).unwrap();
+    catalog.close();
+    let catalog = open(&dir);
+    let config = catalog.collection("longest").unwrap().config().unwrap();
+    assert_eq!(config.center, Some(Center::Longest));
 }
 
-/// Readers see the old or the new document while it is replaced, never neither.
+/// A newer document takes the place of the center of its cluster, which keeps its id.
+#[test]
+fn newer_document_becomes_the_center_and_the_others_are_assigned_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    let config = CollectionConfig { center: Some(Center::Newest), ..CollectionConfig::new(Preset::Articles) };
+    let articles = catalog.create("articles", config).unwrap();
+    let dated = |id: u64, day: u32, changed| Document {
+        published_at: Some(format!("2024-03-{day:02}")),
+        ..document(id, article(1, changed))
+    };
+    let first = articles.insert(dated(1, 1, 0)).unwrap().cluster.unwrap();
+    assert_eq!(articles.insert(dated(2, 2, 1)).unwrap().cluster, Some(first));
+    let pending = articles.cluster(first).unwrap().unwrap();
+    assert_eq!(pending.center, Some(2.into()));
+    catalog.settle().unwrap();
+    assert_eq!(articles.insert(dated(3, 1, 2)).unwrap().cluster, Some(first), "an older one joins");
+    let detail = articles.cluster(first).unwrap().unwrap();
+    assert_eq!((detail.size, detail.center, detail.pending), (3, Some(2.into()), false));
+    articles.delete(&2.into()).unwrap();
+    catalog.settle().unwrap();
+    let detail = articles.cluster(first).unwrap().unwrap();
+    assert_eq!(
+        (detail.size, detail.center, detail.pending),
+        (2, Some(1.into()), false),
+        "equal dates: the first"
+    );
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+/// While a document is replaced, readers always see either the old or the new one.
 #[test]
 fn existing_id_is_always_found_while_it_is_replaced() {
     let (_dir, _catalog, articles) = create(Preset::Articles);
@@ -290,6 +338,39 @@ fn stores_and_matches_short_texts() {
     assert_eq!(articles.stats().unwrap().too_short, 2);
     let empty = articles.insert(document(3, String::new())).unwrap();
     assert_eq!((empty.status, empty.duplicates.len()), (Status::TooShort, 0));
+}
+
+/// The texts have no ASCII word, and so no fingerprint by which they could be found. Their signatures are not stored.
+#[test]
+fn finds_edited_copies_of_short_texts_also_after_a_restart() {
+    let sentence = |last: &str| {
+        format!(
+            "Во вторник утром городской совет решил закрыть старый каменный мост через реку на ремонт до {last}"
+        )
+    };
+    let (dir, catalog, articles) = create(Preset::Articles);
+    let first = articles.insert(document(1, sentence("весны"))).unwrap();
+    assert_eq!(first.status, Status::TooShort);
+    let second = articles.insert(document(2, sentence("лета"))).unwrap();
+    assert_eq!((ids_of(&second), second.cluster), (vec![1.into()], first.cluster));
+    assert!(second.duplicates[0].verdict.verified);
+    let digest = articles.digest().unwrap();
+    drop(articles);
+    catalog.close();
+
+    let catalog = open(&dir);
+    let articles = catalog.collection("articles").unwrap();
+    assert_eq!(articles.digest().unwrap(), digest);
+    let third = articles.insert(document(3, sentence("осени"))).unwrap();
+    assert_eq!((ids_of(&third), third.cluster), (vec![1.into(), 2.into()], first.cluster));
+    articles.delete(&2.into()).unwrap();
+    let similar = articles.similar(&1.into(), SimilarOptions::default()).unwrap();
+    assert_eq!(ids(&similar.similar), [3.into()]);
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+fn ids_of(inserted: &sameish_store::Inserted) -> Vec<DocId> {
+    inserted.duplicates.iter().map(|duplicate| duplicate.id.clone()).collect()
 }
 
 /// Returns the clusters of a collection.
@@ -402,6 +483,101 @@ fn fingerprints_alone_join_no_cluster_unless_unverified_matches_are_allowed() {
         assert_eq!(copy.cluster, a.cluster, "{name}: a copy is verified by its shingles");
     }
     assert_eq!(catalog.verify().unwrap(), []);
+}
+
+/// Returns a document that consists of the sketches of a text.
+fn sketched(collection: &Collection, id: u64, text: &str, kinds: &[&str]) -> Document {
+    let analyzer = collection.analyzer();
+    let sketches = analyzer.sketch(text, &mut Scratch::default());
+    let given = GivenSketches {
+        simhash: analyzer
+            .schemes()
+            .simhash
+            .zip(sketches.simhash)
+            .filter(|_| kinds.contains(&"simhash"))
+            .map(|(scheme, sketch)| Given { scheme, sketch }),
+        minhash: analyzer
+            .schemes()
+            .minhash
+            .zip(sketches.minhash)
+            .filter(|_| kinds.contains(&"minhash"))
+            .map(|(scheme, sketch)| Given { scheme, sketch }),
+    };
+    Document { content: Content::Sketches(Box::new(given)), ..Document::new(id, "") }
+}
+
+#[test]
+fn clusters_of_sketches_are_not_verified_and_not_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    for linkage in ["cohesive", "online", "components"] {
+        let overrides = format!("[matching]\nlinkage = \"{linkage}\"\nunverified = true\n");
+        let config = CollectionConfig { overrides, ..CollectionConfig::new(Preset::Articles) };
+        let collection = catalog.create(linkage, config).unwrap();
+        let both = ["simhash", "minhash"];
+        let inserted = [(0, 0), (1, 0), (2, 4)].map(|(id, changed)| {
+            collection.insert(sketched(&collection, id, &article(1, changed), &both)).unwrap()
+        });
+        let estimates: Vec<f64> =
+            inserted[2].duplicates.iter().map(|found| found.verdict.similarity).collect();
+        assert!(estimates.iter().all(|similarity| (0.5..1.0).contains(similarity)), "{estimates:?}");
+        let cluster = collection.cluster(inserted[0].cluster.unwrap()).unwrap().unwrap();
+        assert_eq!(cluster.size, 3, "{linkage}");
+        for (member, similarity) in cluster.members.iter().zip([1.0, 1.0, estimates[0]]) {
+            if Some(&member.id) == cluster.center.as_ref() {
+                continue;
+            }
+            let verdict = member.verdict.unwrap();
+            assert!(!verdict.verified, "{linkage}: {verdict:?}");
+            assert_eq!((verdict.similarity, verdict.facts), (similarity, None), "{linkage}");
+            assert_eq!(
+                (verdict.kind, member.relation),
+                (if similarity == 1.0 { MatchKind::Near } else { verdict.kind }, None)
+            );
+        }
+        assert_eq!(catalog.verify().unwrap(), []);
+    }
+}
+
+#[test]
+fn a_lower_minimum_finds_documents_with_only_a_fingerprint() {
+    let (_dir, _catalog, articles) = create(Preset::Articles);
+    let base = article(1, 0);
+    articles.insert(document(0, article(1, 3))).unwrap();
+    articles.insert(sketched(&articles, 1, &article(1, 6), &["simhash"])).unwrap();
+    articles.insert(sketched(&articles, 2, &article(1, 6), &["minhash"])).unwrap();
+    articles.insert(document(3, "a text of a few words".into())).unwrap();
+    let fingerprint = |text: &str| articles.analyzer().sketch(text, &mut Scratch::default()).simhash.unwrap();
+    let expected = |text: &str| 1.0 - f64::from(fingerprint(&base).distance(fingerprint(text))) / 64.0;
+    let near = expected(&article(1, 6));
+    assert!(near < 1.0 - 5.0 / 64.0, "it is outside of the radius: {near}");
+    let search = |query: Document, minimum: f64| {
+        let options =
+            SimilarOptions { min_similarity: Some(minimum), evidence: Some(5), ..Default::default() };
+        articles.query(&query, options).unwrap().similar
+    };
+    // A text finds a fingerprint, and a fingerprint finds texts and fingerprints.
+    let found = search(Document::new(9, base.as_str()), near);
+    assert!(
+        found.iter().any(|similar| similar.found.id == 1.into() && similar.found.verdict.similarity == near)
+    );
+    assert!(!ids(&found).contains(&3.into()), "a short text is compared on its shingles");
+    let by_sketch = search(sketched(&articles, 9, &base, &["simhash"]), near);
+    for (id, text) in [(0, article(1, 3)), (1, article(1, 6))] {
+        let of = by_sketch.iter().find(|similar| similar.found.id == id.into());
+        assert_eq!(
+            of.map(|of| of.found.verdict.similarity),
+            Some(expected(&text)).filter(|s| *s >= near),
+            "{id}"
+        );
+    }
+    // Evidence needs two texts.
+    for similar in found.iter().chain(&by_sketch) {
+        let verified = similar.found.verdict.verified;
+        assert_eq!((similar.evidence.is_some(), similar.relation.is_some()), (verified, verified));
+    }
+    assert!(found.iter().any(|similar| similar.evidence.is_some()));
+    assert_eq!(ids(&search(Document::new(9, base.as_str()), 1.0)), []);
 }
 
 #[test]
@@ -784,4 +960,70 @@ fn page_of_documents_ends_at_the_limit_of_text() {
         ControlFlow::Continue(())
     });
     assert_eq!((listed, next.unwrap()), (1, Some(0.into())));
+}
+
+#[test]
+fn edits_name_a_bounded_number_of_existing_documents() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = Catalog::open(dir.path(), OpenOptions::default()).unwrap();
+    let copies = catalog.create("copies", CollectionConfig::new(Preset::Copies)).unwrap();
+    let text = |story: u64| (0..40).map(|i| format!("w{i}of{story}")).collect::<Vec<_>>().join(" ");
+    let insert = |ids: std::ops::Range<u64>, story: u64| {
+        let documents = ids.map(|id| Document::new(id, text(story))).collect();
+        copies.insert_many(documents).unwrap().into_iter().for_each(|stored| _ = stored.unwrap());
+    };
+    let usage = || copies.edit_usage().unwrap().documents;
+    for story in 0..10 {
+        let first = story * 2_000;
+        insert(first..first + 1_010, story);
+        let cluster = copies.get(&first.into()).unwrap().unwrap().cluster.unwrap();
+        let documents = (first + 10..first + 1_001).map(DocId::from).collect();
+        let edit = copies.edit(NewEdit::Split { cluster, documents });
+        assert!(edit.is_ok(), "{story}: {edit:?}");
+        assert!(edit.unwrap().active);
+    }
+    assert_eq!(usage(), 9_990, "991 documents and 8 of those that remain, ten times");
+    let same = |a: u64| copies.edit(NewEdit::Same { a: a.into(), b: (a + 1).into() });
+    (0..5).for_each(|i| assert!(same(2_000 * i + 1_003).is_ok(), "{i}"));
+    let error = same(2_000 * 6 + 1_003).unwrap_err();
+    assert!(error.to_string().contains("10000 documents"), "{error}");
+    // Documents that no longer exist do not count.
+    copies.delete_many((10..1_001).map(DocId::from).collect()).unwrap();
+    assert_eq!(usage(), 10_000 - 991);
+    assert!(same(2_000 * 6 + 1_003).is_ok());
+    assert!(!copies.edits(Some(2), 1).unwrap()[0].active);
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+/// Returns 200 shared words with 9 own ones: the texts are similar, but do not match. Each fiftieth is a copy of the one before it
+/// with another first word.
+fn page(number: u64) -> String {
+    let of = if number % 50 == 49 { number - 1 } else { number };
+    let word = |at: u64| match at {
+        0 if of != number => format!("copied{number}"),
+        at if at % 22 == 5 => format!("own{of}at{at}"),
+        at => format!("word{at}"),
+    };
+    (0..200).map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn results_among_many_similar_texts_are_the_same_after_a_restart() {
+    let (dir, catalog, copies) = create(Preset::Copies);
+    for number in 0..1_500 {
+        copies.insert(document(number, page(number))).unwrap();
+    }
+    let search = |copies: &Collection| {
+        let similar = |id: u64| copies.similar(&id.into(), SimilarOptions::default()).unwrap();
+        let found: Vec<_> = (0..1_500).step_by(7).map(similar).collect();
+        found.into_iter().map(|found| (ids(&found.similar), found.capped)).collect::<Vec<_>>()
+    };
+    let before = search(&copies);
+    assert!(before.iter().any(|(ids, _)| ids.len() == 1));
+    drop(copies);
+    catalog.close();
+    let catalog = open(&dir);
+    catalog.finish_loading().unwrap();
+    let copies = catalog.collection("copies").unwrap();
+    assert_eq!(search(&copies), before);
 }

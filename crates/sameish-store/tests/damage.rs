@@ -327,7 +327,10 @@ fn reports_every_kind_of_damage() {
         ("DELETE FROM members WHERE document = 7", "membership of document 7 of articles: it is missing"),
         ("UPDATE clusters SET size = 9 WHERE number = 3", "cluster 3"),
         ("DELETE FROM clusters WHERE number = 3", "cluster 3"),
-        ("INSERT INTO clusters VALUES (99, 1, 2, 1, 0)", "cluster 99"),
+        (
+            "INSERT INTO clusters (number, collection, size, center, chained) VALUES (99, 1, 2, 1, 0)",
+            "cluster 99",
+        ),
         ("UPDATE clusters SET center = 4 WHERE number = 3", "cluster 3"),
         ("UPDATE clusters SET center = NULL WHERE number = 3", "cluster 3"),
         ("UPDATE clusters SET chained = 1 WHERE number = 3", "cluster 3"),
@@ -342,7 +345,14 @@ fn reports_every_kind_of_damage() {
 /// The rows agree with their checksums, but are inconsistent.
 #[test]
 fn reports_invalid_links() {
-    let linked = |document, joined| MemberRow { document, collection: 1, cluster: ClusterId(3), joined };
+    let linked = |document, joined| MemberRow {
+        document,
+        collection: 1,
+        cluster: ClusterId(3),
+        joined,
+        edited: None,
+        rank: None,
+    };
     let member = |document, joined| linked(document, Some(joined));
     for (overrides, row, problem) in [
         (ONLINE, member(3, 13), "it is linked to a later document"),
@@ -352,7 +362,7 @@ fn reports_invalid_links() {
         (ONLINE, member(14, 3), "it does not match the document that it is linked to"),
         (COMPONENTS, linked(13, None), "it has no link, but is not the center"),
         (COMPONENTS, member(14, 3), "it does not match the document that it is linked to"),
-        ("", member(13, 3), "it has a link, but documents of cohesive clusters belong to the center"),
+        ("", member(13, 3), "it has a link, but documents of cohesive clusters have none"),
     ] {
         let dir = filled_with(overrides);
         {
@@ -380,7 +390,14 @@ fn reports_members_that_do_not_match_their_center() {
     {
         let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
         let mut change = store.begin().unwrap();
-        let row = MemberRow { document: 14, collection: 1, cluster: ClusterId(3), joined: None };
+        let row = MemberRow {
+            document: 14,
+            collection: 1,
+            cluster: ClusterId(3),
+            joined: None,
+            edited: None,
+            rank: None,
+        };
         change.put_member(&row).unwrap();
         let sized = |cluster, size, center| ClusterRow {
             cluster: ClusterId(cluster),
@@ -572,7 +589,14 @@ fn damaged_membership_does_not_hide_other_links() {
         let mut change = store.begin().unwrap();
         for document in [13, 23, 33] {
             let joined = Some(3);
-            let row = MemberRow { document, collection: 1, cluster: ClusterId(3), joined };
+            let row = MemberRow {
+                document,
+                collection: 1,
+                cluster: ClusterId(3),
+                joined,
+                edited: None,
+                rank: None,
+            };
             change.put_member(&row).unwrap();
         }
         change
@@ -600,7 +624,16 @@ fn reports_a_center_that_only_the_index_has() {
         let mut store = SqliteStore::open(dir.path(), false, false).unwrap();
         let mut change = store.begin().unwrap();
         let cluster = ClusterId(cluster);
-        change.put_member(&MemberRow { document: 13, collection: 1, cluster, joined: None }).unwrap();
+        change
+            .put_member(&MemberRow {
+                document: 13,
+                collection: 1,
+                cluster,
+                joined: None,
+                edited: None,
+                rank: None,
+            })
+            .unwrap();
         let row = ClusterRow { cluster: ClusterId(3), size, center: Some(3), chained: 0 };
         change.put_cluster(1, &row).unwrap();
         change.commit().unwrap();
@@ -616,4 +649,23 @@ fn reports_a_center_that_only_the_index_has() {
             "document 13 (id 13) of articles: it is marked as a center in the index, but it is not one; run `sameish index rebuild`"
         ]
     );
+}
+
+#[test]
+fn damaged_events_are_left_out() {
+    let dir = filled();
+    sql(
+        &dir,
+        "UPDATE events SET kind = 99 WHERE sequence IN (2, 40); UPDATE events SET id = x'00' WHERE sequence = 3",
+    );
+    let catalog = open(dir.path()).unwrap();
+    let articles = catalog.collection("articles").unwrap();
+    let events = articles.events(0, 4).unwrap();
+    assert_eq!(events.events.iter().map(|event| event.sequence).collect::<Vec<_>>(), [1, 4]);
+    assert_eq!(events.last, 4);
+    let rest = articles.events(39, 500).unwrap();
+    assert_eq!((rest.events.len(), rest.last), (0, 40), "a reader gets past a damaged event");
+    let check = events.events[1].check;
+    assert!(articles.has_event(4, check).unwrap());
+    assert!(!articles.has_event(4, check ^ 1).unwrap() && !articles.has_event(2, check).unwrap());
 }

@@ -149,6 +149,7 @@ impl Read for FaultyTransaction<'_> {
         fn each_sketch(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<SketchRow>) -> Result<()>) -> Result<()>;
         fn member(&self, document: u64) -> Result<Option<MemberRow>>;
         fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
+        fn ranked_members(&self, cluster: ClusterId, from: sameish_store::Turn, limit: usize) -> Result<Vec<(sameish_store::Turn, Result<MemberRow>)>>;
         fn each_member(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<MemberRow>) -> Result<()>) -> Result<()>;
         fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
         fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
@@ -159,7 +160,29 @@ impl Read for FaultyTransaction<'_> {
         fn count_pending(&self, collection: u32) -> Result<u64>;
         fn each_cluster(&self, collection: u32, sink: &mut dyn FnMut(ClusterId, Result<ClusterRow>) -> Result<()>) -> Result<()>;
         fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals>;
-        fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<(ClusterId, Result<ClusterRow>)>>;
+        fn clusters(&self, collection: u32, order: sameish_store::ClusterOrder, after: Option<sameish_store::ClusterPosition>, limit: usize) -> Result<Vec<(sameish_store::ClusterPosition, Result<sameish_store::ListedCluster>)>>;
+        fn members_by_date(&self, cluster: ClusterId, after: Option<sameish_store::MemberPosition>, limit: usize) -> Result<Vec<sameish_store::PlacedRow>>;
+        fn each_placed(&self, collection: u32, limit: u64, sink: sameish_store::PlacedSink<'_>) -> Result<bool>;
+        fn caption(&self, number: u64) -> Result<Option<sameish_store::Caption>>;
+        fn events(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<(u64, Result<sameish_store::EventRow>)>>;
+        fn numbers(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<u64>>;
+        fn titled_clusters(&self, collection: u32, order: sameish_store::ClusterOrder, after: Option<sameish_store::ClusterPosition>, limit: usize) -> Result<Vec<(sameish_store::ClusterPosition, Result<sameish_store::TitledCluster>)>>;
+        fn clusters_of_source(&self, collection: u32, source: &str, before: Option<ClusterId>, limit: usize) -> Result<Vec<ClusterId>>;
+        fn has_source(&self, collection: u32, cluster: ClusterId, source: &str) -> Result<bool>;
+        fn source_documents(&self, collection: u32, source: &str) -> Result<u64>;
+        fn moments(&self, cluster: ClusterId, limit: usize) -> Result<Vec<i64>>;
+        fn metadata(&self, number: u64) -> Result<Option<String>>;
+        fn rejected(&self, collection: u32) -> Result<u64>;
+        fn event_range(&self, collection: u32) -> Result<sameish_store::EventRange>;
+        fn days(&self, collection: u32, limit: usize) -> Result<Vec<sameish_store::DayTotal>>;
+        fn sources(&self, collection: u32, limit: usize) -> Result<Vec<sameish_store::SourceTotal>>;
+        fn count_sources(&self, collection: u32) -> Result<u64>;
+        fn edits(&self, collection: u32) -> Result<Vec<(u64, Result<sameish_store::EditRow>)>>;
+        fn last_edit(&self, collection: u32) -> Result<u64>;
+        fn place(&self, collection: u32, placed: sameish_store::Placed) -> Result<Option<ClusterId>>;
+        fn places(&self, collection: u32) -> Result<Vec<(sameish_store::Placed, ClusterId)>>;
+        fn listed_cluster(&self, cluster: ClusterId) -> Result<Option<sameish_store::ListedCluster>>;
+        fn has_edited_tasks(&self, collection: u32, cluster: ClusterId) -> Result<bool>;
         fn check(&self) -> Result<Vec<Finding>>;
         fn bytes(&self) -> u64;
         fn begin_snapshot(&self) -> Result<()>;
@@ -213,12 +236,37 @@ impl Transaction for FaultyTransaction<'_> {
         self.inner.put_cluster(collection, row)
     }
 
+    fn put_edit(&mut self, row: &sameish_store::EditRow) -> Result<()> {
+        self.inner.put_edit(row)
+    }
+
+    fn remove_edit(&mut self, collection: u32, number: u64) -> Result<()> {
+        self.inner.remove_edit(collection, number)
+    }
+
+    fn put_place(
+        &mut self,
+        collection: u32,
+        placed: sameish_store::Placed,
+        cluster: Option<ClusterId>,
+    ) -> Result<()> {
+        self.inner.put_place(collection, placed, cluster)
+    }
+
     fn put_task(&mut self, row: &TaskRow) -> Result<()> {
         self.inner.put_task(row)
     }
 
     fn remove_task(&mut self, row: &TaskRow) -> Result<()> {
         self.inner.remove_task(row)
+    }
+
+    fn put_event(&mut self, row: &sameish_store::EventRow) -> Result<()> {
+        self.inner.put_event(row)
+    }
+
+    fn put_rejected(&mut self, collection: u32, count: u64) -> Result<()> {
+        self.inner.put_rejected(collection, count)
     }
 
     fn put_counters(&mut self, counters: Counters) -> Result<()> {

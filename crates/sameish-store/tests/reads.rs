@@ -5,9 +5,10 @@
 use sameish::cluster::ClusterId;
 use sameish::{DocId, Document, Preset};
 use sameish_store::{
-    Catalog, ClockRow, ClusterRow, ClusterTotals, Collection, CollectionConfig, Counters, DocumentRow,
-    Finding, MemberRow, OpenOptions, Read, Result, Similar, SimilarOptions, SketchRow, SqliteStore, Store,
-    StoredCollection, TaskRow, Transaction,
+    Catalog, ClockRow, ClusterOrder, ClusterPosition, ClusterRow, ClusterTotals, Collection,
+    CollectionConfig, Counters, DayTotal, DocumentRow, Finding, ListedCluster, MemberPosition, MemberRow,
+    OpenOptions, PlacedRow, PlacedSink, Read, Result, Similar, SimilarOptions, SketchRow, SourceTotal,
+    SqliteStore, Store, StoredCollection, TaskRow, Transaction,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -110,6 +111,7 @@ impl Read for GatedRead {
         fn each_sketch(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<SketchRow>) -> Result<()>) -> Result<()>;
         fn member(&self, document: u64) -> Result<Option<MemberRow>>;
         fn members(&self, cluster: ClusterId, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
+        fn ranked_members(&self, cluster: ClusterId, from: sameish_store::Turn, limit: usize) -> Result<Vec<(sameish_store::Turn, Result<MemberRow>)>>;
         fn each_member(&self, collection: u32, sink: &mut dyn FnMut(u64, Result<MemberRow>) -> Result<()>) -> Result<()>;
         fn cluster(&self, cluster: ClusterId) -> Result<Option<ClusterRow>>;
         fn joined(&self, document: u64, from: u64, limit: usize) -> Result<Vec<(u64, Result<MemberRow>)>>;
@@ -120,7 +122,29 @@ impl Read for GatedRead {
         fn count_pending(&self, collection: u32) -> Result<u64>;
         fn each_cluster(&self, collection: u32, sink: &mut dyn FnMut(ClusterId, Result<ClusterRow>) -> Result<()>) -> Result<()>;
         fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals>;
-        fn clusters(&self, collection: u32, before: Option<ClusterId>, limit: usize) -> Result<Vec<(ClusterId, Result<ClusterRow>)>>;
+        fn clusters(&self, collection: u32, order: ClusterOrder, after: Option<ClusterPosition>, limit: usize) -> Result<Vec<(ClusterPosition, Result<ListedCluster>)>>;
+        fn members_by_date(&self, cluster: ClusterId, after: Option<MemberPosition>, limit: usize) -> Result<Vec<PlacedRow>>;
+        fn each_placed(&self, collection: u32, limit: u64, sink: PlacedSink<'_>) -> Result<bool>;
+        fn caption(&self, number: u64) -> Result<Option<sameish_store::Caption>>;
+        fn events(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<(u64, Result<sameish_store::EventRow>)>>;
+        fn numbers(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<u64>>;
+        fn titled_clusters(&self, collection: u32, order: ClusterOrder, after: Option<ClusterPosition>, limit: usize) -> Result<Vec<(ClusterPosition, Result<sameish_store::TitledCluster>)>>;
+        fn clusters_of_source(&self, collection: u32, source: &str, before: Option<ClusterId>, limit: usize) -> Result<Vec<ClusterId>>;
+        fn has_source(&self, collection: u32, cluster: ClusterId, source: &str) -> Result<bool>;
+        fn source_documents(&self, collection: u32, source: &str) -> Result<u64>;
+        fn moments(&self, cluster: ClusterId, limit: usize) -> Result<Vec<i64>>;
+        fn metadata(&self, number: u64) -> Result<Option<String>>;
+        fn rejected(&self, collection: u32) -> Result<u64>;
+        fn event_range(&self, collection: u32) -> Result<sameish_store::EventRange>;
+        fn days(&self, collection: u32, limit: usize) -> Result<Vec<DayTotal>>;
+        fn sources(&self, collection: u32, limit: usize) -> Result<Vec<SourceTotal>>;
+        fn count_sources(&self, collection: u32) -> Result<u64>;
+        fn edits(&self, collection: u32) -> Result<Vec<(u64, Result<sameish_store::EditRow>)>>;
+        fn last_edit(&self, collection: u32) -> Result<u64>;
+        fn place(&self, collection: u32, placed: sameish_store::Placed) -> Result<Option<ClusterId>>;
+        fn places(&self, collection: u32) -> Result<Vec<(sameish_store::Placed, ClusterId)>>;
+        fn listed_cluster(&self, cluster: ClusterId) -> Result<Option<sameish_store::ListedCluster>>;
+        fn has_edited_tasks(&self, collection: u32, cluster: ClusterId) -> Result<bool>;
         fn check(&self) -> Result<Vec<Finding>>;
         fn bytes(&self) -> u64;
         fn begin_snapshot(&self) -> Result<()>;
@@ -266,7 +290,7 @@ fn a_search_reads_a_limited_number_of_bytes() {
         };
         let next = fixture.articles.cluster_each(cluster, page, 1, &mut sink).unwrap().unwrap().next;
         let Some(next) = next else { break };
-        page.after = next;
+        page.after = Some(next);
     }
     assert_eq!(read, [1.into(), 2.into(), 3.into()]);
 }

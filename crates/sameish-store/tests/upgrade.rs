@@ -8,7 +8,7 @@ use sameish::{DocId, Document, Preset};
 use sameish_store::{Catalog, CollectionConfig, Error, OpenOptions, Reclustered, SimilarOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Returns a copy of the directory.
 fn directory() -> tempfile::TempDir {
@@ -19,7 +19,16 @@ fn directory() -> tempfile::TempDir {
 }
 
 fn open(dir: &tempfile::TempDir) -> Catalog {
-    Catalog::open(dir.path(), OpenOptions::default()).unwrap()
+    // A child process that another test starts has the lock for a moment, until it executes its program.
+    for _ in 0..50 {
+        match Catalog::open(dir.path(), OpenOptions::default()) {
+            Err(sameish_store::Error::InUse { .. }) => {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("the directory stays in use")
 }
 
 fn cluster(catalog: &Catalog, collection: &str, id: impl Into<DocId>) -> Option<ClusterId> {
@@ -54,12 +63,12 @@ fn clusters_documents_of_version_0_1_0_by_their_linkage() {
     assert_eq!(catalog.verify().unwrap(), []);
 }
 
-/// Version 0.1.0 stored fewer settings.
+/// Version 0.1.0 stored fewer settings, and some presets had other values.
 #[test]
 fn creating_a_collection_of_version_0_1_0_again_changes_nothing() {
     let dir = directory();
     let catalog = open(&dir);
-    for preset in [Preset::Headlines, Preset::Copies] {
+    for preset in [Preset::Articles, Preset::Headlines, Preset::Copies] {
         if catalog.collection(preset.name()).is_ok() {
             let again = catalog.create(preset.name(), CollectionConfig::new(preset));
             assert!(again.is_ok(), "{preset}: {:?}", again.err());
@@ -118,6 +127,119 @@ fn created(overrides: &str, texts: &[&str]) -> tempfile::TempDir {
     dir
 }
 
+/// Removes what formats 5 to 8 added.
+const REMOVE_NEWER: &str = "
+    DROP TRIGGER cluster_inserted; DROP TRIGGER member_inserted; DROP TRIGGER member_deleted; DROP TRIGGER member_updated;
+    DROP TRIGGER cluster_updated; DROP TRIGGER cluster_deleted;
+    DROP INDEX documents_by_collection; DROP INDEX members_by_source;
+    ALTER TABLE clusters DROP COLUMN first_source; ALTER TABLE clusters DROP COLUMN sources;
+    DROP TABLE day_totals; DROP TABLE source_totals; DROP TABLE events;
+    DROP TABLE edits; DROP TABLE places;
+    DROP INDEX members_by_rank; ALTER TABLE members DROP COLUMN rank; ALTER TABLE collections DROP COLUMN center;
+    DROP INDEX members_by_moment; DROP INDEX clusters_by_size; DROP INDEX clusters_by_latest; DROP INDEX members_by_shown;
+    ALTER TABLE members DROP COLUMN shown; ALTER TABLE members DROP COLUMN edited; ALTER TABLE clusters DROP COLUMN listed;
+    ALTER TABLE members DROP COLUMN moment; ALTER TABLE members DROP COLUMN source;
+    ALTER TABLE clusters DROP COLUMN first; ALTER TABLE clusters DROP COLUMN last; ALTER TABLE clusters DROP COLUMN latest;";
+
+/// Format 4 has no dates and sources of members, and no totals. They are computed from the documents.
+#[test]
+fn dates_sources_and_totals_are_computed_for_format_4() {
+    let text =
+        |word: &str| format!("{} {word}", (0..40).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" "));
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    let articles = catalog.create("articles", CollectionConfig::new(Preset::Copies)).unwrap();
+    for (id, source, date) in
+        [(1, Some("b"), "2024-01-03"), (2, Some("a"), "2024-01-01"), (3, None, "2024-01-03")]
+    {
+        let mut document = Document::new(id, text("x"));
+        document.source = source.map(str::to_owned);
+        document.published_at = Some(date.to_owned());
+        articles.insert(document).unwrap();
+    }
+    let before = statistics(&articles);
+    let days: Vec<(String, u64, u64)> =
+        before.0.iter().map(|day| (day.day.to_string(), day.documents, day.copies)).collect();
+    assert_eq!(days, [("2024-01-01T00:00:00Z".into(), 1, 0), ("2024-01-03T00:00:00Z".into(), 2, 2)]);
+    drop(articles);
+    catalog.close();
+    let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    database.execute_batch(&format!("{REMOVE_NEWER} PRAGMA user_version = 4;")).unwrap();
+    drop(database);
+    let catalog = open(&dir);
+    let articles = catalog.collection("articles").unwrap();
+    assert_eq!(statistics(&articles), before);
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+/// Removes what format 8 added, except for the triggers.
+const REMOVE_FORMAT_8: &str = "
+    DROP TRIGGER cluster_inserted; DROP TRIGGER member_inserted; DROP TRIGGER member_deleted; DROP TRIGGER member_updated;
+    DROP TRIGGER cluster_updated; DROP TRIGGER cluster_deleted;
+    DROP INDEX documents_by_collection; DROP INDEX members_by_source; DROP INDEX places_by_cluster;
+    DROP INDEX members_by_rank; ALTER TABLE members DROP COLUMN rank; ALTER TABLE collections DROP COLUMN center;
+    ALTER TABLE events DROP COLUMN relation;
+    ALTER TABLE clusters DROP COLUMN first_source; ALTER TABLE clusters DROP COLUMN sources;
+    ALTER TABLE day_totals DROP COLUMN clusters; ALTER TABLE source_totals DROP COLUMN clusters;";
+
+/// Format 7 has no numbers of clusters per day and source, and no sources of clusters.
+#[test]
+fn clusters_per_day_and_source_are_computed_for_format_7() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    let copies = catalog.create("copies", CollectionConfig::new(Preset::Copies)).unwrap();
+    let text = |story: u64| (0..40).map(|i| format!("word{i}of{story}")).collect::<Vec<_>>().join(" ");
+    for id in 0..30 {
+        let mut document = Document::new(id, text(id % 11));
+        document.source = (id % 3 > 0).then(|| format!("source{}", id % 3));
+        document.published_at = Some(format!("2024-01-{:02}", 1 + (id * 7) % 9));
+        copies.insert(document).unwrap();
+    }
+    copies.edit(sameish_store::NewEdit::Same { a: 0.into(), b: 1.into() }).unwrap();
+    let before = statistics(&copies);
+    let listed = |days: &[sameish_store::DayTotal]| days.iter().map(|day| day.clusters).sum::<u64>();
+    assert_eq!((listed(&before.0), before.3.len()), (10, 10), "eleven stories, two of which an edit joins");
+    assert_eq!(before.1.iter().map(|source| source.clusters).sum::<u64>(), 10);
+    let events = copies.events(0, 100).unwrap();
+    drop(copies);
+    catalog.close();
+    let triggers = include_str!("../migrations/007.sql").split_once("CREATE TRIGGER").unwrap().1;
+    let format_7 = format!("{REMOVE_FORMAT_8} CREATE TRIGGER{triggers} PRAGMA user_version = 7;");
+    let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    database.execute_batch(&format_7).unwrap();
+    drop(database);
+    let catalog = open(&dir);
+    assert!(dir.path().join("sameish.format-7.db").is_file());
+    let copies = catalog.collection("copies").unwrap();
+    assert_eq!(statistics(&copies), before);
+    let after = copies.events(0, 100).unwrap();
+    let positions = |events: &sameish_store::Events| {
+        events.events.iter().map(|event| (event.sequence, event.check)).collect::<Vec<_>>()
+    };
+    assert_eq!(positions(&after), positions(&events));
+    // The triggers continue from the computed numbers.
+    copies.delete(&0.into()).unwrap();
+    copies.insert(Document::new(0, text(3))).unwrap();
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+type Statistics = (
+    Vec<sameish_store::DayTotal>,
+    Vec<sameish_store::SourceTotal>,
+    Vec<sameish_store::SourceCell>,
+    Vec<sameish_store::ClusterSummary>,
+);
+
+fn statistics(collection: &sameish_store::Collection) -> Statistics {
+    let sources = collection.sources().unwrap();
+    let days = collection.days().unwrap();
+    (days, sources.sources.clone(), sources.cells.clone(), clusters_of(collection))
+}
+
+fn clusters_of(collection: &sameish_store::Collection) -> Vec<sameish_store::ClusterSummary> {
+    collection.clusters(sameish_store::ClustersPage::default()).unwrap().clusters
+}
+
 /// In format 3, near fingerprints were enough for short texts to be in one cluster.
 #[test]
 fn short_texts_of_format_3_that_match_by_fingerprints_only_are_separated() {
@@ -132,7 +254,9 @@ fn short_texts_of_format_3_that_match_by_fingerprints_only_are_separated() {
     database.execute("ATTACH ? AS usual", [usual.to_str().unwrap()]).unwrap();
     let settings =
         "DELETE FROM main.collections; INSERT INTO main.collections SELECT * FROM usual.collections;";
-    database.execute_batch(&format!("{settings} DETACH usual; PRAGMA user_version = 3;")).unwrap();
+    database
+        .execute_batch(&format!("{settings} DETACH usual; {REMOVE_NEWER} PRAGMA user_version = 3;"))
+        .unwrap();
     drop(database);
     let catalog = open(&dir);
     let moved: u64 = catalog.reclustered().iter().map(|change| change.moved).sum();
@@ -170,6 +294,18 @@ fn start_child(dir: &Path) -> std::process::Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
+/// Waits until a process has ended or the time is over. Returns how long a process ran that has ended.
+fn ended_within(child: &mut std::process::Child, limit: Duration) -> Option<Duration> {
+    let started = Instant::now();
+    while started.elapsed() < limit {
+        if child.try_wait().unwrap().is_some() {
+            return Some(started.elapsed());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    None
+}
+
 /// Returns the clusters of all documents.
 fn clusters(dir: &tempfile::TempDir) -> Vec<(String, String, Option<ClusterId>)> {
     let catalog = open(dir);
@@ -194,16 +330,20 @@ fn killed_upgrade_is_completed_at_the_next_start() {
     let whole = directory();
     let started = Instant::now();
     assert!(start_child(whole.path()).wait().unwrap().success());
-    let duration = started.elapsed();
+    // The shortest duration so far, because the first run also reads the program from the disk.
+    let mut duration = started.elapsed();
     let expected = clusters(&whole);
     let mut interrupted = 0;
     let mut old_format = 0;
     for kill in 0..KILLS {
         let dir = directory();
-        for _ in 0..2 {
+        for attempt in 0..2 {
             let mut child = start_child(dir.path());
-            std::thread::sleep(duration * kill / KILLS);
-            interrupted += u32::from(child.try_wait().unwrap().is_none());
+            match ended_within(&mut child, duration * kill / KILLS) {
+                Some(time) if attempt == 0 => duration = duration.min(time),
+                Some(_) => {}
+                None => interrupted += 1,
+            }
             child.kill().unwrap();
             child.wait().unwrap();
         }

@@ -2,11 +2,12 @@
 //!
 //! | linkage | a document joins | clusters |
 //! |---|---|---|
-//! | `cohesive` | the first center before it that it matches, or becomes a center | a center and the documents that joined it |
+//! | `cohesive` | the first center before it in turn that it matches, or becomes a center | a center and the documents that joined it |
 //! | `online` | its best earlier match; a text that is too short is a cluster of its own | the trees of these links |
 //! | `components` | all earlier matches | the connected components |
 //!
-//! In each case the clusters are those of `sameish cluster` for the documents in order of their numbers.
+//! In each case the clusters are those of `sameish cluster` for the documents in order of their numbers or, with the linkage
+//! `cohesive`, in order of their turns ([`Turn`]), which a collection can derive from dates or lengths.
 
 mod cohesive;
 mod components;
@@ -19,7 +20,7 @@ use super::live::{LiveCollection, LiveLinkage};
 use super::neighbors::{Neighbors, Query, Searched, Subject};
 use super::texts::{FeatureCache, SearchMemo};
 use crate::error::{Error, Result};
-use crate::rows::{COUNT_POSITION, ClusterRow, Counters, MemberRow, TaskKind, TaskRow};
+use crate::rows::{COUNT_POSITION, ClusterRow, Counters, MemberRow, TaskKind, TaskRow, Turn};
 use crate::store::{Read, Transaction};
 use sameish::cluster::ClusterId;
 use sameish::{DocId, Search, Status};
@@ -109,7 +110,7 @@ impl ClusterChanges<'_> {
             return Ok(Placement { cluster: self.start_cluster(document)?, is_center: false });
         }
         let joined = match self.live.linkage {
-            LiveLinkage::Cohesive => self.neighbors().first_center(subject, Some(known))?.complete(),
+            LiveLinkage::Cohesive => return self.place_at_center(subject, known),
             LiveLinkage::Online => self.neighbors().best_link(subject, Some(known))?.complete(),
             LiveLinkage::Components => {
                 let matches = self.neighbors().earlier(subject, Some(known))?.complete();
@@ -117,20 +118,14 @@ impl ClusterChanges<'_> {
             }
         };
         let member = joined.map(|joined| self.member(joined)).transpose()?.flatten();
-        let is_center = self.live.linkage == LiveLinkage::Cohesive && member.is_none();
         let cluster = match member {
             Some(member) => {
-                self.join(document, member.cluster, self.stored_link(joined))?;
+                self.join(document, member.cluster, joined)?;
                 member.cluster
             }
             None => self.start_cluster(document)?,
         };
-        Ok(Placement { cluster, is_center })
-    }
-
-    /// Returns the link that is stored for a document: cohesive documents are linked to their center.
-    fn stored_link(&self, joined: Option<u64>) -> Option<u64> {
-        joined.filter(|_| self.live.linkage != LiveLinkage::Cohesive)
+        Ok(Placement { cluster, is_center: false })
     }
 
     /// Assigns a stored document again.
@@ -167,9 +162,30 @@ impl ClusterChanges<'_> {
         undamaged(self.read().member(document))
     }
 
-    /// Returns the first undamaged member of a cluster with a number of at least `from`.
-    pub(super) fn next_member(&self, cluster: ClusterId, from: u64) -> Result<Option<MemberRow>> {
-        first_undamaged(from, |from| self.read().members(cluster, from, 1))
+    /// Returns the first undamaged member of a cluster whose turn is `from` or later.
+    pub(super) fn next_member(&self, cluster: ClusterId, mut from: Turn) -> Result<Option<MemberRow>> {
+        loop {
+            let Some((turn, row)) = self.members_in_turn(cluster, from, 1)?.pop() else { return Ok(None) };
+            if let Some(row) = undamaged(row.map(Some))? {
+                return Ok(Some(row));
+            }
+            from = Turn { document: turn.document + 1, ..turn };
+        }
+    }
+
+    /// Returns members of a cluster whose turn is `from` or later, in this order. Damaged ones are errors next to their turns.
+    fn members_in_turn(
+        &self,
+        cluster: ClusterId,
+        from: Turn,
+        limit: usize,
+    ) -> Result<Vec<(Turn, Result<MemberRow>)>> {
+        if self.live.has_ranks() {
+            return self.read().ranked_members(cluster, from, limit);
+        }
+        let first = from.position.max(from.document);
+        let members = self.read().members(cluster, first, limit)?;
+        Ok(members.into_iter().map(|(number, row)| (Turn::new(None, number), row)).collect())
     }
 
     /// Returns the first document with an undamaged membership and a number of at least `from` that joined a document.
@@ -196,18 +212,18 @@ impl ClusterChanges<'_> {
         }
     }
 
-    /// Computes the row of a cluster, whose stored row is damaged, from its members. The center is the oldest of them.
+    /// Computes the row of a cluster, whose stored row is damaged, from its members. The center is the first one in turn.
     ///
     /// This is the only work that is not divided into units. It happens once, because the caller stores the row.
     fn recounted(&self, cluster: ClusterId) -> Result<ClusterRow> {
         let mut row = ClusterRow { cluster, size: 0, center: None, chained: 0 };
-        let mut from = 0;
+        let mut from = Turn::default();
         loop {
-            let page = self.read().members(cluster, from, 1_000)?;
+            let page = self.members_in_turn(cluster, from, 1_000)?;
             let Some((last, _)) = page.last() else { return Ok(row) };
-            from = last + 1;
+            from = Turn { document: last.document + 1, ..*last };
             row.size += page.len() as u64;
-            row.center = row.center.or(page.first().map(|(document, _)| *document));
+            row.center = row.center.or(page.first().map(|(turn, _)| turn.document));
             for (_, member) in page {
                 let joined = undamaged(member.map(Some))?.and_then(|member| member.joined);
                 row.chained += u64::from(row.is_chained(joined));
@@ -215,13 +231,8 @@ impl ClusterChanges<'_> {
         }
     }
 
-    fn put_row(&mut self, row: ClusterRow) -> Result<()> {
+    pub(super) fn put_row(&mut self, row: ClusterRow) -> Result<()> {
         self.change.put_cluster(self.live.row.number, &row)
-    }
-
-    fn put_member(&mut self, document: u64, cluster: ClusterId, joined: Option<u64>) -> Result<()> {
-        let collection = self.collection();
-        self.change.put_member(&MemberRow { document, collection, cluster, joined })
     }
 
     fn start_cluster(&mut self, document: u64) -> Result<ClusterId> {
@@ -238,8 +249,8 @@ impl ClusterChanges<'_> {
         }
         if row.center.is_some() {
             self.leave(&member)?;
-            self.start_cluster(member.document)?;
-            return Ok(());
+            let cluster = self.start_cluster(member.document)?;
+            return self.note_moved(&member, cluster);
         }
         self.put_member(member.document, member.cluster, None)?;
         let row = ClusterRow { center: Some(member.document), ..row };
@@ -332,7 +343,8 @@ impl ClusterChanges<'_> {
     fn move_to(&mut self, member: MemberRow, cluster: ClusterId, joined: Option<u64>) -> Result<()> {
         if member.cluster != cluster {
             self.leave(&member)?;
-            return self.join(member.document, cluster, joined);
+            self.join(member.document, cluster, joined)?;
+            return self.note_moved(&member, cluster);
         }
         if member.joined == joined {
             return Ok(());
@@ -358,23 +370,30 @@ impl ClusterChanges<'_> {
         Ok(())
     }
 
-    /// Queues the members of a cluster from a number on to be assigned again.
-    pub(super) fn queue_members(&mut self, cluster: ClusterId, from: u64) -> Result<()> {
+    /// Queues the members of a cluster from a turn on to be assigned again.
+    pub(super) fn queue_members(&mut self, cluster: ClusterId, from: Turn) -> Result<()> {
         let tasks = self.tasks_of(cluster)?;
         match tasks.into_iter().find(|task| task.kind == TaskKind::Members) {
-            Some(task) if task.position <= from => Ok(()),
+            Some(task) if task.turn() <= from => Ok(()),
             Some(task) => {
                 self.change.remove_task(&task)?;
-                self.queue(TaskKind::Members, from, cluster)
+                self.queue_turn(TaskKind::Members, from, cluster)
             }
-            None => self.queue(TaskKind::Members, from, cluster),
+            None => self.queue_turn(TaskKind::Members, from, cluster),
         }
     }
 
     pub(super) fn queue(&mut self, kind: TaskKind, position: u64, cluster: ClusterId) -> Result<()> {
+        self.queue_turn(kind, Turn { position, document: 0 }, cluster)
+    }
+
+    /// Queues work at the turn of a document. Without ranks, the position is the document.
+    pub(super) fn queue_turn(&mut self, kind: TaskKind, turn: Turn, cluster: ClusterId) -> Result<()> {
         let collection = self.collection();
+        let document = if self.live.has_ranks() { turn.document } else { 0 };
         self.live.set_has_tasks(true);
-        self.change.put_task(&TaskRow { collection, position, cluster, kind, target: ClusterId(0) })
+        let Turn { position, .. } = turn;
+        self.change.put_task(&TaskRow { collection, position, cluster, kind, target: ClusterId(document) })
     }
 }
 

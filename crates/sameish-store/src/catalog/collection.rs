@@ -1,14 +1,16 @@
 //! Writes to a collection, and access to single documents.
 
 use super::clusters::undamaged;
-use super::live::LiveCollection;
+use super::live::{LiveCollection, LiveLinkage};
 use super::repair::Deletion;
 use super::search::Sink;
 use super::texts::TextBudget;
-use super::writer::{Batch, GROUP, PreparedDocument, ReplyReceiver, Request, reply_channel, wait_for};
+use super::writer::{
+    Batch, GROUP, PreparedDocument, ReplyReceiver, Request, Writer, reply_channel, wait_for,
+};
 use super::{Shared, now};
 use crate::error::{Error, Result};
-use crate::model::{CollectionConfig, DocumentsPage, Inserted, Stored};
+use crate::model::{CollectionConfig, DocumentsPage, Inserted, Periods, Stored};
 use crate::rows::DocumentRow;
 use crate::store::Read;
 use rayon::prelude::*;
@@ -44,13 +46,21 @@ impl Collection {
 
     /// Returns the settings that the collection was created with.
     pub fn config(&self) -> Result<CollectionConfig> {
-        let row = &self.live.row;
+        let row = self.live.current_row();
         Ok(CollectionConfig {
             preset: row.preset.parse()?,
-            overrides: row.overrides.clone(),
+            overrides: row.overrides,
             retention_days: row.retention_days,
             window_days: row.window_days,
+            center: (self.live.linkage == LiveLinkage::Cohesive).then_some(row.center),
         })
+    }
+
+    /// Changes the retention and the window. Documents that arrive later, or are assigned again after a deletion or by a rebuild,
+    /// match within the new window; other clusters stay as they are.
+    pub fn set_periods(&self, change: impl FnOnce(Periods) -> Periods + Send + 'static) -> Result<()> {
+        let live = Arc::clone(&self.live);
+        self.shared.run_on_writer(move |writer| writer.set_periods(&live, change))
     }
 
     /// Returns the analyzer with the settings of this collection, for example to compare two texts.
@@ -204,7 +214,7 @@ impl Collection {
             let Some(row) = undamaged(read.document(number))? else { continue };
             budget.take(&row.document);
             let id = row.document.id.clone();
-            let cluster = undamaged(read.member(number))?.map(|member| member.cluster);
+            let cluster = undamaged(read.member(number))?.map(|member| member.shown());
             if sink(self.stored(&*read, row, cluster)).is_break() {
                 return Ok(last);
             }
@@ -213,7 +223,7 @@ impl Collection {
         Ok(last.filter(|_| !is_last_page))
     }
 
-    fn stored(&self, read: &dyn Read, row: DocumentRow, cluster: Option<ClusterId>) -> Stored {
+    pub(super) fn stored(&self, read: &dyn Read, row: DocumentRow, cluster: Option<ClusterId>) -> Stored {
         let sketches = match read.sketch(row.number) {
             Ok(Some(sketch)) => sketch.sketches,
             _ => self.live.analyzer.sketch(&row.document.content, &mut Scratch::default()),
@@ -224,6 +234,8 @@ impl Collection {
             status: sketches.status,
             words: sketches.words as u64,
             simhash: sketches.simhash,
+            minhash: sketches.minhash,
+            sdr: sketches.sdr,
             cluster,
         }
     }
@@ -234,6 +246,17 @@ impl Collection {
             return Ok(true);
         }
         Ok(self.shared.readers.get()?.number_of(self.live.row.number, id)?.is_some())
+    }
+
+    /// Counts documents that a caller rejected before they were inserted, or whose insertion failed. The count is part of the
+    /// [statistics](Self::stats). It is stored within a second; counting does not wait for it.
+    pub fn count_rejected(&self, count: u64) {
+        if count > 0 && self.live.count_rejected(count) {
+            let request = Request::Run(Box::new(Writer::store_rejected_soon));
+            let sent = self.shared.queue().and_then(|queue| queue.try_send(request));
+            // If the queue is full, the next rejection tries again.
+            self.live.set_queued_rejected(sent.is_ok());
+        }
     }
 
     /// Recomputes all sketches from the texts, builds the index again and clusters all documents again.
@@ -259,6 +282,7 @@ impl Collection {
         if let Some(date) = &document.published_at {
             Timestamp::parse(date)?;
         }
+        self.live.analyzer.check(&document.content)?;
         let prepared = self.live.analyzer.prepare(&document.content, scratch);
         Ok(PreparedDocument { document, prepared })
     }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is deleted while the system clock is not plausible, or if more than half of a collection would be deleted at once.
 //! Expiry then pauses until an operator confirms it. The second rule does not apply to a few documents: the last documents of a
-//! collection always are more than half of it, and an operator should not have to confirm each time that a small collection
+//! collection are always more than half of it, and an operator should not have to confirm each time that a small collection
 //! becomes empty. The first rule protects them from a clock that is far ahead.
 
 use super::collection::{Collection, timestamp};
@@ -46,7 +46,7 @@ impl Collection {
     }
 
     fn expired_documents(&self, now: Timestamp) -> Vec<Deletion> {
-        let Some(days) = self.live.row.retention_days else { return Vec::new() };
+        let Some(days) = self.live.periods().retention_days else { return Vec::new() };
         let oldest = now.as_milliseconds().saturating_sub_unsigned(u64::from(days) * DAY);
         let visible = self.live.visible();
         let is_expired = |document: &StoredDocument<'_>| {

@@ -1,31 +1,35 @@
 //! Insertion and replacement of documents.
 
 use super::clusters::{ClusterChanges, Marks, Placement, undamaged};
+use super::collection::timestamp;
+use super::events::{EventMatch, stored_event};
 use super::live::{Departing, LiveCollection, sketched};
 use super::neighbors::{Neighbors, Query, Subject};
 use super::repair::Removed;
 use super::texts::FeatureCache;
 use super::writer::{PreparedDocument, Writer};
 use crate::error::{Error, Result};
-use crate::model::{Inserted, Outcome};
+use crate::model::{EventKind, Inserted, Outcome};
 use crate::rows::{Counters, DocumentRow, SketchRow};
 use crate::store::Transaction;
+use sameish::analyzer::TextFeatures;
 use sameish::cluster::ClusterId;
 use sameish::engine::SketchedDocument;
-use sameish::{DocId, Prepared, Search, Status};
+use sameish::{DocId, Match, Search, Status};
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A document whose rows are written, and which is not yet in the index.
 struct NewDocument {
     sketched: SketchedDocument,
+    features: Arc<TextFeatures>,
     result: Inserted,
     arrived_at: i64,
 }
 
 /// The result for one document of a transaction.
 enum Insertion {
-    New(NewDocument),
+    New(Box<NewDocument>),
     /// The document exists or is rejected. The transaction continues.
     Done(Result<Inserted>),
 }
@@ -38,7 +42,8 @@ impl Writer {
         work: Vec<(Arc<LiveCollection>, Vec<PreparedDocument>)>,
     ) -> Result<Vec<Vec<Result<Inserted>>>> {
         let mut added: Vec<AddedDocument> = Vec::new();
-        let results = self.insert_in_transaction(work, &mut added);
+        let mut marks: Vec<(Arc<LiveCollection>, Marks)> = Vec::new();
+        let results = self.insert_in_transaction(work, &mut added, &mut marks);
         if results.is_ok() {
             for AddedDocument { live, arrived_at, .. } in &added {
                 live.set_visible(self.counters.documents);
@@ -48,16 +53,18 @@ impl Writer {
             for AddedDocument { live, id, .. } in added.iter().rev() {
                 live.engine_mut().remove(id);
             }
+            marks.into_iter().rev().for_each(|(live, marks)| marks.undo(&live));
         }
         results
     }
 
-    /// Writes all rows and adds the new documents to the index. `added` receives those that are in the index, also if this
-    /// returns an error.
+    /// Writes all rows and adds the new documents to the index. `added` receives those that are in the index, and `marks` the changed
+    /// marks of centers, also if this returns an error.
     fn insert_in_transaction(
         &mut self,
         work: Vec<(Arc<LiveCollection>, Vec<PreparedDocument>)>,
         added: &mut Vec<AddedDocument>,
+        marks: &mut Vec<(Arc<LiveCollection>, Marks)>,
     ) -> Result<Vec<Vec<Result<Inserted>>>> {
         let Writer { store, shared, counters, .. } = self;
         for (live, _) in &work {
@@ -68,14 +75,20 @@ impl Writer {
         let mut results = Vec::with_capacity(work.len());
         for (live, documents) in work {
             let mut group = Vec::with_capacity(documents.len());
+            marks.push((Arc::clone(&live), Marks::default()));
             for document in documents {
-                group.push(match transaction.insert(&live, document)? {
+                let marks = marks.last_mut().map(|(_, marks)| marks);
+                let marks = marks.unwrap_or_else(|| unreachable!("one was just added"));
+                group.push(match transaction.insert(&live, document, marks)? {
                     Insertion::New(new) => {
-                        let NewDocument { arrived_at, .. } = new;
-                        let id = new.result.id.clone();
-                        live.engine_mut().insert_sketched(new.sketched)?;
+                        let NewDocument { sketched, features, result, arrived_at } = *new;
+                        let mut engine = live.engine_mut();
+                        engine.insert_sketched_with(sketched, &features)?;
+                        live.note_unread(engine.take_first_unread());
+                        drop(engine);
+                        let id = result.id.clone();
                         added.push(AddedDocument { live: Arc::clone(&live), id, arrived_at });
-                        Ok(new.result)
+                        Ok(result)
                     }
                     Insertion::Done(result) => result,
                 });
@@ -126,7 +139,7 @@ impl Writer {
             Err(Error::Damaged { .. }) => None,
             Err(error) => return Err(error),
         };
-        let cluster = undamaged(transaction.change.read().member(old))?.map(|member| member.cluster);
+        let cluster = undamaged(transaction.change.read().member(old))?.map(|member| member.shown());
         let removed = HashSet::from([old]);
         let mut clusters = ClusterChanges {
             change: &mut *transaction.change,
@@ -138,19 +151,26 @@ impl Writer {
             memo: None,
         };
         clusters.remove(&Removed { number: old, id: &new.document.id })?;
-        let new = transaction.insert_new(live, new, &removed)?;
+        let new = transaction.insert_new(live, new, &mut Effects { removed: &removed, marks })?;
+        transaction.put_event(live, EventKind::Replaced, number_of(&new), &new.result)?;
         // Readers that see the commit and still the old index entry find the old document here.
         live.set_departing(departing.map(|row| Departing { row, cluster }));
         transaction.commit()?;
         // Readers must not see the new entry, which replaces the old one, before its number is visible.
         let mut engine = live.engine_mut();
-        engine.insert_sketched(new.sketched)?;
+        engine.insert_sketched_with(new.sketched, &new.features)?;
+        live.note_unread(engine.take_first_unread());
         live.set_visible(self.counters.documents);
         live.set_departing(None);
         drop(engine);
+        live.forget_rank(old);
         live.set_last_arrival(new.arrived_at);
         Ok(Inserted { outcome: Outcome::Replaced, ..new.result })
     }
+}
+
+fn number_of(new: &NewDocument) -> u64 {
+    new.sketched.number
 }
 
 fn has_same_text_and_date(row: &DocumentRow, new: &PreparedDocument) -> bool {
@@ -163,6 +183,14 @@ struct AddedDocument {
     id: DocId,
     /// The stored time, which is also the last arrival after a restart.
     arrived_at: i64,
+}
+
+/// What a transaction does to documents other than the new one.
+struct Effects<'a> {
+    /// Documents that it deletes.
+    removed: &'a HashSet<u64>,
+    /// Marks of centers that it changes.
+    marks: &'a mut Marks,
 }
 
 /// A transaction that inserts documents.
@@ -178,10 +206,18 @@ impl InsertTransaction<'_> {
         self.change.commit()
     }
 
-    fn insert(&mut self, live: &LiveCollection, new: PreparedDocument) -> Result<Insertion> {
+    fn insert(
+        &mut self,
+        live: &LiveCollection,
+        new: PreparedDocument,
+        marks: &mut Marks,
+    ) -> Result<Insertion> {
         let Some(number) = live.indexed_number(&new.document.id) else {
-            return match self.insert_new(live, new, &HashSet::new()) {
-                Ok(new) => Ok(Insertion::New(new)),
+            return match self.insert_new(live, new, &mut Effects { removed: &HashSet::new(), marks }) {
+                Ok(new) => {
+                    self.put_event(live, EventKind::Added, number_of(&new), &new.result)?;
+                    Ok(Insertion::New(Box::new(new)))
+                }
                 // A damaged document with this id is in the store, but not in the index.
                 Err(Error::Conflict { id }) => Ok(Insertion::Done(Err(Error::Conflict { id }))),
                 Err(error) => Err(error),
@@ -207,7 +243,7 @@ impl InsertTransaction<'_> {
         let subject = Subject { query: Query::New(&new.prepared), number: row.number, moment: row.moment() };
         let search = self.duplicates(live, subject, &HashSet::new())?;
         let member = undamaged(self.change.read().member(row.number))?;
-        let cluster = member.map(|member| member.cluster);
+        let cluster = member.map(|member| member.shown());
         let status = new.prepared.sketches.status;
         Ok(inserted(new.document.id.clone(), Outcome::Unchanged, status, search, cluster))
     }
@@ -220,6 +256,7 @@ impl InsertTransaction<'_> {
         row: DocumentRow,
     ) -> Result<Inserted> {
         let result = self.unchanged(live, &new, &row)?;
+        self.put_event(live, EventKind::Replaced, row.number, &result)?;
         self.change.update_document(&DocumentRow { document: new.document, ..row })?;
         self.change.commit()?;
         Ok(Inserted { outcome: Outcome::Replaced, ..result })
@@ -230,7 +267,7 @@ impl InsertTransaction<'_> {
         &mut self,
         live: &LiveCollection,
         new: PreparedDocument,
-        removed: &HashSet<u64>,
+        effects: &mut Effects<'_>,
     ) -> Result<NewDocument> {
         self.counters.documents += 1;
         let PreparedDocument { document, prepared } = new;
@@ -239,18 +276,66 @@ impl InsertTransaction<'_> {
         let now = super::now();
         let row = DocumentRow { number, collection: live.row.number, document, arrived_at: now };
         let subject = Subject { query: Query::New(&prepared), number, moment: row.moment() };
-        let search = self.duplicates(live, subject, removed)?;
+        let search = self.duplicates(live, subject, effects.removed)?;
+        live.note_rank(&row);
         self.change.put_document(&row)?;
         let status = prepared.sketches.status;
-        let Placement { cluster, is_center } = self.place(live, subject, status, &search, removed)?;
-        let Prepared { sketches, features, key } = prepared;
-        let sketch = SketchRow::new(&row, sketches, key, live.scheme, now);
+        // The sketch comes first, because the membership takes its date from it.
+        let sketch = SketchRow::new(&row, prepared.sketches.clone(), prepared.key, live.scheme, now);
         self.change.put_sketch(&sketch)?;
+        let Placement { cluster, is_center } = self.place(live, &id, subject, status, &search, effects)?;
+        let features = Arc::new(prepared.features);
         if live.analyzer.config().matching.verify {
-            self.cache.put(number, Arc::new(features));
+            self.cache.put(number, Arc::clone(&features));
         }
         let result = inserted(id.clone(), Outcome::Created, status, search, Some(cluster));
-        Ok(NewDocument { sketched: sketched(id, sketch, is_center), result, arrived_at: now })
+        Ok(NewDocument { sketched: sketched(id, sketch, is_center), features, result, arrived_at: now })
+    }
+
+    fn put_event(
+        &mut self,
+        live: &LiveCollection,
+        kind: EventKind,
+        number: u64,
+        result: &Inserted,
+    ) -> Result<()> {
+        let best = self.event_match(live, number, result)?;
+        let id = result.id.clone();
+        self.change.put_event(&stored_event(live.row.number, kind, number, id, result.cluster, best))
+    }
+
+    /// Returns the best match in the cluster of a document. If it has none there, returns the best match of all if that is a template,
+    /// which is why the document is not in its cluster.
+    fn event_match(
+        &self,
+        live: &LiveCollection,
+        number: u64,
+        result: &Inserted,
+    ) -> Result<Option<EventMatch>> {
+        let read = self.change.read();
+        for found in &result.duplicates {
+            if live.engine().joins(&found.verdict)
+                && undamaged(read.member(found.number))?.map(|member| member.shown()) == result.cluster
+            {
+                return self.with_relation(live, number, found).map(Some);
+            }
+        }
+        let template = result.duplicates.first().filter(|found| found.verdict.template);
+        Ok(template.map(|found| EventMatch::new(found.verdict)))
+    }
+
+    /// Adds the relation of a match to a document, if the features of both are in the cache.
+    fn with_relation(&self, live: &LiveCollection, number: u64, found: &Match) -> Result<EventMatch> {
+        let known = EventMatch::new(found.verdict);
+        let features = self.cache.get(found.number).zip(self.cache.get(number));
+        let Some((other, own)) = features.filter(|_| known.relation.is_none()) else { return Ok(known) };
+        let caption = undamaged(self.change.read().caption(number))?;
+        let date = live.engine().get(&found.id).and_then(|stored| stored.published);
+        let dates = date.zip(caption.and_then(|caption| caption.moment));
+        let shingles = [&other, &own].map(|features| features.shingles.len());
+        let relation = dates
+            .and_then(|(date, moment)| found.verdict.relation(shingles, Some([date, timestamp(moment)])));
+        Ok(EventMatch { relation, ..known })
     }
 
     fn duplicates(
@@ -263,25 +348,34 @@ impl InsertTransaction<'_> {
         Neighbors { live, cache: self.cache, read, removed, memo: None }.duplicates(subject)
     }
 
+    /// Adds a new document to a cluster. Returns the cluster that lists show.
     fn place(
         &mut self,
         live: &LiveCollection,
+        id: &DocId,
         subject: Subject<'_>,
         status: Status,
         search: &Search,
-        removed: &HashSet<u64>,
+        effects: &mut Effects<'_>,
     ) -> Result<Placement> {
         let mut clusters = ClusterChanges {
             change: &mut *self.change,
             counters: &mut *self.counters,
             cache: self.cache,
             live,
-            removed,
-            // A new document changes no marks of others.
-            marks: &mut Marks::default(),
+            removed: effects.removed,
+            marks: effects.marks,
             memo: None,
         };
-        clusters.place(subject, status, search)
+        let placement = clusters.place(subject, status, search)?;
+        if !live.has_edits() {
+            return Ok(placement);
+        }
+        if live.named().ids.contains(id) {
+            clusters.queue_edits()?;
+        }
+        let cluster = clusters.member(subject.number)?.map_or(placement.cluster, |member| member.shown());
+        Ok(Placement { cluster, ..placement })
     }
 }
 

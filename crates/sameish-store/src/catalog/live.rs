@@ -2,15 +2,19 @@
 
 use super::clusters::undamaged;
 use super::collections::Collections;
+use super::edits::Named;
+use super::refresh::Refreshed;
+use super::sample::Sample;
 use super::texts::ReaderPool;
 use crate::error::{Error, Result};
-use crate::model::{OpenOptions, UnavailableCollection};
+use crate::model::{Center, OpenOptions, Periods, SourceMatrix, UnavailableCollection};
 use crate::rows::{
-    ClusterTotals, CollectionRow, DocumentRow, MemberRow, SketchRow, StoredCollection, scheme_of,
+    ClusterTotals, CollectionRow, DocumentRow, MemberRow, SketchRow, StoredCollection, Turn, scheme_of,
 };
 use crate::store::{Read, Store};
 use sameish::cluster::ClusterId;
 use sameish::config::Linkage;
+use sameish::document::ContentRef;
 use sameish::engine::{BulkLoad, External, SketchedDocument};
 use sameish::sketch::SchemeId;
 use sameish::{Analyzer, Config, DocId, Engine, Scratch, Status, Timestamp};
@@ -22,7 +26,9 @@ use std::time::{Duration, Instant};
 
 /// A collection with its index.
 pub(super) struct LiveCollection {
+    /// The settings when the collection was loaded. The [periods](Self::periods) can be changed.
     pub(super) row: CollectionRow,
+    periods: Mutex<Periods>,
     pub(super) scheme: SchemeId,
     pub(super) analyzer: Analyzer,
     engine: RwLock<Engine<External>>,
@@ -37,21 +43,51 @@ pub(super) struct LiveCollection {
     task_error: Mutex<Option<Error>>,
     repair_delay: Mutex<RepairDelay>,
     /// Number of documents that the next search for the documents of a new center covers. It is only an estimate, so it
-    /// needs not survive a restart.
+    /// need not survive a restart.
     search_width: AtomicU64,
+    /// The number of the text of the index from which on features may not be known, or [`ALL_READ`].
+    unread_from: AtomicU64,
     /// How often a cluster was chosen by a search that had reached a limit.
     capped: AtomicU64,
-    totals: Mutex<Option<KnownTotals>>,
+    /// Number of rejected documents that are not stored yet, and whether the writer knows that there are some.
+    rejected: AtomicU64,
+    has_queued_rejected: AtomicBool,
+    pub(super) totals: Refreshed<ClusterTotals>,
+    pub(super) matrix: Refreshed<SourceMatrix>,
+    pub(super) sample: Refreshed<Sample>,
     /// The document that the current transaction replaces, until the index has the new one.
     departing: Mutex<Option<Arc<Departing>>>,
+    /// The documents that edits name.
+    named: Mutex<Arc<Named>>,
+    /// Ranks of the documents by number, if documents do not become centers in order of arrival.
+    ranks: RwLock<HashMap<u64, u64>>,
 }
 
-/// Totals of the clusters after a number of transactions of the writer.
-#[derive(Clone, Copy)]
-struct KnownTotals {
-    writes: u64,
-    totals: ClusterTotals,
+/// The order in which documents become centers. It holds a lock of the ranks.
+pub(super) struct Turns<'a>(Option<RwLockReadGuard<'a, HashMap<u64, u64>>>);
+
+impl Turns<'_> {
+    /// Returns the turn of a document. A document without a rank, which is damaged, is the last.
+    pub(super) fn of(&self, number: u64) -> Turn {
+        Turn::new(self.rank(number), number)
+    }
+
+    fn rank(&self, number: u64) -> Option<u64> {
+        self.0.as_ref().map(|ranks| ranks.get(&number).copied().unwrap_or(LAST_RANK))
+    }
 }
+
+/// Greater than the number of every text of an index.
+const ALL_READ: u64 = u64::MAX;
+
+/// Greater than every rank of a document, and less than the positions of tasks that come last.
+const LAST_RANK: u64 = 1 << 61;
+/// Greater than the rank of every date.
+const UNDATED_RANK: u64 = 1 << 60;
+/// 31 December 9999, which is later than every date, in milliseconds since 1970.
+const LAST_MOMENT: i64 = 253_402_300_799_999;
+/// More than the length of any text.
+const LONGEST: u64 = 1 << 40;
 
 /// A document that is being replaced, as it was before.
 pub(super) struct Departing {
@@ -90,8 +126,10 @@ impl LiveCollection {
         let engine = RwLock::new(Engine::with_analyzer(analyzer.clone())?);
         let scheme = scheme_of(analyzer.schemes());
         let linkage = LiveLinkage::of(analyzer.config().matching.linkage);
+        let periods = Periods { retention_days: row.retention_days, window_days: row.window_days };
         Ok(LiveCollection {
             row,
+            periods: Mutex::new(periods),
             scheme,
             analyzer,
             engine,
@@ -102,10 +140,78 @@ impl LiveCollection {
             task_error: Mutex::default(),
             repair_delay: Mutex::default(),
             search_width: AtomicU64::new(u64::MAX),
+            unread_from: AtomicU64::new(ALL_READ),
             capped: AtomicU64::new(0),
-            totals: Mutex::default(),
+            rejected: AtomicU64::new(0),
+            has_queued_rejected: AtomicBool::new(false),
+            totals: Refreshed::default(),
+            matrix: Refreshed::default(),
+            sample: Refreshed::default(),
             departing: Mutex::default(),
+            named: Mutex::default(),
+            ranks: RwLock::default(),
         })
+    }
+
+    /// Returns `true` if documents do not become centers in order of arrival.
+    pub(super) fn has_ranks(&self) -> bool {
+        self.linkage == LiveLinkage::Cohesive && self.row.center != Center::First
+    }
+
+    pub(super) fn turns(&self) -> Turns<'_> {
+        Turns(self.has_ranks().then(|| self.ranks.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Returns the rank of a document, if documents have ranks.
+    pub(super) fn rank(&self, number: u64) -> Option<u64> {
+        self.turns().rank(number)
+    }
+
+    fn ranks_mut(&self) -> RwLockWriteGuard<'_, HashMap<u64, u64>> {
+        self.ranks.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the rank of a document before it is written. If that fails, the rank is of no document.
+    pub(super) fn note_rank(&self, row: &DocumentRow) {
+        if let Some(rank) = self.rank_of(row) {
+            self.ranks_mut().insert(row.number, rank);
+        }
+    }
+
+    pub(super) fn forget_rank(&self, number: u64) {
+        if self.has_ranks() {
+            self.ranks_mut().remove(&number);
+        }
+    }
+
+    fn rank_of(&self, row: &DocumentRow) -> Option<u64> {
+        let rank = match self.row.center {
+            Center::First => return None,
+            // The time of arrival must not decide, because equal corpora must form equal clusters.
+            Center::Newest => row
+                .published()
+                .map_or(UNDATED_RANK, |published| LAST_MOMENT.saturating_sub(published).max(0) as u64),
+            Center::Longest => {
+                LONGEST.saturating_sub(ContentRef::from(&row.document.content).text_bytes() as u64)
+            }
+        };
+        // Ranks are positions of tasks, and position 0 comes before all documents.
+        self.has_ranks().then_some(rank + 1)
+    }
+
+    /// Returns the retention and the window.
+    pub(super) fn periods(&self) -> Periods {
+        *self.periods.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_periods(&self, periods: Periods) {
+        *self.periods.lock().unwrap_or_else(PoisonError::into_inner) = periods;
+    }
+
+    /// Returns the settings.
+    pub(super) fn current_row(&self) -> CollectionRow {
+        let Periods { retention_days, window_days } = self.periods();
+        CollectionRow { retention_days, window_days, ..self.row.clone() }
     }
 
     pub(super) fn engine(&self) -> RwLockReadGuard<'_, Engine<External>> {
@@ -157,7 +263,7 @@ impl LiveCollection {
         self.repair_delay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delays the work on clusters, if there is any, after a deletion.
+    /// Delays the work on clusters, if there is any, after a deletion or a new center.
     pub(super) fn note_deletion(&self, now: Instant) {
         let mut delay = self.repair_delay();
         if self.has_tasks() { delay.note_deletion(now) } else { delay.clear() }
@@ -171,30 +277,68 @@ impl LiveCollection {
         self.search_width.store(width.max(1), Ordering::Relaxed);
     }
 
+    /// Returns the number of the text of the index from which on features may not be known.
+    pub(super) fn unread_from(&self) -> Option<u32> {
+        u32::try_from(self.unread_from.load(Ordering::Relaxed)).ok()
+    }
+
+    pub(super) fn set_unread_from(&self, text: Option<u32>) {
+        self.unread_from.store(text.map_or(ALL_READ, u64::from), Ordering::Relaxed);
+    }
+
+    /// Notes a text whose features are not known. Only the writer thread calls this.
+    pub(super) fn note_unread(&self, text: Option<u32>) {
+        if text.is_some() {
+            self.set_unread_from(text.into_iter().chain(self.unread_from()).min());
+        }
+    }
+
     pub(super) fn capped(&self) -> u64 {
         self.capped.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of rejected documents that are not stored yet.
+    pub(super) fn rejected(&self) -> u64 {
+        self.rejected.load(Ordering::Relaxed)
+    }
+
+    /// Counts rejected documents. Returns `true` if the writer must be told.
+    pub(super) fn count_rejected(&self, count: u64) -> bool {
+        self.rejected.fetch_add(count, Ordering::Relaxed);
+        !self.has_queued_rejected.swap(true, Ordering::AcqRel)
+    }
+
+    /// Sets whether the writer knows that there are rejected documents.
+    pub(super) fn set_queued_rejected(&self, is_queued: bool) {
+        self.has_queued_rejected.store(is_queued, Ordering::Release);
+    }
+
+    /// Forgets rejected documents that were stored.
+    pub(super) fn forget_rejected(&self, count: u64) {
+        self.rejected.fetch_sub(count, Ordering::Relaxed);
     }
 
     pub(super) fn count_capped(&self) {
         self.capped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the totals of the clusters. Reads them only if something was written since they were read; `writes` is the number
-    /// of transactions before this call, or `None` if it is not known.
-    pub(super) fn cluster_totals(&self, read: &dyn Read, writes: Option<u64>) -> Result<ClusterTotals> {
-        let lock = || self.totals.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = *lock();
-        if let Some(known) = known.filter(|known| Some(known.writes) == writes) {
-            return Ok(known.totals);
-        }
-        let totals = read.cluster_totals(self.row.number)?;
-        *lock() = writes.map(|writes| KnownTotals { writes, totals });
-        Ok(totals)
-    }
-
     /// Returns the document that the current transaction replaces. Call this with the lock of the index.
     pub(super) fn departing(&self) -> Option<Arc<Departing>> {
         self.departing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the documents that edits name.
+    pub(super) fn named(&self) -> Arc<Named> {
+        Arc::clone(&self.named.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set_named(&self, named: Arc<Named>) {
+        *self.named.lock().unwrap_or_else(PoisonError::into_inner) = named;
+    }
+
+    /// Returns `true` if edits name documents, so that the clusters of the linkage are not always those that lists show.
+    pub(super) fn has_edits(&self) -> bool {
+        !self.named().ids.is_empty()
     }
 
     pub(super) fn set_departing(&self, departing: Option<Departing>) {
@@ -203,7 +347,7 @@ impl LiveCollection {
 
     /// Returns the dates of documents that can match a document with this date, in milliseconds since 1970.
     pub(super) fn window_around(&self, moment: i64) -> Option<RangeInclusive<i64>> {
-        let days = u64::from(self.row.window_days?) * DAY;
+        let days = u64::from(self.periods().window_days?) * DAY;
         Some(moment.saturating_sub_unsigned(days)..=moment.saturating_add_unsigned(days))
     }
 
@@ -276,6 +420,26 @@ fn stored_centers(read: &dyn Read, live: &LiveCollection) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
+/// Loads the ranks of all documents. Those that are not stored, or are damaged, are computed from the documents.
+fn load_ranks(read: &dyn Read, live: &LiveCollection, ids: &[(u64, DocId)]) -> Result<()> {
+    if !live.has_ranks() {
+        return Ok(());
+    }
+    let mut ranks = HashMap::with_capacity(ids.len());
+    read.each_member(live.row.number, &mut |number, row| {
+        ranks.extend(undamaged(row.map(Some))?.and_then(|row| row.rank).map(|rank| (number, rank)));
+        Ok(())
+    })?;
+    for (number, _) in ids {
+        if !ranks.contains_key(number) {
+            let row = undamaged(read.document(*number))?;
+            ranks.extend(row.and_then(|row| live.rank_of(&row)).map(|rank| (*number, rank)));
+        }
+    }
+    *live.ranks_mut() = ranks;
+    Ok(())
+}
+
 /// Loads all collections of a store. One that cannot be used does not affect the others.
 pub(super) fn load_all(
     store: &mut dyn Store,
@@ -322,6 +486,7 @@ fn load(
         }
         other => other,
     })?;
+    live.set_named(Arc::new(Named::read(read, live.row.number)?));
     let mut engine = || {
         if options.rebuild && !options.read_only {
             rebuild_sketches(store, read, &live)?;
@@ -391,6 +556,7 @@ fn load_index<'s>(
     if ids.is_empty() {
         return Ok(engine);
     }
+    load_ranks(read, live, &ids)?;
     let centers = stored_centers(read, live)?;
     let is_center = |number: u64| centers.binary_search(&number).is_ok();
     let mut loading = engine.bulk_load();
@@ -408,6 +574,7 @@ fn load_index<'s>(
         None => recompute_sketches(read, live, &numbers)?.into_iter().try_for_each(add)?,
     }
     loading.finish()?;
+    live.set_unread_from(Some(0));
     Ok(engine)
 }
 
@@ -429,6 +596,7 @@ fn load_stored_sketches(
     loading: &mut BulkLoad<'_>,
 ) -> Result<BTreeMap<u64, DocId>> {
     let mut unsketched = BTreeMap::new();
+    let mut scratch = Scratch::default();
     // Documents and sketches are both in order of their numbers, so one pass over each is enough.
     let mut documents = ids.into_iter().peekable();
     read.each_sketch(live.row.number, &mut |number, row| {
@@ -439,7 +607,10 @@ fn load_stored_sketches(
         let Some((_, id)) = documents.next_if(|(document, _)| *document == number) else { return Ok(()) };
         match row {
             Ok(row) if row.scheme != live.scheme => Err(other_scheme(live)),
-            Ok(row) => Ok(loading.add(sketched(id, row, is_center(number)))?),
+            Ok(row) => {
+                let row = with_short_minhash(read, live, row, &mut scratch)?;
+                Ok(loading.add(sketched(id, row, is_center(number)))?)
+            }
             Err(_) => {
                 unsketched.insert(number, id);
                 Ok(())
@@ -448,6 +619,26 @@ fn load_stored_sketches(
     })?;
     unsketched.extend(documents);
     Ok(unsketched)
+}
+
+/// Computes the signature of a text that is too short, if the settings of the collection use it. It is not stored, so that the
+/// format of stored sketches does not depend on how the index finds short texts. A text that is damaged has none.
+fn with_short_minhash(
+    read: &dyn Read,
+    live: &LiveCollection,
+    mut row: SketchRow,
+    scratch: &mut Scratch,
+) -> Result<SketchRow> {
+    if row.sketches.status == Status::Ok || !live.analyzer.config().compares_short_texts() {
+        return Ok(row);
+    }
+    let document = match read.document(row.number) {
+        Err(Error::Damaged { .. }) => None,
+        document => document?,
+    };
+    row.sketches.short_minhash =
+        document.and_then(|document| live.analyzer.sketch(&document.document.content, scratch).short_minhash);
+    Ok(row)
 }
 
 fn other_scheme(live: &LiveCollection) -> Error {

@@ -5,7 +5,14 @@
 //!
 //! ```text
 //! collection.rs  insert, replace, delete, get
-//! search.rs      similar, query, clusters, statistics
+//! search.rs      similar, query, statistics
+//! browse.rs      lists of clusters and of the documents of a cluster
+//! sources.rs     how often one source publishes after another
+//! edits.rs       editorial decisions on clusters; edits/ has the clusters that they give, and the rows that they change
+//! events.rs      what happened to documents, in order
+//! export.rs      all documents in order of arrival
+//! refresh.rs     statistics that are computed in the background
+//! sample.rs      similarities of pairs, and the result of another threshold
 //! writer.rs      the writer thread and its queue
 //! insert.rs      insertion and replacement of documents
 //! repair.rs      deletion of documents
@@ -14,6 +21,7 @@
 //! tasks.rs       queued work on clusters after deletions
 //! recluster.rs   clustering of a collection from scratch
 //! remains.rs     deletion of the rows of deleted collections
+//! profiles.rs    features of texts in crowded buckets, which are read after the directory was opened
 //! collections.rs the collections of a catalog: those that can be used, and those that cannot
 //! live.rs        a collection in memory, and how it is loaded
 //! texts.rs       features of stored texts, with a cache
@@ -22,19 +30,27 @@
 //! clock.rs       plausibility of the system clock
 //! ```
 
+mod browse;
 mod check;
 mod clock;
 mod clusters;
 mod collection;
 mod collections;
+mod edits;
+mod events;
 mod expiry;
+mod export;
 mod insert;
 mod live;
 mod neighbors;
+mod profiles;
 mod recluster;
+mod refresh;
 mod remains;
 mod repair;
+mod sample;
 mod search;
+mod sources;
 mod tasks;
 mod texts;
 mod writer;
@@ -57,7 +73,7 @@ use collections::Collections;
 use live::LiveCollection;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use texts::{FeatureCache, ReaderPool, Snapshots};
@@ -89,6 +105,8 @@ pub(crate) struct Shared {
     queue: Option<Queue>,
     /// Number of transactions of the writer, after each of which totals may differ.
     writes: AtomicU64,
+    /// Called after every transaction of the writer.
+    after_write: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -150,6 +168,7 @@ impl Catalog {
             clock: Mutex::new(clock),
             queue: (!options.read_only).then_some(queue),
             writes: AtomicU64::new(0),
+            after_write: OnceLock::new(),
         });
         let writer = if options.read_only {
             None
@@ -157,6 +176,13 @@ impl Catalog {
             Some(Writer::start(store, Arc::clone(&shared), requests, options.erase_after)?)
         };
         Ok(Catalog { shared, writer, reclustered, _lock: None })
+    }
+
+    /// Sets a function that the writer thread calls after every transaction. It must not block. Only the first call of this
+    /// method has an effect.
+    pub fn after_write(&self, notify: impl Fn() + Send + Sync + 'static) {
+        // A later function is ignored, as documented.
+        _ = self.shared.after_write.set(Box::new(notify));
     }
 
     /// Returns the collections that were clustered again when the catalog was opened, because an older version had written
@@ -169,6 +195,12 @@ impl Catalog {
     /// steps between other writes.
     pub fn settle(&self) -> Result<()> {
         self.shared.run_on_writer(Writer::settle)
+    }
+
+    /// Waits until the indexes know the features of all texts in crowded buckets. After a directory was opened, they are read in
+    /// small steps between other writes; until then, searches among many similar texts read more of them and may reach limits.
+    pub fn finish_loading(&self) -> Result<()> {
+        self.shared.run_on_writer(Writer::read_all_profiles)
     }
 
     /// Returns all collections that can be used, in order of their names.
@@ -194,7 +226,8 @@ impl Catalog {
             number: 0,
             name: name.to_owned(),
             preset: config.preset.name().to_owned(),
-            config: config.resolve_for_collection()?.to_toml(),
+            center: config.resolve_center()?,
+            config: config.resolve()?.to_toml(),
             overrides: config.overrides,
             retention_days: config.retention_days,
             window_days: config.window_days,

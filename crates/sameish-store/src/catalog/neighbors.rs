@@ -4,15 +4,18 @@ use super::live::LiveCollection;
 use super::texts::{FeatureCache, SearchMemo, StoredTexts};
 use crate::error::Result;
 use crate::store::Read;
-use sameish::engine::{Among, External, Scope, StoredDocument};
+use sameish::engine::{Among, External, Joined, Scope, StoredDocument};
 use sameish::matching::MatchKind;
-use sameish::{DocId, Match, Prepared, Search, SearchOptions};
+use sameish::{DocId, Engine, Match, Prepared, Search, SearchOptions};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-/// Maximum number of candidates that are verified per insertion. It is lower than for a query, because with many documents
-/// from one template every insertion has many candidates.
+/// Maximum number of candidates that are verified per insertion to find all documents that a document joins. It is lower than for a
+/// query, because with many documents from one template every insertion has many candidates.
 pub(super) const MAX_CANDIDATES: usize = 256;
+/// Maximum number of candidates that are verified to find the first center or the best document that a document joins: those whose
+/// profiles do not show that it does not join them, or that others are better.
+const MAX_JOINING: usize = 2_000;
 
 /// Finds neighbors of documents of a collection as a transaction sees it.
 pub(super) struct Neighbors<'a> {
@@ -72,11 +75,24 @@ struct Limits<'f> {
     options: SearchOptions,
     among: Among,
     max_candidates: usize,
+    /// Whether only documents are needed that the subject joins.
+    joining: bool,
+    /// Whether [`Search::best`] is used.
+    needs_best: bool,
+    /// Whether a sample is enough if there are many similar candidates.
+    bounded: bool,
     accepts: &'f dyn Fn(StoredDocument<'_>) -> bool,
 }
 
 /// All matches rather than the best ones.
 const ALL: SearchOptions = SearchOptions { limit: Some(usize::MAX >> 1), min_similarity: None };
+
+/// Searches all centers that a function accepts.
+fn centers<'f>(accepts: &'f dyn Fn(StoredDocument<'_>) -> bool) -> Limits<'f> {
+    let max_candidates = MAX_JOINING;
+    let among = Among::Centers;
+    Limits { options: ALL, among, max_candidates, joining: true, needs_best: false, bounded: false, accepts }
+}
 
 impl Neighbors<'_> {
     /// Returns the best matches of a document, for the response to its insertion.
@@ -87,37 +103,118 @@ impl Neighbors<'_> {
                 options: SearchOptions::default(),
                 among: Among::All,
                 max_candidates: MAX_CANDIDATES,
+                joining: false,
+                needs_best: false,
+                bounded: true,
                 accepts: &|other| other.number != subject.number,
             },
         )?;
         Ok(found.complete())
     }
 
-    /// Returns the first center before a document that the document joins. `known` are the matches of the document, if they
-    /// were searched before.
+    /// Returns the first center whose turn is before that of a document and that the document joins. `known` are the matches of the
+    /// document, if they were searched before.
     pub(super) fn first_center(
         &self,
         subject: Subject<'_>,
         known: Option<&Search>,
     ) -> Result<Searched<Option<u64>>> {
+        let turns = self.live.turns();
+        let own = turns.of(subject.number);
+        let is_earlier = |number| turns.of(number) < own;
+        let is_known = known.and_then(|known| self.complete(known)).is_some();
+        if let (Query::New(prepared), false, false) = (subject.query, is_known, self.live.has_ranks()) {
+            let accepts = |other: StoredDocument<'_>| is_earlier(other.number);
+            let dates = self.live.window_around(subject.moment);
+            // Most documents of a large group of similar ones join its first center, so that one comparison decides.
+            let search = |engine: &Engine<External>, scope: &Scope<'_, External>| {
+                engine.first_joining_in(prepared, scope)
+            };
+            return self.joined(centers(&accepts), dates, search).map(Searched::Complete);
+        }
+        let found = self.joining_centers(subject, known, &is_earlier)?;
+        Ok(found.map(|found| found.iter().map(|found| found.number).min_by_key(|number| turns.of(*number))))
+    }
+
+    /// Returns the first center whose turn is after that of a new document and that would join the document. `known` are the matches
+    /// of the document.
+    pub(super) fn first_outranked(&self, subject: Subject<'_>, known: &Search) -> Result<Option<Match>> {
+        let turns = self.live.turns();
+        let own = turns.of(subject.number);
+        let is_later = |number| turns.of(number) > own;
+        let found = self.joining_centers(subject, Some(known), &is_later)?.complete();
+        Ok(found.into_iter().min_by_key(|found| turns.of(found.number)))
+    }
+
+    /// Returns `false` if no document whose turn is after that of a new document joins it. `known` are the matches of the document.
+    pub(super) fn may_outrank(&self, subject: Subject<'_>, known: &Search) -> bool {
+        let Some(matches) = self.complete(known) else { return true };
+        let turns = self.live.turns();
+        let engine = self.live.engine();
+        let is_later = |found: &Match| turns.of(found.number) > turns.of(subject.number);
+        matches.iter().any(|found| engine.joins(&found.verdict) && is_later(found))
+    }
+
+    /// Returns the accepted centers that a document joins.
+    fn joining_centers(
+        &self,
+        subject: Subject<'_>,
+        known: Option<&Search>,
+        accepts: &dyn Fn(u64) -> bool,
+    ) -> Result<Searched<Vec<Match>>> {
         if let Some(matches) = known.and_then(|known| self.complete(known)) {
             let engine = self.live.engine();
             let is_center = |found: &&Match| {
-                found.number < subject.number
+                accepts(found.number)
                     && engine.joins(&found.verdict)
                     && engine.get(&found.id).is_some_and(|stored| stored.is_center)
             };
-            let first = matches.iter().filter(is_center).map(|found| found.number).min();
-            return Ok(Searched::Complete(first));
+            return Ok(Searched::Complete(matches.iter().filter(is_center).cloned().collect()));
         }
-        let limits = Limits {
-            options: ALL,
-            among: Among::Centers,
-            max_candidates: MAX_CANDIDATES,
-            accepts: &|other| other.number < subject.number,
-        };
-        let found = self.joining(subject, limits, self.live.window_around(subject.moment))?;
-        Ok(found.map(|found| found.iter().map(|found| found.number).min()))
+        let accepts = |other: StoredDocument<'_>| accepts(other.number);
+        self.joining(subject, centers(&accepts), self.live.window_around(subject.moment))
+    }
+
+    /// Returns the document that a search for the first or the best one that a new document joins finds.
+    fn joined(
+        &self,
+        limits: Limits<'_>,
+        dates: Option<RangeInclusive<i64>>,
+        search: impl FnOnce(&Engine<External>, &Scope<'_, External>) -> sameish::Result<Joined>,
+    ) -> Result<Option<u64>> {
+        let texts = StoredTexts::new(&self.live.analyzer, self.cache, self.read);
+        let filter = self.filter(&limits);
+        let scope = self.scope(&limits, &texts, dates, &filter);
+        let found = search(&self.live.engine(), &scope)?;
+        texts.check()?;
+        if found.capped > 0 {
+            self.live.count_capped();
+        }
+        Ok(found.number)
+    }
+
+    fn filter<'f>(&'f self, limits: &'f Limits<'_>) -> impl Fn(StoredDocument<'_>) -> bool + 'f {
+        |other| !self.removed.contains(&other.number) && (limits.accepts)(other)
+    }
+
+    fn scope<'s>(
+        &self,
+        limits: &Limits<'_>,
+        texts: &'s StoredTexts<'s>,
+        dates: Option<RangeInclusive<i64>>,
+        filter: &'s dyn Fn(StoredDocument<'_>) -> bool,
+    ) -> Scope<'s, External> {
+        Scope {
+            options: limits.options,
+            texts,
+            among: limits.among,
+            dates,
+            filter: Some(filter),
+            max_candidates: limits.max_candidates,
+            joining: limits.joining,
+            needs_best: limits.needs_best,
+            bounded: limits.bounded,
+        }
     }
 
     /// Returns the document that an online document is linked to: its best earlier match or, if the texts are equal, the
@@ -130,20 +227,23 @@ impl Neighbors<'_> {
         subject: Subject<'_>,
         known: Option<&Search>,
     ) -> Result<Searched<Option<u64>>> {
+        let accepts = |other: StoredDocument<'_>| {
+            other.number < subject.number && self.live.linkage.joins(other.status)
+        };
+        let limits = || Limits {
+            options: SearchOptions { limit: Some(1), min_similarity: None },
+            among: Among::All,
+            max_candidates: MAX_JOINING,
+            joining: true,
+            needs_best: true,
+            bounded: false,
+            accepts: &accepts,
+        };
         let searched;
-        let found = match known {
-            Some(known) => known,
-            None => {
-                let accepts = |other: StoredDocument<'_>| {
-                    other.number < subject.number && self.live.linkage.joins(other.status)
-                };
-                let limits = Limits {
-                    options: SearchOptions { limit: Some(1), min_similarity: None },
-                    among: Among::All,
-                    max_candidates: MAX_CANDIDATES,
-                    accepts: &accepts,
-                };
-                let Searched::Complete(found) = self.search(subject, limits)? else {
+        let found = match (known, subject.query) {
+            (Some(known), Query::New(_)) => known,
+            _ => {
+                let Searched::Complete(found) = self.search(subject, limits())? else {
                     return Ok(Searched::Paused);
                 };
                 self.note_capped(&found);
@@ -152,7 +252,7 @@ impl Neighbors<'_> {
             }
         };
         let first = found.matches.first().filter(|first| first.verdict.kind == MatchKind::Exact);
-        if let Some(first) = first.filter(|_| self.live.row.window_days.is_none()) {
+        if let Some(first) = first.filter(|_| self.live.periods().window_days.is_none()) {
             let engine = self.live.engine();
             let mut before = subject.number;
             while let Some(copy) = engine.last_copy_before(&first.id, before) {
@@ -162,7 +262,16 @@ impl Neighbors<'_> {
                 before = copy.number;
             }
         }
-        Ok(Searched::Complete(found.best))
+        match subject.query {
+            Query::New(prepared) => {
+                let dates = self.live.window_around(subject.moment);
+                let search = |engine: &Engine<External>, scope: &Scope<'_, External>| {
+                    engine.best_joining_in(prepared, scope)
+                };
+                self.joined(limits(), dates, search).map(Searched::Complete)
+            }
+            Query::Stored(_) => Ok(Searched::Complete(found.best)),
+        }
     }
 
     /// Returns earlier documents that a document joins: at least one of each component. `known` are the matches of the
@@ -182,6 +291,9 @@ impl Neighbors<'_> {
                 options: ALL,
                 among: Among::FirstCopies,
                 max_candidates: MAX_CANDIDATES,
+                joining: true,
+                needs_best: false,
+                bounded: false,
                 accepts: &|other| other.number < subject.number,
             };
             let Searched::Complete(found) = self.joining(subject, limits, dates)? else {
@@ -203,18 +315,24 @@ impl Neighbors<'_> {
         }
     }
 
-    /// Searches for the documents of a range that join a document. Stops after `limit` candidates or matches.
+    /// Searches for the documents of a range of numbers that join a document and whose turns are after its own. Stops after `limit`
+    /// candidates or matches.
     pub(super) fn later(
         &self,
         subject: Subject<'_>,
         range: RangeInclusive<u64>,
         limit: usize,
     ) -> Result<Searched<Search>> {
+        let turns = self.live.turns();
+        let own = turns.of(subject.number);
         let limits = Limits {
             options: SearchOptions { limit: Some(limit), min_similarity: None },
             among: Among::All,
             max_candidates: limit,
-            accepts: &|other| range.contains(&other.number),
+            joining: true,
+            needs_best: false,
+            bounded: false,
+            accepts: &|other| range.contains(&other.number) && turns.of(other.number) > own,
         };
         let found = self.search(subject, limits)?;
         let engine = self.live.engine();
@@ -268,16 +386,8 @@ impl Neighbors<'_> {
             memo.start(subject.number);
             texts = texts.in_units(memo);
         }
-        let filter =
-            |other: StoredDocument<'_>| !self.removed.contains(&other.number) && (limits.accepts)(other);
-        let scope: Scope<'_, External> = Scope {
-            options: limits.options,
-            texts: &texts,
-            among: limits.among,
-            dates,
-            filter: Some(&filter),
-            max_candidates: limits.max_candidates,
-        };
+        let filter = self.filter(&limits);
+        let scope = self.scope(&limits, &texts, dates, &filter);
         let engine = self.live.engine();
         let found = match subject.query {
             Query::New(prepared) => Some(engine.search_prepared_in(prepared, &scope)?),

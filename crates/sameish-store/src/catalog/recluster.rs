@@ -1,20 +1,22 @@
 //! Clustering of a whole collection from scratch: after an upgrade, and when a collection is rebuilt.
 //!
-//! All documents are assigned in order of their numbers, in one transaction. The id of an old cluster is kept by the new
+//! All documents are assigned in order of their numbers, or of their turns ([`Turn`](crate::Turn)), in one transaction. The id of an old cluster is kept by the new
 //! cluster that contains most of its documents, that is, more than half of them. If a new cluster contains most documents of
 //! several old ones, it keeps the id of the one that it has the most documents of.
 
 use super::clusters::{ClusterChanges, Marks, undamaged};
+use super::edits::{named_documents, places, readable_edits};
+use super::events::put_moved;
 use super::live::{LiveCollection, LiveLinkage};
 use super::neighbors::{Query, Subject};
 use super::texts::FeatureCache;
 use crate::error::Result;
 use crate::model::Reclustered;
-use crate::rows::{ClusterRow, Counters, MemberRow, TaskKind};
+use crate::rows::{ClusterRow, Counters, MemberRow, Placed, TaskKind};
 use crate::store::Store;
-use sameish::cluster::ClusterId;
+use sameish::cluster::{ClusterId, Forest};
 use sameish::{DocId, Status};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The cluster of a document before and after.
@@ -24,6 +26,8 @@ struct Assigned {
     root: u64,
     joined: Option<u64>,
     before: Option<ClusterId>,
+    /// The cluster that lists showed before.
+    shown: Option<ClusterId>,
 }
 
 /// A document with its cluster before.
@@ -33,6 +37,8 @@ struct ClusteredDocument {
     moment: i64,
     status: Status,
     before: Option<ClusterId>,
+    /// The cluster that lists showed before.
+    shown: Option<ClusterId>,
 }
 
 /// Clusters the collections of a store that an older version left in other clusters, or all collections for a rebuild.
@@ -96,10 +102,11 @@ pub(super) fn recluster(clusters: &mut ClusterChanges<'_>) -> Result<Reclustered
     for document in &documents {
         clusters.mark(&document.id, false);
     }
-    let assigned = match live.linkage {
+    let mut assigned = match live.linkage {
         LiveLinkage::Cohesive => assign_to_centers(clusters, &documents)?,
         LiveLinkage::Online | LiveLinkage::Components => assign_by_links(clusters, &documents)?,
     };
+    assigned.sort_unstable_by_key(|assigned| assigned.document);
     let ids = cluster_ids(&assigned, || clusters.counters.next_cluster());
     store(clusters, &assigned, &ids)?;
     let moved = assigned.iter().filter(|assigned| assigned.before != ids.get(&assigned.root).copied());
@@ -121,7 +128,7 @@ fn count_clusters(clusters: impl Iterator<Item = ClusterId>) -> u64 {
     sizes.values().filter(|size| **size > 1).count() as u64
 }
 
-/// Returns all documents, in order of their numbers.
+/// Returns all documents in the order in which they become centers.
 fn clustered_documents(clusters: &ClusterChanges<'_>) -> Result<Vec<ClusteredDocument>> {
     let engine = clusters.live.engine();
     let mut documents: Vec<ClusteredDocument> = engine
@@ -132,12 +139,16 @@ fn clustered_documents(clusters: &ClusterChanges<'_>) -> Result<Vec<ClusteredDoc
             moment: stored.published.map_or(0, sameish::Timestamp::as_milliseconds),
             status: stored.status,
             before: None,
+            shown: None,
         })
         .collect();
     drop(engine);
-    documents.sort_unstable_by_key(|document| document.document);
+    let turns = clusters.live.turns();
+    documents.sort_unstable_by_key(|document| turns.of(document.document));
     for document in &mut documents {
-        document.before = clusters.member(document.document)?.map(|member| member.cluster);
+        let member = clusters.member(document.document)?;
+        document.before = member.map(|member| member.cluster);
+        document.shown = member.map(|member| member.shown());
     }
     Ok(documents)
 }
@@ -147,14 +158,14 @@ fn assign_to_centers(
     documents: &[ClusteredDocument],
 ) -> Result<Vec<Assigned>> {
     let mut assigned = Vec::with_capacity(documents.len());
-    for ClusteredDocument { document, id, moment, before, .. } in documents {
+    for ClusteredDocument { document, id, moment, before, shown, .. } in documents {
         let subject = Subject { query: Query::Stored(id), number: *document, moment: *moment };
         let center = clusters.neighbors().first_center(subject, None)?.complete();
         if center.is_none() {
             clusters.mark(id, true);
         }
         let root = center.unwrap_or(*document);
-        assigned.push(Assigned { document: *document, root, joined: None, before: *before });
+        assigned.push(Assigned { document: *document, root, joined: None, before: *before, shown: *shown });
     }
     Ok(assigned)
 }
@@ -164,7 +175,7 @@ fn assign_by_links(
     clusters: &mut ClusterChanges<'_>,
     documents: &[ClusteredDocument],
 ) -> Result<Vec<Assigned>> {
-    let mut parts = Parts::default();
+    let mut parts = Parts::new(documents);
     let mut joined: BTreeMap<u64, u64> = BTreeMap::new();
     let joins = |document: &&ClusteredDocument| clusters.live.linkage.joins(document.status);
     for ClusteredDocument { document, id, moment, .. } in documents.iter().filter(joins) {
@@ -189,36 +200,50 @@ fn assign_by_links(
         root: parts.root(of.document),
         joined: joined.get(&of.document).copied(),
         before: of.before,
+        shown: of.shown,
     };
     Ok(documents.iter().map(assigned).collect())
 }
 
-/// Sets of documents, each represented by its first document.
-#[derive(Default)]
-struct Parts(HashMap<u64, u64>);
+/// Sets of documents, each represented by its first document. Documents are in order of their numbers.
+struct Parts<'a> {
+    documents: &'a [ClusteredDocument],
+    forest: Forest,
+    /// The position of the first document of each set, by its representative in the forest.
+    first: Vec<u32>,
+}
 
-impl Parts {
-    fn root(&mut self, document: u64) -> u64 {
-        let mut root = document;
-        while let Some(&parent) = self.0.get(&root) {
-            // Path halving keeps the paths short.
-            let next = self.0.get(&parent).copied().unwrap_or(parent);
-            self.0.insert(root, next);
-            root = next;
-        }
-        root
+impl Parts<'_> {
+    fn new(documents: &[ClusteredDocument]) -> Parts<'_> {
+        let first = (0..documents.len() as u32).collect();
+        Parts { documents, forest: Forest::new(documents.len()), first }
     }
 
-    /// Merges two parts. Returns the representative that is no longer one.
+    /// Returns the first document of the set of a document, or the document if it is not known.
+    fn root(&mut self, document: u64) -> u64 {
+        self.position(document).map_or(document, |at| self.first_of(at))
+    }
+
+    fn position(&self, document: u64) -> Option<u32> {
+        let at = self.documents.binary_search_by_key(&document, |document| document.document);
+        at.ok().map(|at| at as u32)
+    }
+
+    fn first_of(&mut self, at: u32) -> u64 {
+        let root = self.forest.root(at);
+        self.documents[self.first[root as usize] as usize].document
+    }
+
+    /// Merges two sets. Returns the document that does not represent one any more.
     fn merge(&mut self, a: u64, b: u64) -> Option<u64> {
-        let a = self.root(a);
-        let b = self.root(b);
-        if a == b {
+        let (a, b) = self.position(a).zip(self.position(b))?;
+        let [first, other] = [a, b].map(|at| self.first[self.forest.root(at) as usize]);
+        if first == other {
             return None;
         }
-        let (first, other) = (a.min(b), a.max(b));
-        self.0.insert(other, first);
-        Some(other)
+        self.forest.join(a, b);
+        self.first[self.forest.root(a) as usize] = first.min(other);
+        Some(self.documents[first.max(other) as usize].document)
     }
 }
 
@@ -267,15 +292,48 @@ fn store(
 ) -> Result<()> {
     let collection = clusters.live.row.number;
     clusters.change.clear_clusters(collection)?;
+    let places = edited_places(clusters, assigned, ids)?;
+    for (placed, place) in &places {
+        clusters.change.put_place(collection, *placed, Some(*place))?;
+    }
     let mut rows: BTreeMap<ClusterId, ClusterRow> = BTreeMap::new();
-    for &Assigned { document, root, joined, .. } in assigned {
+    for &Assigned { document, root, joined, shown, .. } in assigned {
         let cluster = ids[&root];
         let joined = joined.filter(|_| document != root);
-        clusters.change.put_member(&MemberRow { document, collection, cluster, joined })?;
+        let place = places.get(&Placed::Document(document)).or_else(|| places.get(&Placed::Others(cluster)));
+        let edited = place.copied().filter(|place| *place != cluster);
+        let rank = clusters.live.rank(document);
+        let member = MemberRow { document, collection, cluster, joined, edited, rank };
+        clusters.change.put_member(&member)?;
+        if shown.is_some_and(|before| before != member.shown()) {
+            put_moved(clusters.change, collection, document, member.shown())?;
+        }
         let row =
             rows.entry(cluster).or_insert(ClusterRow { cluster, size: 0, center: Some(root), chained: 0 });
         row.size += 1;
         row.chained += u64::from(row.is_chained(joined));
     }
-    rows.values().try_for_each(|row| clusters.change.put_cluster(collection, row))
+    rows.values().try_for_each(|row| clusters.change.put_cluster(collection, row))?;
+    // Clusters without documents of their own.
+    for cluster in places.into_values().collect::<BTreeSet<ClusterId>>() {
+        let row = clusters.row(cluster)?;
+        clusters.put_row(row)?;
+    }
+    Ok(())
+}
+
+/// Returns the clusters that edits give documents.
+fn edited_places(
+    clusters: &ClusterChanges<'_>,
+    assigned: &[Assigned],
+    ids: &BTreeMap<u64, ClusterId>,
+) -> Result<BTreeMap<Placed, ClusterId>> {
+    let collection = clusters.live.row.number;
+    let read = clusters.change.read();
+    let edits = readable_edits(read, collection)?;
+    let cluster_of = |number| {
+        let found = assigned.binary_search_by_key(&number, |assigned| assigned.document).ok();
+        Ok(found.and_then(|at| ids.get(&assigned[at].root).copied()))
+    };
+    Ok(places(&edits, &named_documents(read, collection, &edits, cluster_of)?))
 }

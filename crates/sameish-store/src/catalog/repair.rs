@@ -4,12 +4,15 @@
 //! (`tasks.rs`) in the same transaction.
 
 use super::clusters::{ClusterChanges, Marks};
+use super::events::stored_event;
 use super::live::{LiveCollection, LiveLinkage};
 use super::writer::Writer;
 use crate::error::Result;
-use crate::rows::MemberRow;
+use crate::model::EventKind;
+use crate::rows::{MemberRow, Turn};
 use crate::store::Transaction;
 use sameish::DocId;
+use sameish::cluster::ClusterId;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -67,9 +70,12 @@ impl Writer {
                     marks: marks.last_mut().unwrap_or_else(|| unreachable!("one was just added")),
                     memo: None,
                 };
-                clusters.remove(&Removed { number, id: &deletion.id })?;
+                let cluster = clusters.remove(&Removed { number, id: &deletion.id })?;
+                let id = deletion.id.clone();
+                let event = stored_event(live.row.number, EventKind::Deleted, number, id, cluster, None);
+                change.put_event(&event)?;
             }
-            // The newest document may be among them, so that it no longer tells the time of the last arrival.
+            // The newest document may be among the deleted ones. The time of the last arrival is therefore stored separately.
             if let (true, Some(time)) = (existed.contains(&true), live.last_arrival()) {
                 change.put_last_arrival(live.row.number, time)?;
             }
@@ -85,6 +91,7 @@ fn remove_from_index(work: &[(Arc<LiveCollection>, Vec<Deletion>)], results: &[V
     for ((live, deletions), existed) in work.iter().zip(results) {
         let mut engine = live.engine_mut();
         for (deletion, _) in deletions.iter().zip(existed).filter(|(_, existed)| **existed) {
+            engine.get(&deletion.id).inspect(|stored| live.forget_rank(stored.number));
             engine.remove(&deletion.id);
         }
     }
@@ -104,8 +111,8 @@ impl Deletion {
 
 impl ClusterChanges<'_> {
     /// Deletes the rows of a document and takes it out of its cluster. It remains in the index until the commit, and must be
-    /// one of the `removed` documents.
-    pub(super) fn remove(&mut self, document: &Removed<'_>) -> Result<()> {
+    /// one of the `removed` documents. Returns the cluster that showed it.
+    pub(super) fn remove(&mut self, document: &Removed<'_>) -> Result<Option<ClusterId>> {
         let member = self.member(document.number)?;
         let mut was_center = false;
         if let Some(member) = member {
@@ -113,31 +120,35 @@ impl ClusterChanges<'_> {
             self.leave(&member)?;
         }
         self.change.remove_document(document.number)?;
-        let Some(member) = member else { return Ok(()) };
+        if self.live.named().ids.contains(document.id) {
+            self.queue_edits()?;
+        }
+        let Some(member) = member else { return Ok(None) };
+        self.update_listed(Some(member), None)?;
         match self.live.linkage {
             // If the cluster has no center, all its documents are already queued.
-            LiveLinkage::Cohesive if !was_center => Ok(()),
-            LiveLinkage::Cohesive => self.replace_center(document, &member),
-            LiveLinkage::Online => self.queue_links(&member),
-            LiveLinkage::Components => self.queue_component(&member),
+            LiveLinkage::Cohesive if !was_center => {}
+            LiveLinkage::Cohesive => self.replace_center(document, &member)?,
+            LiveLinkage::Online => self.queue_links(&member)?,
+            LiveLinkage::Components => self.queue_component(&member)?,
         }
+        Ok(Some(member.shown()))
     }
 
     /// Finds a new center for a cohesive cluster whose center was deleted.
     ///
     /// If the oldest remaining document is a copy of the center, it matches the same documents and takes the place of the
     /// center. Documents with other texts are then assigned again only if there may be a center between the two that they
-    /// match. In other cases all documents are assigned again.
+    /// match. In other cases, and if documents do not become centers in order of arrival, all documents are assigned again.
     fn replace_center(&mut self, center: &Removed<'_>, member: &MemberRow) -> Result<()> {
         let cluster = member.cluster;
         let row = self.row(cluster)?;
-        let Some(oldest) = self.next_member(cluster, 0)? else { return Ok(()) };
-        let Some(successor) = self.copy_of(center, oldest.document) else {
-            return self.queue_members(cluster, oldest.document);
-        };
+        let Some(oldest) = self.next_member(cluster, Turn::default())? else { return Ok(()) };
+        let successor = if self.live.has_ranks() { None } else { self.copy_of(center, oldest.document) };
+        let Some(successor) = successor else { return self.queue_members(cluster, oldest.turn()) };
         self.succeed(cluster, oldest.document, &successor.id)?;
         let others_may_move = oldest.document > center.number + 1 && successor.remaining < row.size;
-        if others_may_move { self.queue_members(cluster, oldest.document + 1) } else { Ok(()) }
+        if others_may_move { self.queue_members(cluster, oldest.next_turn()) } else { Ok(()) }
     }
 
     /// Returns the id of a document if it has the text of the deleted center and matches the same documents.
@@ -145,7 +156,7 @@ impl ClusterChanges<'_> {
         let engine = self.live.engine();
         let date = engine.get(center.id)?.published;
         let copy = engine.later_copies(center.id).find(|copy| !self.removed.contains(&copy.number))?;
-        let has_window = self.live.row.window_days.is_some();
+        let has_window = self.live.periods().window_days.is_some();
         let has_same_window = !has_window || copy.published == date;
         // With a window, some copies may be in other clusters. All documents that the transaction deletes may be copies.
         let copies = if has_window { 0 } else { engine.copies(center.id) };

@@ -1,24 +1,24 @@
-//! Searches, clusters and statistics of a collection.
+//! Searches and statistics of a collection.
 
-use super::clusters::{first_undamaged, undamaged};
+use super::clusters::undamaged;
 use super::collection::{Collection, timestamp};
-use super::live::{Departing, LiveCollection, LiveLinkage};
+use super::live::{Departing, LiveCollection};
+use super::refresh::Statistic;
 use super::texts::{FeatureCache, PooledReader, StoredTexts, TextBudget};
 use crate::error::{Error, Result};
-use crate::model::{
-    ClusterDetail, ClusterMember, ClusterPage, ClusterSummary, Clusters, ClustersPage, MembersPage,
-    SearchTotals, Similar, SimilarDocuments, SimilarEvidence, SimilarOptions, Stats,
-};
-use crate::rows::{ClusterRow, DocumentRow, MemberRow, TaskKind};
+use crate::model::{SearchTotals, Similar, SimilarDocuments, SimilarEvidence, SimilarOptions, Stats};
+use crate::rows::{ClusterTotals, DocumentRow, TaskKind};
 use crate::store::Read;
 use sameish::cluster::ClusterId;
 use sameish::engine::{Among, CANDIDATES_JUDGED, Collected, External, Scope, StoredDocument};
 use sameish::matching::Evidence;
 use sameish::{Content, DocId, Document, Engine, Scratch, Search, SearchOptions, Status, Timestamp};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, RwLockReadGuard};
+
+/// The totals of a collection with fewer clusters are always current.
+const MANY_CLUSTERS: u64 = 10_000;
 
 /// Receives results one by one. Breaks to reject a result and all later ones.
 pub type Sink<'a, T> = &'a mut dyn FnMut(T) -> ControlFlow<()>;
@@ -47,7 +47,7 @@ impl Collection {
             let filter = |other: StoredDocument<'_>| other.number <= visible;
             let collected = engine.collect_id_in(id, &scope(live, moment, options, texts, &filter))?;
             let collected = collected.ok_or_else(unknown)?;
-            Ok(CollectedQuery { collected, number: Some(stored.number), status: stored.status })
+            Ok(CollectedQuery { collected, number: Some(stored.number), status: stored.status, date: None })
         };
         self.search_each(collect, None, options, max_text_bytes, sink)?.ok_or_else(unknown)
     }
@@ -68,6 +68,7 @@ impl Collection {
         sink: Sink<'_, Similar>,
     ) -> Result<SearchTotals> {
         let live = &*self.live;
+        live.analyzer.check(&document.content)?;
         let prepared = live.analyzer.prepare(&document.content, &mut Scratch::default());
         let moment = match &document.published_at {
             Some(date) => Timestamp::parse(date)?.as_milliseconds(),
@@ -77,7 +78,8 @@ impl Collection {
             let filter = |other: StoredDocument<'_>| other.number <= visible;
             let collected =
                 engine.collect_prepared_in(&prepared, &scope(live, moment, options, texts, &filter))?;
-            Ok(CollectedQuery { collected, number: None, status: prepared.sketches.status })
+            let date = document.published_at.as_deref().and_then(|date| Timestamp::parse(date).ok());
+            Ok(CollectedQuery { collected, number: None, status: prepared.sketches.status, date })
         };
         let totals = self.search_each(collect, Some(&document.content), options, max_text_bytes, sink)?;
         Ok(totals.unwrap_or_default())
@@ -99,7 +101,7 @@ impl Collection {
         let (view, engine) = self.view()?;
         let budget = TextBudget::new(max_text_bytes);
         let texts = view.texts(&self.live, &self.shared.cache).within(&budget);
-        let CollectedQuery { collected, number, status } = collect(&engine, &texts, view.visible)?;
+        let CollectedQuery { collected, number, status, date } = collect(&engine, &texts, view.visible)?;
         drop(engine);
         let search = collected.judge(&texts);
         texts.check()?;
@@ -108,18 +110,20 @@ impl Collection {
         let own = own.map(|number| view.document(number)).transpose()?.flatten();
         let Some(mut search) = search else { return Ok(None) };
         search.capped += usize::from(texts.skipped() > 0);
+        let date = date.or_else(|| Timestamp::parse(own.as_ref()?.document.published_at.as_deref()?).ok());
         let own = own.map(|row| row.document.content);
-        let totals = self.pass_on(&view, &texts, search, content.or(own.as_ref()), options, sink)?;
+        let content = content.or(own.as_ref());
+        let totals = self.pass_on(&view, &texts, search, (content, date), options, sink)?;
         Ok(Some(SearchTotals { status, ..totals }))
     }
 
-    /// Adds metadata and evidence to the matches of a search and passes them on. `content` is the content of the query.
+    /// Adds metadata and evidence to the matches of a search and passes them on. The query has a content and a date.
     fn pass_on(
         &self,
         view: &View<'_>,
         texts: &StoredTexts<'_>,
         search: Search,
-        content: Option<&Content>,
+        (content, moment): (Option<&Content>, Option<Timestamp>),
         options: SimilarOptions,
         sink: Sink<'_, Similar>,
     ) -> Result<SearchTotals> {
@@ -139,10 +143,16 @@ impl Collection {
                 continue;
             };
             let Document { content: other, title, source, published_at, url, .. } = document;
+            let has_text = |content: &Content| !matches!(content, Content::Sketches(_));
             let comparison = options
                 .evidence
                 .zip(content)
+                .filter(|(_, content)| has_text(content) && has_text(&other))
                 .map(|(min_words, content)| self.live.analyzer.compare(content, &other, min_words));
+            let date = published_at.as_deref().and_then(|date| Timestamp::parse(date).ok());
+            let dates = moment.zip(date).map(|(query, found)| [query, found]);
+            let compared = comparison.as_ref().filter(|_| found.verdict.verified);
+            let relation = compared.and_then(|comparison| comparison.relation(dates));
             let evidence = comparison.zip(query.clone()).map(|(comparison, query)| SimilarEvidence {
                 evidence: Evidence {
                     passages: comparison.passages,
@@ -154,7 +164,7 @@ impl Collection {
                 text: text_of(&other).into_owned(),
             });
             drop(other);
-            if sink(Similar { found, title, source, url, published_at, evidence }).is_break() {
+            if sink(Similar { found, title, source, url, published_at, relation, evidence }).is_break() {
                 totals.capped += 1;
                 break;
             }
@@ -163,118 +173,37 @@ impl Collection {
         Ok(totals)
     }
 
-    /// Returns a page of clusters with at least two documents, newest first.
-    pub fn clusters(&self, page: ClustersPage) -> Result<Clusters> {
-        let mut clusters = Vec::new();
-        let next = self.clusters_each(page, usize::MAX, &mut |cluster| {
-            clusters.push(cluster);
-            ControlFlow::Continue(())
-        })?;
-        Ok(Clusters { clusters, next })
-    }
-
-    /// Passes a page of clusters with at least two documents to `sink`, newest first. Returns [`ClustersPage::before`] of the
-    /// next page.
-    ///
-    /// The page ends when `sink` breaks, or when about `max_text_bytes` of stored text are read.
-    pub fn clusters_each(
-        &self,
-        page: ClustersPage,
-        max_text_bytes: usize,
-        sink: Sink<'_, ClusterSummary>,
-    ) -> Result<Option<ClusterId>> {
-        let read = self.shared.readers.snapshot()?;
-        let budget = TextBudget::new(max_text_bytes);
-        let rows = read.clusters(self.live.row.number, page.before, page.limit)?;
-        let is_last_page = rows.len() < page.limit;
-        let mut last = None;
-        for (id, row) in rows {
-            if last.is_some() && budget.is_exhausted() {
-                return Ok(last);
-            }
-            // A damaged cluster is not listed; `verify` reports it.
-            if let Some(ClusterRow { size, center, .. }) = undamaged(row.map(Some))?
-                && let pending = self.is_pending(&*read, id)?
-                && let Some(center) = center_or_first(&*read, id, center)?
-                && let Some(center) = cluster_member(&*read, &center, None, &budget)?
-                && sink(ClusterSummary { id, size, pending, center }).is_break()
-            {
-                return Ok(last);
-            }
-            last = Some(id);
-        }
-        Ok(last.filter(|_| !is_last_page))
-    }
-
-    /// Returns a cluster with its first [`MEMBERS_SHOWN`](crate::MEMBERS_SHOWN) documents, or `None` if the collection has no
-    /// such cluster.
-    pub fn cluster(&self, id: ClusterId) -> Result<Option<ClusterDetail>> {
-        let mut members = Vec::new();
-        let cluster = self.cluster_each(id, MembersPage::default(), usize::MAX, &mut |member| {
-            members.push(member);
-            ControlFlow::Continue(())
-        })?;
-        Ok(cluster.map(|ClusterPage { id, size, pending, center, .. }| ClusterDetail {
-            id,
-            size,
-            pending,
-            center,
-            members,
-        }))
-    }
-
-    /// Passes a page of the documents of a cluster to `sink`, in order of insertion. Returns `None` if the collection has no such
-    /// cluster.
-    ///
-    /// The page ends when `sink` breaks, or when about `max_text_bytes` of stored text are read.
-    pub fn cluster_each(
-        &self,
-        id: ClusterId,
-        page: MembersPage,
-        max_text_bytes: usize,
-        sink: Sink<'_, ClusterMember>,
-    ) -> Result<Option<ClusterPage>> {
-        let read = self.shared.readers.snapshot()?;
-        let cluster = read.cluster(id)?;
-        let center = center_or_first(&*read, id, cluster.and_then(|row| row.center))?;
-        let Some(center) = center.filter(|row| row.collection == self.live.row.number) else {
+    /// Returns the matches of a stored document, and how many bytes of text were read. Returns `None` if the document was deleted
+    /// meanwhile, or is damaged.
+    pub(super) fn matches_of(&self, id: &DocId, search: &MatchSearch) -> Result<Option<(Search, usize)>> {
+        let (view, engine) = self.view()?;
+        let budget = TextBudget::new(search.max_text_bytes);
+        let texts = view.texts(&self.live, &self.shared.cache).within(&budget);
+        let Some(stored) = engine.get(id).filter(|stored| stored.number <= view.visible) else {
             return Ok(None);
         };
-        let center_id = undamaged(read.document(center.document))?.map(|row| row.document.id);
-        let rows = read.members(id, page.after.saturating_add(1), page.limit)?;
-        let is_last_page = rows.len() < page.limit;
-        let mut rows = undamaged_rows(rows)?;
-        if self.live.linkage == LiveLinkage::Cohesive {
-            let link = |row: &MemberRow| Some(center.document).filter(|center| *center != row.document);
-            rows.iter_mut().for_each(|row| row.joined = link(row));
-        }
-        let size = cluster.map_or(1, |row| row.size);
-        let pending = self.is_pending(&*read, id)?;
-        let budget = TextBudget::new(max_text_bytes);
-        let mut ids: HashMap<u64, DocId> = center_id.iter().map(|id| (center.document, id.clone())).collect();
-        let mut last = None;
-        let page = |next| Ok(Some(ClusterPage { id, size, pending, center: center_id, next }));
-        for row in &rows {
-            if last.is_some() && budget.is_exhausted() {
-                return page(last);
-            }
-            if let Some(member) = cluster_member(&*read, row, Some(&ids), &budget)? {
-                ids.insert(row.document, member.id.clone());
-                if sink(member).is_break() {
-                    return page(last);
-                }
-            }
-            last = Some(row.document);
-        }
-        page(last.filter(|_| !is_last_page))
+        let (number, moment) = (stored.number, stored.published.map_or(0, Timestamp::as_milliseconds));
+        // With the document itself among the copies of its text, no other copy would be found.
+        let last = if search.only_earlier { number } else { view.visible };
+        let filter = |other: StoredDocument<'_>| other.number <= last && other.number != number;
+        let options = SimilarOptions { limit: Some(search.limit), min_similarity: None, evidence: None };
+        let scope = Scope { among: search.among, ..scope(&self.live, moment, options, &texts, &filter) };
+        let collected = engine.collect_id_in(id, &scope)?;
+        drop(engine);
+        let found = collected.and_then(|collected| collected.judge(&texts));
+        texts.check()?;
+        let skipped = usize::from(texts.skipped() > 0);
+        let read_bytes = search.max_text_bytes.saturating_sub(budget.remaining());
+        Ok(found.map(|found| (Search { capped: found.capped + skipped, ..found }, read_bytes)))
     }
 
     /// Returns `true` if work on a cluster is queued.
-    fn is_pending(&self, read: &dyn Read, cluster: ClusterId) -> Result<bool> {
+    pub(super) fn is_pending(&self, read: &dyn Read, cluster: ClusterId) -> Result<bool> {
         let collection = self.live.row.number;
         let has_tasks = || -> Result<bool> {
             Ok(!read.tasks_of(cluster)?.is_empty()
                 || !read.merges_into(collection, cluster)?.is_empty()
+                || self.live.has_edits() && read.has_edited_tasks(collection, cluster)?
                 || read.first_task(collection)?.is_some_and(|task| task.kind == TaskKind::Collection))
         };
         match has_tasks() {
@@ -295,16 +224,27 @@ impl Collection {
         Ok((View { read, visible, departing: self.live.departing() }, engine))
     }
 
-    /// Returns statistics. They include documents that are being written.
+    /// Returns the totals of the clusters.
+    fn cluster_totals(&self) -> Result<Arc<ClusterTotals>> {
+        let compute = |collection: &Collection| {
+            collection.shared.readers.get()?.cluster_totals(collection.live.row.number)
+        };
+        let is_small = |totals: &ClusterTotals| totals.clusters < MANY_CLUSTERS;
+        self.statistic(Statistic { of: |live| &live.totals, compute, is_small })
+    }
+
+    /// Returns statistics. They include documents that are being written. If the collection has 10,000 clusters or more, the numbers
+    /// of clusters can be out of date for 20 times the time that counting them takes.
     pub fn stats(&self) -> Result<Stats> {
-        let writes = self.shared.writes();
+        let totals = self.cluster_totals()?;
         let read = self.shared.readers.get()?;
-        let totals = self.live.cluster_totals(&*read, writes)?;
         let pending_clusters = read.count_pending(self.live.row.number)?;
+        let rejected = read.rejected(self.live.row.number)? + self.live.rejected();
         let engine = self.live.engine();
         Ok(Stats {
             documents: engine.len() as u64,
             too_short: engine.too_short() as u64,
+            rejected,
             clusters: totals.clusters,
             clustered: totals.documents,
             largest_cluster: totals.largest,
@@ -320,6 +260,16 @@ impl Collection {
             expected_recall: self.live.analyzer.expected_recall(),
         })
     }
+}
+
+/// A search for the matches of a stored document.
+pub(super) struct MatchSearch {
+    pub(super) limit: usize,
+    pub(super) among: Among,
+    /// Whether only documents are searched that arrived before the stored one.
+    pub(super) only_earlier: bool,
+    /// Maximum size in bytes of the texts that are read.
+    pub(super) max_text_bytes: usize,
 }
 
 fn collect_matches(
@@ -339,13 +289,16 @@ struct CollectedQuery<'q> {
     /// Number of the query, if it is stored.
     number: Option<u64>,
     status: Status,
+    /// Publication date of a query that is not stored.
+    date: Option<Timestamp>,
 }
 
 /// Returns the text of a document. Tokens are joined by spaces, as in the offsets of passages.
-fn text_of(content: &Content) -> Cow<'_, str> {
+pub(super) fn text_of(content: &Content) -> Cow<'_, str> {
     match content {
         Content::Text(text) => text.into(),
         Content::Tokens(tokens) => tokens.join(" ").into(),
+        Content::Sketches(_) => "".into(),
     }
 }
 
@@ -371,7 +324,7 @@ impl View<'_> {
     pub(super) fn cluster_of(&self, number: u64) -> Result<Option<ClusterId>> {
         match self.departing(number) {
             Some(departing) => Ok(departing.cluster),
-            None => Ok(undamaged(self.read.member(number))?.map(|member| member.cluster)),
+            None => Ok(undamaged(self.read.member(number))?.map(|member| member.shown())),
         }
     }
 
@@ -399,49 +352,8 @@ fn scope<'a>(
         dates: live.window_around(moment),
         filter: Some(filter),
         max_candidates: CANDIDATES_JUDGED,
+        joining: false,
+        needs_best: false,
+        bounded: true,
     }
-}
-
-/// Returns the center of a cluster or, while it has none, its first document.
-fn center_or_first(read: &dyn Read, cluster: ClusterId, center: Option<u64>) -> Result<Option<MemberRow>> {
-    let stored = center.map(|center| undamaged(read.member(center))).transpose()?.flatten();
-    match stored {
-        Some(center) => Ok(Some(center)),
-        None => first_undamaged(0, |from| read.members(cluster, from, 1)),
-    }
-}
-
-/// Leaves out damaged memberships, which `verify` reports.
-fn undamaged_rows(rows: Vec<(u64, Result<MemberRow>)>) -> Result<Vec<MemberRow>> {
-    rows.into_iter().filter_map(|(_, row)| undamaged(row.map(Some)).transpose()).collect()
-}
-
-/// Reads a member of a cluster. `ids` has the ids of members that were read before; without it the document that made the member
-/// join is left out. Returns `None` if the document is damaged.
-fn cluster_member(
-    read: &dyn Read,
-    row: &MemberRow,
-    ids: Option<&HashMap<u64, DocId>>,
-    budget: &TextBudget,
-) -> Result<Option<ClusterMember>> {
-    let Some(stored) = undamaged(read.document(row.document))? else { return Ok(None) };
-    budget.take(&stored.document);
-    let joined = match row.joined.zip(ids) {
-        Some((other, ids)) if ids.contains_key(&other) => ids.get(&other).cloned(),
-        Some((other, _)) => undamaged(read.document(other))?.map(|row| {
-            budget.take(&row.document);
-            row.document.id
-        }),
-        None => None,
-    };
-    let Document { id, title, source, published_at, url, .. } = stored.document;
-    Ok(Some(ClusterMember {
-        id,
-        title,
-        source,
-        url,
-        published_at,
-        arrived_at: timestamp(stored.arrived_at),
-        joined,
-    }))
 }

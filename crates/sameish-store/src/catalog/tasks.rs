@@ -5,9 +5,10 @@
 //! transaction. Until it is finished, the affected clusters are reported as pending.
 //!
 //! **Cohesive** clusters depend on each other: a document that becomes a center can take documents from later centers, and
-//! their members must then be assigned again. Such effects only go to documents with greater numbers. Tasks are therefore
-//! processed in order of document numbers: when a document is processed, everything before it is final, and so is the
-//! result. An insertion never affects other documents; one that happens meanwhile is reached by the same rules. A new center
+//! their members must then be assigned again. Such effects only go to documents with later turns, which are greater numbers unless
+//! documents become centers in another order. Tasks are therefore processed in order of turns: when a document is processed,
+//! everything before it is final, and so is the result. In order of arrival, an insertion never affects other documents; one that
+//! happens meanwhile is reached by the same rules. In other orders, a new center is queued like one after a deletion. A new center
 //! can match any number of later documents; they are searched in as many steps as necessary.
 //!
 //! A task is processed in **units**. A step ends between two of them when its time is over, so a unit is as long as a step can
@@ -21,6 +22,9 @@
 //! follow one by one. **Components** are joined again in order of document numbers; merging two clusters moves their
 //! documents one by one. Merges come before all other tasks, so that a deletion can assign all documents again in the cluster
 //! that receives them.
+//!
+//! **Edits** start from the clusters of the linkage, so their tasks come after all others (`edits/apply.rs`). Finding the clusters that
+//! edits give is one unit, whose work grows with the documents that the edits of the collection name.
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +51,7 @@ enum Left {
 }
 
 impl Writer {
-    /// Returns the collections that have tasks, starting after the one that had its turn last.
+    /// Returns the collections that have tasks, starting after the one that was processed last.
     fn collections_with_tasks(&self) -> Vec<Arc<LiveCollection>> {
         let mut with_tasks: Vec<Arc<LiveCollection>> =
             self.shared.collections().live().filter(|live| live.has_tasks()).cloned().collect();
@@ -171,7 +175,7 @@ impl ClusterChanges<'_> {
             return Ok(Left::Nothing);
         };
         let is_done = match task.kind {
-            TaskKind::Document => self.assign_again(task.position)? == Unit::Done,
+            TaskKind::Document => self.assign_again(task.document())? == Unit::Done,
             TaskKind::Members => return self.process_member(&task),
             TaskKind::Links => !self.assign_next_child(&task)?,
             TaskKind::Subtree => {
@@ -185,6 +189,15 @@ impl ClusterChanges<'_> {
             TaskKind::Merge => !self.move_one(&task)?,
             TaskKind::Count => {
                 self.count_more_links(&task)?;
+                return Ok(Left::More);
+            }
+            TaskKind::Edits => {
+                self.change.remove_task(&task)?;
+                self.apply_edits()?;
+                return Ok(Left::More);
+            }
+            TaskKind::Show => {
+                self.show_more(&task)?;
                 return Ok(Left::More);
             }
             TaskKind::Collection => return Err(unexpected(&task)),
@@ -207,15 +220,15 @@ impl ClusterChanges<'_> {
     /// matches with the cluster that the earlier one is about to leave.
     fn process_member(&mut self, task: &TaskRow) -> Result<Left> {
         self.change.remove_task(task)?;
-        let Some(member) = self.next_member(task.cluster, task.position)? else { return Ok(Left::More) };
-        // Another task may come before a member with a greater number.
-        if member.document > task.position {
-            self.queue_members(task.cluster, member.document)?;
+        let Some(member) = self.next_member(task.cluster, task.turn())? else { return Ok(Left::More) };
+        // Another task may come before a member at a later position.
+        if member.turn().position > task.position {
+            self.queue_members(task.cluster, member.turn())?;
             return Ok(Left::More);
         }
-        self.queue_members(task.cluster, member.document + 1)?;
+        self.queue_members(task.cluster, member.next_turn())?;
         if self.assign_again(member.document)? == Unit::Paused {
-            self.queue_members(task.cluster, member.document)?;
+            self.queue_members(task.cluster, member.turn())?;
         }
         Ok(Left::More)
     }
@@ -226,6 +239,6 @@ impl ClusterChanges<'_> {
 fn unexpected(task: &TaskRow) -> Error {
     Error::Damaged {
         what: format!("task at position {}", task.position),
-        reason: "only opening the directory can process it".to_owned(),
+        reason: "it can be processed only when the directory is opened".to_owned(),
     }
 }

@@ -113,7 +113,7 @@ impl FeatureCache {
         FeatureCache { max_bytes, entries: Mutex::default() }
     }
 
-    fn get(&self, number: u64) -> Option<Arc<TextFeatures>> {
+    pub(super) fn get(&self, number: u64) -> Option<Arc<TextFeatures>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).features.get(&number).cloned()
     }
 
@@ -168,9 +168,15 @@ impl TextBudget {
         let text = match &document.content {
             Content::Text(text) => text.len(),
             Content::Tokens(tokens) => tokens.iter().map(String::len).sum(),
+            Content::Sketches(_) => 0,
         };
         let metadata = document.metadata.as_ref().map_or(0, String::len);
         self.remaining.set(self.remaining.get().saturating_sub(text + metadata));
+    }
+
+    /// Returns the number of bytes that may still be read.
+    pub(super) fn remaining(&self) -> usize {
+        self.remaining.get()
     }
 
     /// Returns `true` if no more texts may be read.
@@ -369,6 +375,10 @@ impl TextSource for StoredTexts<'_> {
 
     fn remember(&self, number: u64, verdict: Option<Verdict>) {
         self.memo.inspect(|memo| _ = memo.verdicts.borrow_mut().insert(number, verdict));
+    }
+
+    fn remembers(&self) -> bool {
+        self.memo.is_some()
     }
 }
 

@@ -12,7 +12,7 @@ use super::repair::Deletion;
 use super::texts::SearchMemo;
 use super::{Shared, live, recluster};
 use crate::error::{Error, Result};
-use crate::model::{Health, Inserted};
+use crate::model::{Health, Inserted, Periods};
 use crate::rows::{CollectionRow, Counters};
 use crate::store::Store;
 use sameish::{Config, Document, Prepared};
@@ -165,6 +165,9 @@ impl QueueReceiver {
     }
 }
 
+/// Time from a rejection until the number of rejected documents is stored, and until that is attempted again after an error.
+const REJECTED_DELAY: Duration = Duration::from_secs(1);
+const RETRY_REJECTED: Duration = Duration::from_secs(10);
 /// Time until queued work is attempted again after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -175,20 +178,24 @@ pub(super) struct Writer {
     pub(super) counters: Counters,
     /// Set after a failed write or sync: the state of the disk is unknown until the store is opened again.
     failed: Option<String>,
-    /// Number of the collection whose tasks had their turn last.
+    /// Number of the collection whose tasks were processed last.
     pub(super) stepped: u32,
-    /// The search of the current unit of queued work.
     /// The search of each collection that is done in several units, by the number of the collection.
     pub(super) memos: HashMap<u32, SearchMemo>,
     /// Whether a test does the work on clusters step by step.
     #[cfg(test)]
     pub(super) is_paused: bool,
+    /// Whether a test needs an index that does not know its texts.
+    #[cfg(test)]
+    pub(super) leaves_unread: bool,
     /// Deleted collections whose rows remain.
     pub(super) dropped: Vec<u32>,
     /// Time after which deleted texts are erased from the write-ahead log.
     erase_after: Duration,
     /// When the log must be emptied, if it contains deleted texts.
     erase_at: Option<Instant>,
+    /// When the numbers of rejected documents are stored, if they have changed.
+    rejected_at: Option<Instant>,
 }
 
 impl Writer {
@@ -211,9 +218,12 @@ impl Writer {
             memos: HashMap::new(),
             #[cfg(test)]
             is_paused: false,
+            #[cfg(test)]
+            leaves_unread: super::profiles::LEAVES_UNREAD.get(),
             dropped,
             erase_after,
             erase_at: None,
+            rejected_at: None,
         };
         let thread = std::thread::Builder::new().name("sameish-writer".into());
         let started = thread.spawn(move || {
@@ -227,18 +237,25 @@ impl Writer {
     fn run(&mut self, requests: &QueueReceiver) {
         let mut next = None;
         let mut step_at = self.next_step(Duration::ZERO);
-        while let Some(group) = requests.next_group(&mut next, earliest(self.erase_at, step_at)) {
+        while let Some(group) =
+            requests.next_group(&mut next, earliest(earliest(self.erase_at, self.rejected_at), step_at))
+        {
             if self.process(group).is_break() {
                 break;
             }
             let is_due = self.step_due().is_some_and(|due| due <= Instant::now());
             let stepped = if is_due { self.step() } else { Ok(()) };
-            let stepped = stepped.and(self.remove_remains());
+            let stepped = stepped.and(self.remove_remains()).and(self.read_profiles());
             step_at = self.next_step(if stepped.is_ok() { Duration::ZERO } else { RETRY });
             if self.erase_at.is_some_and(|time| time <= Instant::now()) {
                 self.empty_log();
             }
+            if self.rejected_at.is_some_and(|time| time <= Instant::now()) {
+                self.rejected_at = None;
+                self.store_rejected();
+            }
         }
+        self.store_rejected();
         // The next process starts with the last stored state.
         _ = self.store_clock(true);
         // All writes are already durable. If the checkpoint fails, SQLite does it at the next start.
@@ -257,7 +274,8 @@ impl Writer {
     /// Returns when the next step of queued work begins, if there is such work.
     fn next_step(&self, delay: Duration) -> Option<Instant> {
         let now = Instant::now();
-        let due = earliest(self.step_due(), self.has_remains().then_some(now));
+        let has_more = self.has_remains() || self.has_unread();
+        let due = earliest(self.step_due(), has_more.then_some(now));
         due.filter(|_| self.failed.is_none()).map(|due| due.max(now + delay))
     }
 
@@ -303,11 +321,15 @@ impl Writer {
 
     fn process_inserts(&mut self, batches: Vec<Batch<PreparedDocument, Result<Inserted>>>) {
         let (work, replies) = split_replies(batches);
+        // New centers queue work that a following new center makes useless, as deletions do.
+        let ranked = work.iter().map(|(live, _)| Arc::clone(live)).filter(|live| live.has_ranks());
+        let ranked: Vec<Arc<LiveCollection>> = ranked.collect();
         let results = self.write(|writer| {
             writer.store.reserve_space()?;
             writer.insert_all(work)
         });
         self.note_arrival();
+        ranked.iter().for_each(|live| live.note_deletion(Instant::now()));
         send_replies(replies, results);
     }
 
@@ -320,6 +342,31 @@ impl Writer {
         self.note_deletion();
         work.iter().for_each(|(live, _)| live.note_deletion(Instant::now()));
         send_replies(replies, results);
+    }
+
+    /// Stores the numbers of rejected documents after a while, together with those that are rejected until then.
+    pub(super) fn store_rejected_soon(&mut self) {
+        self.rejected_at.get_or_insert_with(|| Instant::now() + REJECTED_DELAY);
+    }
+
+    /// Stores the numbers of rejected documents. If that fails, they are stored after the next rejection.
+    fn store_rejected(&mut self) {
+        let collections: Vec<Arc<LiveCollection>> = self.shared.collections().live().cloned().collect();
+        for live in collections.into_iter().filter(|live| live.rejected() > 0) {
+            live.set_queued_rejected(false);
+            let count = live.rejected();
+            let number = live.row.number;
+            let stored = self.attempt(|writer| {
+                let mut change = writer.store.begin()?;
+                let before = change.read().rejected(number)?;
+                change.put_rejected(number, before.saturating_add(count))?;
+                change.commit()
+            });
+            match stored {
+                Ok(()) => live.forget_rejected(count),
+                Err(_) => self.rejected_at = Some(Instant::now() + RETRY_REJECTED),
+            }
+        }
     }
 
     fn note_arrival(&self) {
@@ -353,7 +400,7 @@ impl Writer {
     }
 
     /// Returns `true` if the collection was deleted after a request for it was queued.
-    fn is_dropped(&self, live: &Arc<LiveCollection>) -> bool {
+    pub(super) fn is_dropped(&self, live: &Arc<LiveCollection>) -> bool {
         let collections = self.shared.collections();
         !matches!(collections.get(&live.row.name), Ok(Some(current)) if Arc::ptr_eq(current, live))
     }
@@ -375,6 +422,9 @@ impl Writer {
         }
         let written = write(self);
         self.shared.writes.fetch_add(1, Ordering::Release);
+        if let Some(notify) = self.shared.after_write.get() {
+            notify();
+        }
         match &written {
             Err(Error::Full) => {
                 // A checkpoint empties the log, which frees space for deletes.
@@ -393,7 +443,7 @@ impl Writer {
     /// Creates a collection, or returns the existing one with the same name and settings.
     pub(super) fn create(&mut self, mut row: CollectionRow) -> Result<Arc<LiveCollection>> {
         if let Some(live) = self.shared.collections().get(&row.name)? {
-            let differs = differing_settings(&live.row, &row);
+            let differs = differing_settings(&live.current_row(), &row);
             if differs.is_empty() {
                 return Ok(Arc::clone(live));
             }
@@ -410,6 +460,27 @@ impl Writer {
         })?;
         self.shared.collections_mut().insert(Arc::clone(&live));
         Ok(live)
+    }
+
+    /// Changes the retention and the window of a collection.
+    pub(super) fn set_periods(
+        &mut self,
+        live: &Arc<LiveCollection>,
+        change: impl FnOnce(Periods) -> Periods,
+    ) -> Result<()> {
+        if self.is_dropped(live) {
+            return Err(Error::NoCollection { name: live.row.name.clone() });
+        }
+        let periods = change(live.periods());
+        let Periods { retention_days, window_days } = periods;
+        let row = CollectionRow { retention_days, window_days, ..live.current_row() };
+        self.write(|writer| {
+            let mut change = writer.store.begin()?;
+            change.put_collection(&row)?;
+            change.commit()
+        })?;
+        live.set_periods(periods);
+        Ok(())
     }
 
     /// Deletes a collection. Returns `true` if it existed. A new collection of the same name has another number.
@@ -458,11 +529,18 @@ impl Drop for PanicGuard {
 
 fn differing_settings(a: &CollectionRow, b: &CollectionRow) -> Vec<&'static str> {
     let settings = [
+        ("center", a.center == b.center),
         ("retention", a.retention_days == b.retention_days),
-        ("settings", same_config(&a.config, &b.config)),
+        ("settings", same_settings(a, b)),
         ("window", a.window_days == b.window_days),
     ];
     settings.into_iter().filter(|(_, equal)| !equal).map(|(name, _)| name).collect()
+}
+
+/// A request to create a collection again is the same if the preset and the overrides are, even if another version gave the preset
+/// other values: the collection keeps the settings that it was created with.
+fn same_settings(a: &CollectionRow, b: &CollectionRow) -> bool {
+    (&a.preset, &a.overrides) == (&b.preset, &b.overrides) || same_config(&a.config, &b.config)
 }
 
 /// Compares settings by their values, because older versions wrote fewer of them.

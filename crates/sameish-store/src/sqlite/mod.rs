@@ -134,7 +134,13 @@ impl Store for SqliteStore {
 
     fn reserve_space(&mut self) -> Result<()> {
         if !self.has_reserve {
-            reserve::create(&self.path).map_err(|source| Error::io(&self.path, source))?;
+            let mut created = reserve::create(&self.path);
+            if created.is_err() {
+                // The log may take the space: while the disk was full, it could not be copied into the database.
+                _ = self.checkpoint();
+                created = reserve::create(&self.path);
+            }
+            created.map_err(|source| Error::io(&self.path, source))?;
             self.set_checkpoint_pages(CHECKPOINT_PAGES)?;
             self.has_reserve = true;
         }

@@ -1,31 +1,60 @@
 //! Queries on a SQLite file.
 
 use super::write::{
-    CLOCK_ARRIVAL, CLOCK_LATEST, CLOCK_PAUSE, DROPPED, SketchNumbers, arrival_name, sketch_checksum,
+    CLOCK_ARRIVAL, CLOCK_LATEST, CLOCK_PAUSE, DROPPED, SketchNumbers, arrival_name, edits_name, place_key,
+    rejected_name, sketch_checksum,
 };
 use super::{Mode, SqliteStore};
 use crate::error::{Error, Result};
-use crate::model::{Finding, is_well_formed};
+use crate::model::{
+    Center, ClusterOrder, ClusterPosition, DayTotal, EditKind, EventKind, EventRange, Finding,
+    MemberPosition, SourceTotal, is_well_formed,
+};
 use crate::private;
 use crate::rows::{
-    ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, MERGE_POSITION, MemberRow,
-    SketchRow, StoredCollection, TaskKind, TaskRow,
+    Caption, ClockRow, ClusterRow, ClusterTotals, CollectionRow, Counters, DocumentRow, EDITS_POSITION,
+    EditRow, EventRow, ListedCluster, MERGE_POSITION, MemberRow, Placed, PlacedRow, SketchRow,
+    StoredCollection, TaskKind, TaskRow, TitledCluster, Turn,
 };
-use crate::store::Read;
+use crate::store::{PlacedSink, Read};
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use sameish::cluster::ClusterId;
+use sameish::document::GivenSketches;
 use sameish::features::TextKey;
+use sameish::matching::{MatchKind, Relation};
 use sameish::sketch::{SchemeId, Stored, decode_sketch};
-use sameish::{Content, DocId, Document, Fingerprint, Sdr, Signature, Sketches, Status};
+use sameish::{Content, DocId, Document, Fingerprint, Sdr, Signature, Sketches, Status, Timestamp};
 use std::path::Path;
 
 const DOCUMENT: &str =
     "number, collection, id, title, source, url, published_at, arrived_at, tokens, text, checksum, metadata";
 const SKETCH: &str = "document, collection, simhash, minhash_signature, sdr, text_key, short, word_count, moment, \
     scheme, computed_at, checksum";
-const MEMBER: &str = "document, collection, cluster, joined, checksum";
+const MEMBER: &str = "document, collection, cluster, joined, checksum, edited, rank";
 const CLUSTER: &str = "number, size, center, chained";
+const LISTED: &str =
+    "clusters.number, size, center, chained, first, last, listed, latest, first_source, sources";
+/// Kinds of matches, and whether they are templates. The position is the stored number.
+pub(super) const MATCH_KINDS: [(MatchKind, bool); 6] = [
+    (MatchKind::Exact, false),
+    (MatchKind::Near, false),
+    (MatchKind::Similar, false),
+    (MatchKind::Exact, true),
+    (MatchKind::Near, true),
+    (MatchKind::Similar, true),
+];
+/// Relations. The position is the stored number.
+pub(super) const RELATIONS: [Relation; 6] = [
+    Relation::Same,
+    Relation::Contains,
+    Relation::ContainedIn,
+    Relation::UpdateOf,
+    Relation::UpdatedBy,
+    Relation::Overlaps,
+];
+/// One day in milliseconds.
+const DAY: i64 = 86_400_000;
 const TASK: &str = "collection, position, cluster, kind, target";
 
 impl SqliteStore {
@@ -101,8 +130,8 @@ impl Read for SqliteStore {
     }
 
     fn collections(&self) -> Result<Vec<StoredCollection>> {
-        let sql = "SELECT number, name, preset, overrides, config, retention_days, window_days, created_at, checksum \
-            FROM collections ORDER BY number";
+        let sql = "SELECT number, name, preset, overrides, config, retention_days, window_days, created_at, checksum, \
+            center FROM collections ORDER BY number";
         self.query_all(sql, [], |row| {
             let number = get_u32(row, 0)?;
             let name = get_text(row, 1).ok().filter(|name| is_well_formed(name));
@@ -195,10 +224,15 @@ impl Read for SqliteStore {
         limit: usize,
     ) -> Result<Vec<(u64, Result<DocumentRow>)>> {
         let sql = format!(
-            "SELECT {DOCUMENT} FROM documents WHERE number > ? AND +collection = ? ORDER BY number LIMIT ?"
+            "SELECT {DOCUMENT} FROM documents WHERE collection = ? AND number > ? ORDER BY number LIMIT ?"
         );
-        let key = params![after as i64, collection, limit as i64];
+        let key = params![collection, after as i64, limit as i64];
         self.query_all(&sql, key, |row| Ok((get_u64(row, 0)?, document(row))))
+    }
+
+    fn numbers(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<u64>> {
+        let sql = "SELECT number FROM documents WHERE collection = ? AND number > ? ORDER BY number LIMIT ?";
+        self.query_all(sql, params![collection, after as i64, limit as i64], |row| get_u64(row, 0))
     }
 
     fn numbers_by_id(&self, collection: u32, after: Option<&DocId>, limit: usize) -> Result<Vec<u64>> {
@@ -226,6 +260,24 @@ impl Read for SqliteStore {
         );
         let key = params![cluster.0 as i64, from as i64, limit as i64];
         self.query_all(&sql, key, |row| Ok((get_u64(row, 0)?, member(row))))
+    }
+
+    fn ranked_members(
+        &self,
+        cluster: ClusterId,
+        from: Turn,
+        limit: usize,
+    ) -> Result<Vec<(Turn, Result<MemberRow>)>> {
+        let sql = format!(
+            "SELECT {MEMBER} FROM members WHERE cluster = ? AND rank IS NOT NULL AND (rank, document) >= (?, ?) \
+             ORDER BY rank, document LIMIT ?"
+        );
+        let key = params![cluster.0 as i64, from.position as i64, from.document as i64, limit as i64];
+        self.query_all(&sql, key, |row| {
+            // A damaged rank is passed over: it is in order of SQLite.
+            let turn = Turn { position: get_u64(row, 6)?, document: get_u64(row, 0)? };
+            Ok((turn, member(row)))
+        })
     }
 
     fn each_member(
@@ -262,6 +314,15 @@ impl Read for SqliteStore {
         self.query_all(&sql, params![collection, MERGE_POSITION as i64, kind, cluster.0 as i64], task)
     }
 
+    fn has_edited_tasks(&self, collection: u32, cluster: ClusterId) -> Result<bool> {
+        let sql = "SELECT 1 FROM tasks WHERE collection = ?1 AND position = ?2 AND kind = ?3 UNION ALL \
+            SELECT 1 FROM places CROSS JOIN tasks ON tasks.cluster = places.item \
+            WHERE places.collection = ?1 AND places.kind = 1 AND places.cluster = ?4 LIMIT 1";
+        let kind = TaskKind::Edits.as_u64() as i64;
+        let key = params![collection, EDITS_POSITION as i64, kind, cluster.0 as i64];
+        Ok(self.query_one(sql, key, |_| Ok(()))?.is_some())
+    }
+
     fn each_task(&self, collection: u32, sink: &mut dyn FnMut(Result<TaskRow>) -> Result<()>) -> Result<()> {
         let sql = format!("SELECT {TASK} FROM tasks WHERE collection = ? ORDER BY position");
         self.for_each(&sql, [collection], |row| sink(task(row)))
@@ -275,8 +336,8 @@ impl Read for SqliteStore {
     }
 
     fn cluster_totals(&self, collection: u32) -> Result<ClusterTotals> {
-        let sql = "SELECT count(*), coalesce(sum(size), 0), coalesce(max(size), 0), coalesce(sum(chained), 0) \
-            FROM clusters WHERE collection = ? AND size > 1 AND chained >= 0";
+        let sql = "SELECT count(*), coalesce(sum(listed), 0), coalesce(max(listed), 0), coalesce(sum(chained), 0) \
+            FROM clusters WHERE collection = ? AND listed > 1 AND chained >= 0";
         let totals = |sql: &str| {
             self.query_one(sql, [collection], |row| {
                 Ok(ClusterTotals {
@@ -290,7 +351,8 @@ impl Read for SqliteStore {
         match totals(sql) {
             // A sum is an integer only if all values are integers. Checking every row would take twice as long.
             Err(Error::Damaged { .. }) => {
-                let types = "typeof(size) = 'integer' AND typeof(chained) = 'integer'";
+                let types =
+                    "typeof(listed) = 'integer' AND typeof(size) = 'integer' AND typeof(chained) = 'integer'";
                 Ok(totals(&format!("{sql} AND {types}"))?.unwrap_or_default())
             }
             totals => Ok(totals?.unwrap_or_default()),
@@ -305,16 +367,222 @@ impl Read for SqliteStore {
     fn clusters(
         &self,
         collection: u32,
+        order: ClusterOrder,
+        after: Option<ClusterPosition>,
+        limit: usize,
+    ) -> Result<Vec<(ClusterPosition, Result<ListedCluster>)>> {
+        let ListQuery { key, before } = ListQuery::new(order, after);
+        let sql = format!(
+            "SELECT {LISTED}, {key} FROM clusters WHERE collection = ? AND ({key}, number) < (?, ?) \
+            AND number >= 0 AND listed > 1 ORDER BY {key} DESC, number DESC LIMIT ?"
+        );
+        let values = params![collection, before[0], before[1], limit as i64];
+        self.query_all(&sql, values, |row| Ok((list_position(row)?, listed_cluster(row))))
+    }
+
+    fn titled_clusters(
+        &self,
+        collection: u32,
+        order: ClusterOrder,
+        after: Option<ClusterPosition>,
+        limit: usize,
+    ) -> Result<Vec<(ClusterPosition, Result<TitledCluster>)>> {
+        let ListQuery { key, before } = ListQuery::new(order, after);
+        let sql = format!(
+            "SELECT {LISTED}, {key}, title, id FROM clusters \
+            LEFT JOIN members ON members.document = center AND shown = clusters.number \
+            LEFT JOIN documents ON documents.number = members.document \
+            WHERE clusters.collection = ? AND ({key}, clusters.number) < (?, ?) \
+            AND clusters.number >= 0 AND listed > 1 ORDER BY {key} DESC, clusters.number DESC LIMIT ?"
+        );
+        let values = params![collection, before[0], before[1], limit as i64];
+        self.query_all(&sql, values, |row| {
+            let titled = |listed| {
+                let id = optional(row, 12, get_text)?;
+                let title = optional(row, 11, get_text)?;
+                Ok(TitledCluster { listed, title: id.map(|id| (title, id)) })
+            };
+            Ok((list_position(row)?, listed_cluster(row).and_then(titled)))
+        })
+    }
+
+    fn clusters_of_source(
+        &self,
+        collection: u32,
+        source: &str,
         before: Option<ClusterId>,
         limit: usize,
-    ) -> Result<Vec<(ClusterId, Result<ClusterRow>)>> {
-        let before = before.map_or(i64::MAX, |cluster| cluster.0.min(i64::MAX as u64) as i64);
-        let sql = format!(
-            "SELECT {CLUSTER} FROM clusters WHERE collection = ? AND number BETWEEN 0 AND ? AND size > 1 \
-            ORDER BY number DESC LIMIT ?"
-        );
-        let key = params![collection, before.saturating_sub(1), limit as i64];
-        self.query_all(&sql, key, |row| Ok((ClusterId(get_u64(row, 0)?), cluster(row))))
+    ) -> Result<Vec<ClusterId>> {
+        let sql = "SELECT DISTINCT shown FROM members WHERE collection = ? AND coalesce(source, '') = ? AND shown < ? \
+            AND shown >= 0 ORDER BY shown DESC LIMIT ?";
+        let before = before.map_or(i64::MAX, |before| before.0.min(i64::MAX as u64) as i64);
+        let values = params![collection, source, before, limit as i64];
+        self.query_all(sql, values, |row| get_u64(row, 0).map(ClusterId))
+    }
+
+    fn has_source(&self, collection: u32, cluster: ClusterId, source: &str) -> Result<bool> {
+        let sql =
+            "SELECT 1 FROM members WHERE collection = ? AND coalesce(source, '') = ? AND shown = ? LIMIT 1";
+        let found = self.query_one(sql, params![collection, source, cluster.0 as i64], |_| Ok(()))?;
+        Ok(found.is_some())
+    }
+
+    fn source_documents(&self, collection: u32, source: &str) -> Result<u64> {
+        let sql = "SELECT documents FROM source_totals WHERE collection = ? AND source = ?";
+        Ok(self.query_one(sql, params![collection, source], |row| get_u64(row, 0))?.unwrap_or(0))
+    }
+
+    fn moments(&self, cluster: ClusterId, limit: usize) -> Result<Vec<i64>> {
+        let sql =
+            "SELECT moment FROM members WHERE shown = ? AND document >= 0 ORDER BY moment, document LIMIT ?";
+        self.query_all(sql, params![cluster.0 as i64, limit as i64], |row| get_i64(row, 0))
+    }
+
+    fn members_by_date(
+        &self,
+        cluster: ClusterId,
+        after: Option<MemberPosition>,
+        limit: usize,
+    ) -> Result<Vec<PlacedRow>> {
+        let sql = "SELECT document, moment, source FROM members WHERE shown = ? AND (moment, document) > (?, ?) \
+            AND document >= 0 ORDER BY moment, document LIMIT ?";
+        let (moment, document) = after.map_or((i64::MIN, -1), |after| (after.moment, after.document as i64));
+        let values = params![cluster.0 as i64, moment, document, limit as i64];
+        self.query_all(sql, values, |row| {
+            Ok(PlacedRow {
+                document: get_u64(row, 0)?,
+                moment: get_i64(row, 1)?,
+                source: optional(row, 2, get_text)?,
+            })
+        })
+    }
+
+    fn each_placed(&self, collection: u32, limit: u64, sink: PlacedSink<'_>) -> Result<bool> {
+        let sql = "SELECT clusters.number, moment, source FROM clusters CROSS JOIN members \
+            ON members.shown = clusters.number WHERE clusters.collection = ? AND listed > 1 \
+            ORDER BY clusters.number DESC, moment, document";
+        let mut statement =
+            self.connection.prepare_cached(sql).map_err(|error| self.database_error(error))?;
+        let mut rows = statement.query([collection]).map_err(|error| self.database_error(error))?;
+        let mut passed = 0;
+        let mut last = None;
+        while let Some(row) = rows.next().map_err(|error| self.database_error(error))? {
+            let cluster = ClusterId(get_u64(row, 0)?);
+            if passed >= limit && last != Some(cluster) {
+                return Ok(false);
+            }
+            let source = get(row, 2)?.as_str_or_null().map_err(|_| wrong_type(2))?;
+            sink(cluster, get_i64(row, 1)?, source);
+            passed += 1;
+            last = Some(cluster);
+        }
+        Ok(true)
+    }
+
+    fn caption(&self, number: u64) -> Result<Option<Caption>> {
+        let sql = "SELECT id, title, source, published_at, (SELECT moment FROM members WHERE document = number), \
+            url, arrived_at FROM documents WHERE number = ?";
+        self.query_one(sql, [number as i64], |row| {
+            Ok(Caption {
+                id: get_text(row, 0)?,
+                title: optional(row, 1, get_text)?,
+                source: optional(row, 2, get_text)?,
+                published_at: optional(row, 3, get_text)?,
+                moment: optional(row, 4, get_i64)?,
+                url: optional(row, 5, get_text)?,
+                arrived_at: get_i64(row, 6)?,
+            })
+        })
+    }
+
+    fn metadata(&self, number: u64) -> Result<Option<String>> {
+        let sql = "SELECT metadata FROM documents WHERE number = ?";
+        Ok(self.query_one(sql, [number as i64], |row| optional(row, 0, get_text))?.flatten())
+    }
+
+    fn rejected(&self, collection: u32) -> Result<u64> {
+        let sql = "SELECT value FROM counters WHERE name = ?";
+        Ok(self.query_one(sql, [rejected_name(collection)], |row| get_u64(row, 0))?.unwrap_or(0))
+    }
+
+    fn events(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<(u64, Result<EventRow>)>> {
+        let sql = "SELECT sequence, at, kind, document, id, cluster, similarity, match, relation FROM events \
+            WHERE collection = ? AND sequence > ? ORDER BY sequence LIMIT ?";
+        let after = after.min(i64::MAX as u64) as i64;
+        self.query_all(sql, params![collection, after, limit as i64], |row| {
+            Ok((get_u64(row, 0)?, event(row, collection)))
+        })
+    }
+
+    fn event_range(&self, collection: u32) -> Result<EventRange> {
+        let bound = |sql: &str| self.query_one(sql, [collection], |row| get_u64(row, 0));
+        let first = "SELECT sequence FROM events WHERE collection = ? ORDER BY sequence LIMIT 1";
+        let last = "SELECT sequence FROM events WHERE collection = ? ORDER BY sequence DESC LIMIT 1";
+        Ok(EventRange { oldest: bound(first)?.unwrap_or(1), newest: bound(last)?.unwrap_or(0) })
+    }
+
+    fn days(&self, collection: u32, limit: usize) -> Result<Vec<DayTotal>> {
+        let sql = "SELECT day, documents, copies, clusters FROM day_totals WHERE collection = ? ORDER BY day DESC LIMIT ?";
+        self.query_all(sql, params![collection, limit as i64], |row| {
+            let day = Timestamp::from_milliseconds(get_i64(row, 0)?.saturating_mul(DAY));
+            Ok(DayTotal {
+                day: day.ok_or_else(|| wrong_type(0))?,
+                documents: get_u64(row, 1)?,
+                copies: get_u64(row, 2)?,
+                clusters: get_u64(row, 3)?,
+            })
+        })
+    }
+
+    fn sources(&self, collection: u32, limit: usize) -> Result<Vec<SourceTotal>> {
+        let sql = "SELECT source, documents, copies, clusters FROM source_totals WHERE collection = ? \
+            ORDER BY documents DESC, source LIMIT ?";
+        self.query_all(sql, params![collection, limit as i64], |row| {
+            Ok(SourceTotal {
+                source: Some(get_text(row, 0)?).filter(|source| !source.is_empty()),
+                documents: get_u64(row, 1)?,
+                copies: get_u64(row, 2)?,
+                clusters: get_u64(row, 3)?,
+            })
+        })
+    }
+
+    fn count_sources(&self, collection: u32) -> Result<u64> {
+        let sql = "SELECT count(*) FROM source_totals WHERE collection = ?";
+        Ok(self.query_one(sql, [collection], |row| get_u64(row, 0))?.unwrap_or(0))
+    }
+
+    fn edits(&self, collection: u32) -> Result<Vec<(u64, Result<EditRow>)>> {
+        let sql = "SELECT number, at, kind, clusters, documents, checksum FROM edits WHERE collection = ? ORDER BY number";
+        self.query_all(sql, [collection], |row| Ok((get_u64(row, 0)?, edit(row, collection))))
+    }
+
+    fn last_edit(&self, collection: u32) -> Result<u64> {
+        let sql = "SELECT value FROM counters WHERE name = ?";
+        Ok(self.query_one(sql, [edits_name(collection)], |row| get_u64(row, 0))?.unwrap_or(0))
+    }
+
+    fn place(&self, collection: u32, placed: Placed) -> Result<Option<ClusterId>> {
+        let sql = "SELECT cluster FROM places WHERE collection = ? AND kind = ? AND item = ?";
+        let (kind, item) = place_key(placed);
+        self.query_one(sql, params![collection, kind, item], |row| get_u64(row, 0).map(ClusterId))
+    }
+
+    fn places(&self, collection: u32) -> Result<Vec<(Placed, ClusterId)>> {
+        let sql = "SELECT kind, item, cluster FROM places WHERE collection = ? ORDER BY kind, item";
+        self.query_all(sql, [collection], |row| {
+            let item = get_u64(row, 1)?;
+            let placed = match get_u64(row, 0)? {
+                0 => Placed::Document(item),
+                _ => Placed::Others(ClusterId(item)),
+            };
+            Ok((placed, ClusterId(get_u64(row, 2)?)))
+        })
+    }
+
+    fn listed_cluster(&self, cluster: ClusterId) -> Result<Option<ListedCluster>> {
+        let sql = format!("SELECT {LISTED} FROM clusters WHERE number = ?");
+        self.query_one(&sql, [cluster.0 as i64], listed_cluster)
     }
 
     fn each_cluster(
@@ -390,7 +658,7 @@ fn wrong_type(column: usize) -> Error {
     }
 }
 
-fn get_i64(row: &Row<'_>, column: usize) -> Result<i64> {
+pub(super) fn get_i64(row: &Row<'_>, column: usize) -> Result<i64> {
     get(row, column)?.as_i64().map_err(|_| wrong_type(column))
 }
 
@@ -430,6 +698,10 @@ fn collection(row: &Row<'_>) -> Result<CollectionRow> {
             retention_days: optional(row, 5, get_u32)?,
             window_days: optional(row, 6, get_u32)?,
             created_at: get_i64(row, 7)?,
+            center: match optional(row, 9, get_u64)? {
+                None => Center::First,
+                Some(center) => Center::from_u64(center).ok_or_else(|| wrong_type(9))?,
+            },
         };
         if collection.checksum() != get_i64(row, 8)? {
             return Err(damaged("collection", number.into(), MISMATCH));
@@ -445,6 +717,7 @@ fn document(row: &Row<'_>) -> Result<DocumentRow> {
         let text = get_text(row, 9)?;
         let content = match get_i64(row, 8)? {
             0 => Some(Content::Text(text.clone())),
+            2 => GivenSketches::from_text(&text).map(|given| Content::Sketches(Box::new(given))),
             _ => serde_json::from_str(&text).ok().map(Content::Tokens),
         };
         let mismatch = || damaged("document", number, MISMATCH);
@@ -496,6 +769,7 @@ fn sketch(row: &Row<'_>) -> Result<SketchRow> {
                 words: get_u64(row, 7)? as usize,
                 simhash: simhash.map(|bytes| Fingerprint::from_bytes(&bytes)).transpose().map_err(invalid)?,
                 minhash: minhash.map(|bytes| Signature::from_bytes(&bytes)).transpose().map_err(invalid)?,
+                short_minhash: None,
                 sdr: sdr.map(|bytes| decode_sdr(number, &bytes, scheme)).transpose()?,
             },
             key: key.map(|bytes| decode_key(number, &bytes)).transpose()?,
@@ -528,6 +802,8 @@ fn member(row: &Row<'_>) -> Result<MemberRow> {
             collection: get_u32(row, 1)?,
             cluster: ClusterId(get_u64(row, 2)?),
             joined: optional(row, 3, get_u64)?,
+            edited: optional(row, 5, get_u64)?.map(ClusterId),
+            rank: optional(row, 6, get_u64)?,
         };
         if member.checksum() != get_i64(row, 4)? {
             return Err(damaged("membership of document", document, MISMATCH));
@@ -548,6 +824,70 @@ fn cluster(row: &Row<'_>) -> Result<ClusterRow> {
     })
 }
 
+fn edit(row: &Row<'_>, collection: u32) -> Result<EditRow> {
+    let number = get_u64(row, 0)?;
+    with_row_name("edit", number, || {
+        let documents = get_text(row, 4)?;
+        let edit = EditRow {
+            collection,
+            number,
+            at: get_i64(row, 1)?,
+            kind: EditKind::from_u64(get_u64(row, 2)?).ok_or_else(|| wrong_type(2))?,
+            clusters: ClusterId(get_u64(row, 3)?),
+            documents: id_lists(&documents).ok_or_else(|| wrong_type(4))?,
+        };
+        if edit.checksum(&documents) != get_i64(row, 5)? {
+            return Err(damaged("edit", number, MISMATCH));
+        }
+        Ok(edit)
+    })
+}
+
+/// Parses a JSON list of lists of ids.
+fn id_lists(json: &str) -> Option<Vec<Vec<DocId>>> {
+    let lists: Vec<Vec<serde_json::Value>> = serde_json::from_str(json).ok()?;
+    let ids = |ids: Vec<serde_json::Value>| ids.iter().map(|id| DocId::from_json(&id.to_string())).collect();
+    lists.into_iter().map(ids).collect()
+}
+
+fn event(row: &Row<'_>, collection: u32) -> Result<EventRow> {
+    let sequence = get_u64(row, 0)?;
+    with_row_name("event", sequence, || {
+        let kind = EventKind::ALL.get(get_u64(row, 2)? as usize).copied();
+        let found = optional(row, 7, get_u64)?.and_then(|kind| MATCH_KINDS.get(kind as usize).copied());
+        Ok(EventRow {
+            collection,
+            at: get_i64(row, 1)?,
+            kind: kind.ok_or_else(|| wrong_type(2))?,
+            document: get_u64(row, 3)?,
+            id: DocId::from_json(&get_text(row, 4)?).ok_or_else(|| wrong_type(4))?,
+            cluster: optional(row, 5, get_u64)?.map(ClusterId),
+            similarity: get(row, 6)?.as_f64_or_null().map_err(|_| wrong_type(6))?,
+            match_kind: found.map(|(kind, _)| kind),
+            template: found.is_some_and(|(_, template)| template),
+            relation: optional(row, 8, get_u64)?.and_then(|kind| RELATIONS.get(kind as usize).copied()),
+        })
+    })
+}
+
+fn listed_cluster(row: &Row<'_>) -> Result<ListedCluster> {
+    let number = get_u64(row, 0)?;
+    let row = cluster(row).and_then(|found| {
+        with_row_name("cluster", number, || {
+            Ok(ListedCluster {
+                row: found,
+                first: get_i64(row, 4)?,
+                last: get_i64(row, 5)?,
+                listed: get_u64(row, 6)?,
+                latest: get_u64(row, 7)?,
+                first_source: Some(get_text(row, 8)?).filter(|source| !source.is_empty()),
+                sources: get_u64(row, 9)?,
+            })
+        })
+    })?;
+    Ok(row)
+}
+
 fn task(row: &Row<'_>) -> Result<TaskRow> {
     let position = get_u64(row, 1)?;
     with_row_name("task at position", position, || {
@@ -556,6 +896,32 @@ fn task(row: &Row<'_>) -> Result<TaskRow> {
         let target = ClusterId(get_u64(row, 4)?);
         Ok(TaskRow { collection: get_u32(row, 0)?, position, cluster, kind, target })
     })
+}
+
+/// The order of a list of clusters, and the position before which it continues.
+struct ListQuery {
+    key: &'static str,
+    before: [i64; 2],
+}
+
+impl ListQuery {
+    fn new(order: ClusterOrder, after: Option<ClusterPosition>) -> ListQuery {
+        let key = match order {
+            ClusterOrder::Newest => "clusters.number",
+            ClusterOrder::Largest => "listed",
+            ClusterOrder::Active => "latest",
+        };
+        let bound = |number: u64| number.min(i64::MAX as u64) as i64;
+        let before = after.map_or([i64::MAX; 2], |after| [bound(after.key), bound(after.cluster.0)]);
+        ListQuery { key, before }
+    }
+}
+
+/// Returns the position of a row of a list of clusters.
+fn list_position(row: &Row<'_>) -> Result<ClusterPosition> {
+    // A damaged size counts as the greatest one, as in the order of SQLite.
+    let key = get_u64(row, 10).unwrap_or(i64::MAX as u64);
+    Ok(ClusterPosition { key, cluster: ClusterId(get_u64(row, 0)?) })
 }
 
 /// Adds the name of the row to errors that name only a column.

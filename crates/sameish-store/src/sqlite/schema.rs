@@ -16,6 +16,10 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/002.sql"),
     include_str!("../../migrations/003.sql"),
     include_str!("../../migrations/004.sql"),
+    include_str!("../../migrations/005.sql"),
+    include_str!("../../migrations/006.sql"),
+    include_str!("../../migrations/007.sql"),
+    include_str!("../../migrations/008.sql"),
 ];
 
 /// Length of the header of a SQLite file.

@@ -1,15 +1,19 @@
 //! Transactions on a SQLite file.
 
 use super::SqliteStore;
-use super::read::get_u64;
+use super::read::{MATCH_KINDS, RELATIONS, get_i64, get_u64};
 use crate::error::{Error, Result};
+use crate::model::EventKind;
 use crate::rows::{
-    Checksum, ClockRow, ClusterRow, CollectionRow, Counters, DocumentRow, MemberRow, SketchRow, TaskRow,
+    Checksum, ClockRow, ClusterRow, CollectionRow, Counters, DocumentRow, EditRow, EventRow, MemberRow,
+    Placed, SketchRow, TaskRow, content_kind,
 };
 use crate::store::{Read, Transaction};
 use rusqlite::params;
+use sameish::cluster::ClusterId;
+use sameish::matching::MatchKind;
 use sameish::sketch::{Stored, encode_sketch};
-use sameish::{Content, Status};
+use sameish::{Content, DocId, Status};
 use std::borrow::Cow;
 
 /// Names under which the table of counters stores a [`ClockRow`]. Earlier versions ignore them.
@@ -20,6 +24,10 @@ pub(super) const CLOCK_PAUSE: &str = "clock_pause";
 pub(super) const DROPPED: &str = "dropped/";
 /// Prefix of the counters with the last arrival in a collection, followed by its number.
 const ARRIVAL: &str = "arrival/";
+/// Prefix of the counters with the greatest number of an edit of a collection, followed by its number.
+const EDITS: &str = "edits/";
+/// Prefix of the counters with the number of rejected documents of a collection, followed by its number.
+const REJECTED: &str = "rejected/";
 
 /// A transaction. Dropping it without a commit rolls it back.
 pub(super) struct SqliteTransaction<'a> {
@@ -40,6 +48,44 @@ impl<'a> SqliteTransaction<'a> {
     }
 }
 
+/// After how many events old ones are deleted, and how many at most. More are deleted than added, so that a backlog shrinks.
+const REMOVE_EVERY: i64 = 64;
+const REMOVED_EVENTS: i64 = 256;
+/// Number of events, and time in milliseconds, for which events are kept.
+const KEPT_EVENTS: i64 = 100_000;
+const KEPT_MILLISECONDS: i64 = 86_400_000;
+
+impl SqliteTransaction<'_> {
+    /// Deletes old events from the beginning, so that there are no gaps.
+    fn remove_events(&self, collection: u32, newest: i64, now: i64) -> Result<()> {
+        let sql = "SELECT sequence, at FROM events WHERE collection = ? AND sequence <= ? ORDER BY sequence LIMIT ?";
+        let mut last = None;
+        let mut is_old = true;
+        self.store.for_each(sql, params![collection, newest - KEPT_EVENTS, REMOVED_EVENTS], |row| {
+            is_old &= get_i64(row, 1)? < now.saturating_sub(KEPT_MILLISECONDS);
+            if is_old {
+                last = Some(get_u64(row, 0)? as i64);
+            }
+            Ok(())
+        })?;
+        let Some(last) = last else { return Ok(()) };
+        self.execute("DELETE FROM events WHERE collection = ? AND sequence <= ?", params![collection, last])
+    }
+}
+
+impl SqliteTransaction<'_> {
+    /// Returns `true` if a cluster is shown with at least two documents, so that it must have a row.
+    fn is_listed(&self, cluster: ClusterId) -> Result<bool> {
+        let mut shown = 0;
+        let sql = "SELECT 1 FROM members WHERE shown = ? LIMIT 2";
+        self.store.for_each(sql, [cluster.0 as i64], |_| {
+            shown += 1;
+            Ok(())
+        })?;
+        Ok(shown > 1)
+    }
+}
+
 impl Drop for SqliteTransaction<'_> {
     fn drop(&mut self) {
         if !self.store.connection.is_autocommit() {
@@ -57,10 +103,10 @@ impl Transaction for SqliteTransaction<'_> {
     fn put_collection(&mut self, row: &CollectionRow) -> Result<()> {
         self.execute(
             // Not `OR REPLACE`, which would delete another collection with the same name.
-            "INSERT INTO collections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO UPDATE SET \
+            "INSERT INTO collections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO UPDATE SET \
              name = excluded.name, preset = excluded.preset, overrides = excluded.overrides, config = excluded.config, \
              retention_days = excluded.retention_days, window_days = excluded.window_days, \
-             created_at = excluded.created_at, checksum = excluded.checksum",
+             created_at = excluded.created_at, checksum = excluded.checksum, center = excluded.center",
             params![
                 row.number,
                 row.name,
@@ -70,7 +116,8 @@ impl Transaction for SqliteTransaction<'_> {
                 row.retention_days,
                 row.window_days,
                 row.created_at,
-                row.checksum()
+                row.checksum(),
+                row.center.as_stored()
             ],
         )
     }
@@ -98,6 +145,16 @@ impl Transaction for SqliteTransaction<'_> {
             "DELETE FROM clusters WHERE number IN (SELECT number FROM clusters WHERE collection = ? LIMIT ?)",
             "DELETE FROM tasks WHERE (collection, position, cluster, kind) IN \
              (SELECT collection, position, cluster, kind FROM tasks WHERE collection = ? LIMIT ?)",
+            "DELETE FROM day_totals WHERE (collection, day) IN \
+             (SELECT collection, day FROM day_totals WHERE collection = ? LIMIT ?)",
+            "DELETE FROM source_totals WHERE (collection, source) IN \
+             (SELECT collection, source FROM source_totals WHERE collection = ? LIMIT ?)",
+            "DELETE FROM places WHERE (collection, kind, item) IN \
+             (SELECT collection, kind, item FROM places WHERE collection = ? LIMIT ?)",
+            "DELETE FROM edits WHERE (collection, number) IN \
+             (SELECT collection, number FROM edits WHERE collection = ? LIMIT ?)",
+            "DELETE FROM events WHERE (collection, sequence) IN \
+             (SELECT collection, sequence FROM events WHERE collection = ? LIMIT ?)",
             "DELETE FROM words WHERE collection IN (SELECT collection FROM words WHERE collection = ? LIMIT ?)",
         ] {
             self.execute(sql, params![collection, limit])?;
@@ -107,20 +164,23 @@ impl Transaction for SqliteTransaction<'_> {
         }
         self.execute("DELETE FROM counters WHERE name = ?", [dropped_name(collection)])?;
         self.execute("DELETE FROM counters WHERE name = ?", [arrival_name(collection)])?;
+        self.execute("DELETE FROM counters WHERE name = ?", [edits_name(collection)])?;
+        self.execute("DELETE FROM counters WHERE name = ?", [rejected_name(collection)])?;
         Ok(false)
     }
 
     fn put_document(&mut self, row: &DocumentRow) -> Result<()> {
         let document = &row.document;
         let id = document.id.to_json();
-        let (is_tokens, text) = match &document.content {
-            Content::Text(text) => (0, Cow::Borrowed(text)),
+        let text = match &document.content {
+            Content::Text(text) => Cow::Borrowed(text),
             Content::Tokens(tokens) => {
                 let json = serde_json::to_string(tokens);
                 let json =
                     json.unwrap_or_else(|error| unreachable!("tokens can be encoded as JSON: {error}"));
-                (1, Cow::Owned(json))
+                Cow::Owned(json)
             }
+            Content::Sketches(given) => Cow::Owned(given.to_text()),
         };
         let inserted = self.execute(
             "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -133,7 +193,7 @@ impl Transaction for SqliteTransaction<'_> {
                 document.url,
                 document.published_at,
                 row.arrived_at,
-                is_tokens,
+                content_kind(&document.content),
                 text.as_str(),
                 row.checksum(&id, &text),
                 document.metadata
@@ -149,7 +209,9 @@ impl Transaction for SqliteTransaction<'_> {
 
     fn update_document(&mut self, row: &DocumentRow) -> Result<()> {
         self.execute("DELETE FROM documents WHERE number = ?", [row.number as i64])?;
-        self.put_document(row)
+        self.put_document(row)?;
+        let source = &row.document.source;
+        self.execute("UPDATE members SET source = ? WHERE document = ?", params![source, row.number as i64])
     }
 
     fn put_sketch(&mut self, row: &SketchRow) -> Result<()> {
@@ -166,7 +228,11 @@ impl Transaction for SqliteTransaction<'_> {
             key.as_ref().map(|bytes| &bytes[..]),
         ];
         self.execute(
-            "INSERT OR REPLACE INTO fingerprints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO fingerprints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (document) DO UPDATE SET \
+             collection = excluded.collection, simhash = excluded.simhash, \
+             minhash_signature = excluded.minhash_signature, sdr = excluded.sdr, text_key = excluded.text_key, \
+             short = excluded.short, word_count = excluded.word_count, moment = excluded.moment, \
+             scheme = excluded.scheme, computed_at = excluded.computed_at, checksum = excluded.checksum",
             params![
                 numbers.document,
                 numbers.collection,
@@ -193,19 +259,29 @@ impl Transaction for SqliteTransaction<'_> {
 
     fn put_member(&mut self, row: &MemberRow) -> Result<()> {
         self.execute(
-            "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?)",
+            // The date and the source come from the sketches and the document, which are written before. Triggers update what
+            // is derived from members; `OR REPLACE` would not start those of the deleted row.
+            "INSERT INTO members VALUES (?1, ?2, ?3, ?4, ?5, \
+             coalesce((SELECT moment FROM fingerprints WHERE document = ?1), \
+             (SELECT arrived_at FROM documents WHERE number = ?1), 0), \
+             (SELECT source FROM documents WHERE number = ?1), ?6, ?7) ON CONFLICT (document) DO UPDATE SET \
+             collection = excluded.collection, cluster = excluded.cluster, joined = excluded.joined, \
+             checksum = excluded.checksum, moment = excluded.moment, source = excluded.source, edited = excluded.edited, \
+             rank = excluded.rank",
             params![
                 row.document as i64,
                 row.collection,
                 row.cluster.0 as i64,
                 row.joined.map(|joined| joined as i64),
-                row.checksum()
+                row.checksum(),
+                row.edited.map(|edited| edited.0 as i64),
+                row.rank.map(|rank| rank as i64)
             ],
         )
     }
 
     fn clear_clusters(&mut self, collection: u32) -> Result<()> {
-        for table in ["clusters", "members", "tasks"] {
+        for table in ["clusters", "members", "tasks", "places"] {
             self.execute(&format!("DELETE FROM {table} WHERE collection = ?"), [collection])?;
         }
         Ok(())
@@ -213,12 +289,56 @@ impl Transaction for SqliteTransaction<'_> {
 
     fn put_cluster(&mut self, collection: u32, row: &ClusterRow) -> Result<()> {
         let number = row.cluster.0 as i64;
-        if !row.is_stored() {
+        if !row.is_stored() && !self.is_listed(row.cluster)? {
             return self.execute("DELETE FROM clusters WHERE number = ?", [number]);
         }
         let center = row.center.map(|center| center as i64);
-        let sql = "INSERT OR REPLACE INTO clusters (number, collection, size, center, chained) VALUES (?, ?, ?, ?, ?)";
+        let sql = "INSERT INTO clusters (number, collection, size, center, chained) VALUES (?, ?, ?, ?, ?) \
+            ON CONFLICT (number) DO UPDATE SET collection = excluded.collection, size = excluded.size, \
+            center = excluded.center, chained = excluded.chained";
         self.execute(sql, params![number, collection, row.size as i64, center, row.chained as i64])
+    }
+
+    fn put_edit(&mut self, row: &EditRow) -> Result<()> {
+        let ids =
+            |ids: &Vec<DocId>| format!("[{}]", ids.iter().map(DocId::to_json).collect::<Vec<_>>().join(","));
+        let documents = format!("[{}]", row.documents.iter().map(ids).collect::<Vec<_>>().join(","));
+        let number = row.number as i64;
+        self.execute(
+            "INSERT INTO edits VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![
+                row.collection,
+                number,
+                row.at,
+                row.kind as i64,
+                row.clusters.0 as i64,
+                documents,
+                row.checksum(&documents)
+            ],
+        )?;
+        let name = edits_name(row.collection);
+        self.execute("INSERT OR REPLACE INTO counters VALUES (?, ?)", params![name, number])
+    }
+
+    fn remove_edit(&mut self, collection: u32, number: u64) -> Result<()> {
+        self.execute(
+            "DELETE FROM edits WHERE collection = ? AND number = ?",
+            params![collection, number as i64],
+        )
+    }
+
+    fn put_place(&mut self, collection: u32, placed: Placed, cluster: Option<ClusterId>) -> Result<()> {
+        let (kind, item) = place_key(placed);
+        match cluster {
+            Some(cluster) => self.execute(
+                "INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)",
+                params![collection, kind, item, cluster.0 as i64],
+            ),
+            None => self.execute(
+                "DELETE FROM places WHERE collection = ? AND kind = ? AND item = ?",
+                params![collection, kind, item],
+            ),
+        }
     }
 
     fn put_task(&mut self, row: &TaskRow) -> Result<()> {
@@ -235,6 +355,42 @@ impl Transaction for SqliteTransaction<'_> {
             "DELETE FROM tasks WHERE collection = ? AND position = ? AND cluster = ? AND kind = ?",
             params![row.collection, row.position as i64, row.cluster.0 as i64, kind],
         )
+    }
+
+    fn put_event(&mut self, row: &EventRow) -> Result<()> {
+        let sql = "INSERT INTO events SELECT ?1, \
+            coalesce((SELECT sequence FROM events WHERE collection = ?1 ORDER BY sequence DESC LIMIT 1), 0) + 1, \
+            ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 RETURNING sequence";
+        let number_of = |kind: MatchKind| {
+            MATCH_KINDS.iter().position(|known| *known == (kind, row.template)).map(|i| i as i64)
+        };
+        let values = params![
+            row.collection,
+            row.at,
+            EventKind::ALL.iter().position(|known| *known == row.kind).map(|i| i as i64),
+            row.document as i64,
+            row.id.to_json(),
+            row.cluster.map(|cluster| cluster.0 as i64),
+            row.similarity,
+            row.match_kind.and_then(number_of),
+            row.relation
+                .and_then(|relation| RELATIONS.iter().position(|known| *known == relation).map(|i| i as i64)),
+        ];
+        self.store.rows.add();
+        let insert =
+            || self.store.connection.prepare_cached(sql)?.query_row(values, |row| row.get::<_, i64>(0));
+        let sequence = insert().map_err(|error| self.store.database_error(error))?;
+        if sequence % REMOVE_EVERY == 0 {
+            self.remove_events(row.collection, sequence, row.at)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn put_rejected(&mut self, collection: u32, count: u64) -> Result<()> {
+        let count = count.min(i64::MAX as u64) as i64;
+        let name = rejected_name(collection);
+        self.execute("INSERT OR REPLACE INTO counters VALUES (?, ?)", params![name, count])
     }
 
     fn put_counters(&mut self, counters: Counters) -> Result<()> {
@@ -275,6 +431,24 @@ impl Transaction for SqliteTransaction<'_> {
 /// Returns the name of the counter with the last arrival in a collection.
 pub(super) fn arrival_name(collection: u32) -> String {
     format!("{ARRIVAL}{collection}")
+}
+
+/// Returns the name of the counter with the greatest number of an edit of a collection.
+pub(super) fn edits_name(collection: u32) -> String {
+    format!("{EDITS}{collection}")
+}
+
+/// Returns the name of the counter with the number of rejected documents of a collection.
+pub(super) fn rejected_name(collection: u32) -> String {
+    format!("{REJECTED}{collection}")
+}
+
+/// Returns how the table of places names documents.
+pub(super) fn place_key(placed: Placed) -> (i64, i64) {
+    match placed {
+        Placed::Document(document) => (0, document as i64),
+        Placed::Others(cluster) => (1, cluster.0 as i64),
+    }
 }
 
 fn dropped_name(collection: u32) -> String {

@@ -4,20 +4,21 @@ use super::{CollectionCheck, REBUILD, reason};
 use crate::catalog::clusters::undamaged;
 use crate::catalog::live::LiveLinkage;
 use crate::error::{Error, Result};
-use crate::rows::{ClusterRow, DocumentRow, MemberRow, TaskKind, TaskRow};
+use crate::rows::{ClusterRow, MemberRow, TaskKind, TaskRow};
 use sameish::cluster::ClusterId;
-use sameish::matching::Side;
-use sameish::{DocId, Prepared, Scratch, Signature, Status};
+use sameish::{DocId, Scratch};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The stored clusters of a collection.
 #[derive(Default)]
-struct StoredClusters {
-    members: BTreeMap<u64, MemberRow>,
+pub(super) struct StoredClusters {
+    pub(super) members: BTreeMap<u64, MemberRow>,
     /// Documents with a damaged membership.
     damaged: HashSet<u64>,
-    clusters: BTreeMap<ClusterId, ClusterRow>,
+    pub(super) clusters: BTreeMap<ClusterId, ClusterRow>,
     pending: PendingClusters,
+    /// Whether documents are still being moved because of edits.
+    pub(super) has_edit_tasks: bool,
 }
 
 /// Clusters with queued work, whose documents may not be final.
@@ -51,7 +52,9 @@ impl PendingClusters {
             PendingClusters::None => HashSet::new(),
             PendingClusters::All => return *self = PendingClusters::All,
         };
-        clusters.insert(task.cluster);
+        if !matches!(task.kind, TaskKind::Edits | TaskKind::Show) {
+            clusters.insert(task.cluster);
+        }
         match task.kind {
             TaskKind::Collection => return *self = PendingClusters::All,
             // A merge also changes the cluster that receives the documents.
@@ -100,7 +103,8 @@ impl CollectionCheck<'_> {
             }
         }
         self.check_matches(&stored)?;
-        self.check_marks(&stored)
+        self.check_marks(&stored)?;
+        self.check_edits(&stored)
     }
 
     fn load_clusters(&mut self) -> Result<StoredClusters> {
@@ -126,8 +130,12 @@ impl CollectionCheck<'_> {
         })?;
         read.each_task(collection, &mut |task| {
             match task {
-                Ok(task) => stored.pending.add(&task),
+                Ok(task) => {
+                    stored.has_edit_tasks |= matches!(task.kind, TaskKind::Edits | TaskKind::Show);
+                    stored.pending.add(&task);
+                }
                 Err(error) => {
+                    stored.has_edit_tasks = true;
                     stored.pending = PendingClusters::All;
                     self.report(format!("task of {}", self.live.row.name), error_of_task(error), REBUILD);
                 }
@@ -162,7 +170,7 @@ impl CollectionCheck<'_> {
             return (!is_cohesive && !is_center).then_some("it has no link, but is not the center");
         };
         if is_cohesive {
-            return Some("it has a link, but documents of cohesive clusters belong to the center");
+            return Some("it has a link, but documents of cohesive clusters have none");
         }
         let Some(other) = stored.members.get(&joined) else {
             return Some("it is linked to a document that does not exist");
@@ -213,17 +221,14 @@ impl CollectionCheck<'_> {
         for &member in members {
             let Some(row) = undamaged(self.read.document(member))? else { continue };
             let own = self.live.analyzer.prepare(&row.document.content, scratch);
-            let verdict = self.live.analyzer.judge().judge_facts(&side(&prepared), &side(&own));
+            let verdict = self.live.analyzer.judge().judge_facts(&prepared.side(), &own.side());
             let joins = verdict.is_some_and(|verdict| self.live.engine().joins(&verdict));
-            if !joins || !self.is_in_window(&other, &row) {
+            // The window is not checked: it may have been wider when the document joined.
+            if !joins {
                 self.report(self.name("membership of document", member), anchor.problem(), REBUILD);
             }
         }
         Ok(())
-    }
-
-    fn is_in_window(&self, a: &DocumentRow, b: &DocumentRow) -> bool {
-        self.live.window_around(a.moment()).is_none_or(|window| window.contains(&b.moment()))
     }
 
     /// Checks that the documents that the index marks as centers are the centers of the stored clusters.
@@ -300,6 +305,10 @@ impl StoredClusters {
         if self.pending.contains(cluster) {
             return None;
         }
+        // Edits can show documents in a cluster to which the linkage gives none.
+        if size == 0 {
+            return None;
+        }
         let Some(center) = row.center else { return Some("it has no center".to_owned()) };
         if self.members.get(&center).is_none_or(|member| member.cluster != cluster) {
             return Some("its center is not one of its documents".to_owned());
@@ -307,19 +316,6 @@ impl StoredClusters {
         (row.chained != chained).then(|| {
             format!("its stored number of chained documents is {}, but it has {chained}", row.chained)
         })
-    }
-}
-
-fn side(prepared: &Prepared) -> Side<'_> {
-    let Prepared { sketches, features, key } = prepared;
-    Side {
-        key: *key,
-        too_short: sketches.status == Status::TooShort,
-        simhash: sketches.simhash,
-        minhash: sketches.minhash.as_ref().map(Signature::rows),
-        sdr: sketches.sdr.as_ref(),
-        features: Some(&features.shingles),
-        facts: Some(&features.facts),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{ClusterChanges, Placement, undamaged};
 use crate::error::Result;
-use crate::rows::{ClusterRow, FIRST_DOCUMENT, MERGE_POSITION, MemberRow, TaskKind, TaskRow};
+use crate::rows::{ClusterRow, FIRST_DOCUMENT, MERGE_POSITION, MemberRow, TaskKind, TaskRow, Turn};
 use sameish::cluster::ClusterId;
 use std::collections::{BTreeMap, HashSet};
 
@@ -109,7 +109,7 @@ impl ClusterChanges<'_> {
         for task in self.tasks_of(cluster)? {
             if task.kind == TaskKind::Members {
                 self.change.remove_task(&task)?;
-                self.queue_members(target, task.position)?;
+                self.queue_members(target, task.turn())?;
             }
         }
         let center = self.row(cluster)?.center;
@@ -144,12 +144,12 @@ impl ClusterChanges<'_> {
         }
         let collection = self.collection();
         let is_empty = row.size == 0 && self.read().merges_into(collection, target)?.is_empty();
-        if is_empty { Ok(()) } else { self.queue_members(target, FIRST_DOCUMENT) }
+        if is_empty { Ok(()) } else { self.queue_members(target, Turn::new(None, FIRST_DOCUMENT)) }
     }
 
     /// Moves one document of a cluster that is merged into another. Returns `false` if none is left.
     pub(in crate::catalog) fn move_one(&mut self, task: &TaskRow) -> Result<bool> {
-        let Some(member) = self.next_member(task.cluster, 0)? else { return Ok(false) };
+        let Some(member) = self.next_member(task.cluster, Turn::default())? else { return Ok(false) };
         let target = self.merge_target(task.cluster)?;
         if target == task.cluster {
             return Ok(false);

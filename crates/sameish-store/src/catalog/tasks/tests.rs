@@ -7,17 +7,14 @@ use super::super::clusters::{LATER_PER_STEP, LINKS_PER_UNIT};
 use super::super::live::RepairDelay;
 use super::super::neighbors::MAX_CANDIDATES;
 use super::super::texts::{UNIT_BYTES, UNIT_COMPARISONS};
+use crate::catalog::profiles::LEAVES_UNREAD;
 use crate::sqlite::{RowCounter, SqliteStore};
-use crate::{Catalog, Collection, CollectionConfig, Health, OpenOptions};
+use crate::{Catalog, Center, Collection, CollectionConfig, Health, OpenOptions};
 use sameish::cluster::ClusterId;
+use sameish::random::SplitMix64;
 use sameish::{DocId, Document, Preset};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-
-#[path = "../../../../sameish/src/random.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod random;
-use random::SplitMix64;
 
 /// Bands of one row find every pair above the threshold.
 const OVERRIDES: &str = "[minhash]\nrows = 128\nbands = { count = 128, rows = 1 }\n[text]\nmin_words = 10\n\
@@ -41,12 +38,31 @@ impl Fixture {
 
     fn with_cache(config: CollectionConfig, cache_bytes: usize) -> Fixture {
         let dir = tempfile::tempdir().unwrap();
+        Fixture::open(dir, cache_bytes, |catalog| catalog.create("test", config).unwrap())
+    }
+
+    fn open(
+        dir: tempfile::TempDir,
+        cache_bytes: usize,
+        collection: impl FnOnce(&Catalog) -> Collection,
+    ) -> Fixture {
         let store = SqliteStore::open(dir.path(), true, false).unwrap();
         let rows = store.row_counter();
         let options = OpenOptions { cache_bytes, ..OpenOptions::default() };
         let catalog = Catalog::over(Box::new(store), dir.path(), options).unwrap();
-        let collection = catalog.create("test", config).unwrap();
+        let collection = collection(&catalog);
         Fixture { _dir: dir, catalog, collection, rows }
+    }
+
+    /// Opens the directory again, so that nothing about the texts is in memory, and nothing is read in the background.
+    fn reopened_uncached(self) -> Fixture {
+        let Fixture { _dir: dir, catalog, collection, .. } = self;
+        drop(collection);
+        catalog.close();
+        LEAVES_UNREAD.set(true);
+        let fixture = Fixture::open(dir, 0, |catalog| catalog.collection("test").unwrap()).paused();
+        LEAVES_UNREAD.set(false);
+        fixture
     }
 
     fn with_linkage(linkage: &str, window_days: Option<u32>) -> Fixture {
@@ -125,9 +141,12 @@ impl Fixture {
     }
 }
 
+/// Returns settings with a linkage. `newest` and `longest` are the linkage `cohesive` with these centers.
 fn config(linkage: &str, window_days: Option<u32>) -> CollectionConfig {
+    let center = Center::from_name(linkage);
+    let linkage = if center.is_some() { "cohesive" } else { linkage };
     let overrides = format!("{OVERRIDES}linkage = \"{linkage}\"\n");
-    CollectionConfig { overrides, window_days, ..CollectionConfig::new(Preset::Articles) }
+    CollectionConfig { overrides, window_days, center, ..CollectionConfig::new(Preset::Articles) }
 }
 
 /// Returns 20 words from a position on. Texts match if their positions differ by at most 5: they share at least 13 of 23
@@ -204,6 +223,47 @@ fn changes_between_steps_give_the_cohesive_clusters_of_the_remaining_documents()
         run_history(seed, "cohesive", None);
         run_history(seed, "cohesive", Some(2));
     }
+}
+
+#[test]
+fn changes_between_steps_give_the_clusters_around_the_newest_and_the_longest() {
+    for seed in 1..4 {
+        for center in ["newest", "longest"] {
+            run_history(seed, center, None);
+            run_history(seed, center, Some(2));
+        }
+    }
+}
+
+/// A document that comes before the center of its cluster costs at most as much as the deletion of the center.
+#[test]
+fn new_center_of_a_cluster_costs_at_most_as_much_as_deleting_the_old_one() {
+    let dated = |id: u64, day: u32| Document {
+        published_at: Some(format!("2024-01-{day:02}")),
+        ..Document::new(id, variant_at(0, id))
+    };
+    let cluster_of = |count: u64| {
+        let fixture = Fixture::with_linkage("newest", None);
+        (0..count).for_each(|id| _ = fixture.collection.insert(dated(id, 10)).unwrap());
+        fixture.settle();
+        fixture
+    };
+    let deleting = cluster_of(300);
+    let (rows, ()) = deleting.rows_of(|| deleting.delete(0));
+    let (deletion, _) = deleting.rows_of(|| deleting.settle());
+    let fixture = cluster_of(300);
+    let before = fixture.cluster(0);
+    let (inserted, _) = fixture.rows_of(|| fixture.collection.insert(dated(300, 11)).unwrap());
+    assert!(inserted < rows + 60, "{inserted} rows for the insertion");
+    let detail = fixture.collection.cluster(before.unwrap()).unwrap().unwrap();
+    assert_eq!((detail.center, detail.pending), (Some(300.into()), true));
+    let (insertion, most) = fixture.rows_of(|| fixture.settle());
+    assert!(most < ROWS_PER_TASK, "{most} rows for a task");
+    assert!(insertion <= deletion * 11 / 10, "{insertion} rows, {deletion} for the deletion");
+    assert_eq!(fixture.cluster(0), before, "the cluster keeps its id");
+    fixture.assert_is_clustered_as_from_scratch(&(0..301).collect(), "one center");
+    let (inserted, _) = fixture.rows_of(|| fixture.collection.insert(dated(301, 9)).unwrap());
+    assert!(inserted < 60 && !has_tasks(&fixture.collection), "an older document joins the center");
 }
 
 #[test]
@@ -455,12 +515,20 @@ fn branch(words: u64, variant: u64) -> String {
 /// Deletes the first of two copies of a text, with a text between them that is not a copy, so that the other one is compared
 /// with `centers` centers. Returns the rows of each unit.
 fn units_of_a_comparison_with_centers(fixture: &Fixture, words: u64, centers: u64) -> Vec<u64> {
+    insert_copies_and_centers(fixture, words, centers);
+    units_of_deleting_the_first_copy(fixture)
+}
+
+fn insert_copies_and_centers(fixture: &Fixture, words: u64, centers: u64) {
     let near = |last: &str| format!("{} {last}", branch(words, 0));
     fixture.insert(0, near("first"));
     (1..=centers).for_each(|id| fixture.insert(id, branch(words, id)));
     fixture.insert(1_000, near("second"));
     assert_eq!(fixture.cluster(1_000), fixture.cluster(0));
     assert_eq!(fixture.collection.stats().unwrap().clusters, 1, "the centers do not match each other");
+}
+
+fn units_of_deleting_the_first_copy(fixture: &Fixture) -> Vec<u64> {
     fixture.delete(0);
     let mut units = Vec::new();
     loop {
@@ -479,7 +547,10 @@ const OTHER_ROWS: u64 = 30;
 #[test]
 fn a_unit_compares_a_bounded_number_of_texts() {
     let fixture = Fixture::uncached();
-    let units = units_of_a_comparison_with_centers(&fixture, 40, 200);
+    insert_copies_and_centers(&fixture, 40, 200);
+    // An index that knows the texts of a crowd excludes most of them without reading them.
+    let fixture = fixture.reopened_uncached();
+    let units = units_of_deleting_the_first_copy(&fixture);
     let most = UNIT_COMPARISONS as u64 + OTHER_ROWS;
     assert!(units.iter().all(|rows| *rows <= most), "{units:?}");
     assert!(units.iter().sum::<u64>() >= 200, "all centers were compared: {units:?}");
