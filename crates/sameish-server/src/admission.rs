@@ -107,7 +107,7 @@ impl Capacity {
     }
 }
 
-/// A place in a queue. Released on drop.
+/// A position in a queue. Released on drop.
 struct QueueEntry<'a>(&'a AtomicUsize);
 
 impl Drop for QueueEntry<'_> {

@@ -156,6 +156,16 @@ impl Keys {
         }
     }
 
+    /// Returns what a request with these headers may do at most.
+    pub(crate) fn scope(&self, headers: &HeaderMap) -> Scope {
+        if self.keys.is_empty() {
+            return Scope::Admin;
+        }
+        let scope =
+            bearer_key(headers).and_then(|given| self.find(given)).map_or(Scope::Read, |(_, key)| key.scope);
+        if scope >= self.admin { Scope::Admin } else { scope }
+    }
+
     /// Finds a key in constant time.
     fn find(&self, given: &[u8]) -> Option<(usize, &Key)> {
         let digest: [u8; 32] = Sha256::digest(given).into();
@@ -195,7 +205,7 @@ fn forbidden(scope: Scope, required: Scope) -> Problem {
 
 fn too_many(detail: &'static str, wait: f64) -> Problem {
     let mut problem = Problem::new(Kind::TooManyRequests, detail);
-    problem.retry_after = Some(wait.ceil().max(1.0) as u64);
+    problem.retry_after = Some(wait.ceil().max(1.0) as u32);
     problem
 }
 
@@ -243,7 +253,7 @@ fn bearer_key(headers: &HeaderMap) -> Option<&[u8]> {
 pub(crate) fn required_scope(method: &Method, path: &str) -> Scope {
     let below = path.strip_prefix("/api/v1/");
     let is_query = |rest: &str| rest.split_once('/').is_some_and(|(_, action)| action == "query");
-    let only_reads = path == "/api/v1/compare" || below.is_some_and(is_query);
+    let only_reads = matches!(path, "/api/v1/compare" | "/api/v1/sketch") || below.is_some_and(is_query);
     let is_collection = below.is_some_and(|rest| !rest.trim_end_matches('/').contains('/'));
     match *method {
         Method::GET | Method::HEAD | Method::OPTIONS => Scope::Read,
@@ -356,6 +366,7 @@ mod tests {
     #[test]
     fn searches_require_only_read_access() {
         assert_eq!(required_scope(&Method::POST, "/api/v1/compare"), Scope::Read);
+        assert_eq!(required_scope(&Method::POST, "/api/v1/sketch"), Scope::Read);
         assert_eq!(required_scope(&Method::POST, "/api/v1/articles/query"), Scope::Read);
         assert_eq!(required_scope(&Method::POST, "/api/v1/articles/bulk"), Scope::Write);
         assert_eq!(required_scope(&Method::PUT, "/api/v1/articles/query"), Scope::Write);

@@ -157,7 +157,7 @@ pub(crate) fn too_large(max: usize) -> Problem {
 }
 
 pub(crate) fn bad_gzip() -> Problem {
-    Problem::new(Kind::BadRequest, "the body is not complete gzip data, as `content-encoding` says it is")
+    Problem::new(Kind::BadRequest, "`content-encoding` is `gzip`, but the body is not complete gzip data")
 }
 
 /// Rejects a body by its declared length before any of it is read.

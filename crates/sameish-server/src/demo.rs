@@ -33,7 +33,7 @@ pub(crate) fn load(catalog: &Catalog) -> Result<usize> {
 
 fn parse(line: &str) -> Option<Document> {
     let document: NewDocument = crate::body::parse(line.as_bytes(), &Limits::default()).ok()?;
-    Some(document.into_document(|| DocId::Number(0)))
+    document.into_document(|| DocId::Number(0)).ok()
 }
 
 #[cfg(test)]

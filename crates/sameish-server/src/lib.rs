@@ -18,7 +18,7 @@
 //! openapi.rs     description of the interface
 //! problem.rs     errors with their status codes
 //! body.rs        request bodies within limits; response.rs: response bodies; memory.rs: their memory budget
-//! transfer.rs    minimum rate of bodies
+//! transfer.rs    minimum rate of bodies; gzip.rs: compression of responses
 //! auth.rs        keys; rate.rs: rate limits
 //! state.rs       state that all requests share; admission.rs: admission control; shares.rs: shares of keys and collections
 //! settings/      settings of the operator
@@ -32,7 +32,9 @@ mod admission;
 mod auth;
 mod body;
 mod demo;
+mod events;
 mod expiry;
+mod gzip;
 mod http;
 mod ids;
 mod log;

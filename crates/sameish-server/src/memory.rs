@@ -1,7 +1,7 @@
 //! The memory budget of request and response bodies.
 //!
 //! Memory is reserved before it is used: for a request body as it arrives, for a response before it is built. With two or more
-//! keys each key has a [share](crate::shares), so that the bodies of one key, however large and slow, leave memory for the others.
+//! keys each key has a [share](crate::shares), so that the bodies of one key, however large and slow, leave memory for other keys.
 //! The first bytes of a body need no reservation, so that small requests succeed while large ones use the whole budget.
 
 use crate::problem::{Kind, Problem};

@@ -152,6 +152,7 @@ fn render_gauges(out: &mut String, app: &App) {
     let connections = app.connections.load(Ordering::Relaxed);
     for (name, help, value) in [
         ("sameish_connections", "Number of open connections.", connections as f64),
+        ("sameish_event_streams", "Number of open event streams.", app.events.open() as f64),
         ("sameish_requests_running", "Number of requests in progress.", running as f64),
         ("sameish_requests_waiting", "Number of queued requests.", app.waiting() as f64),
         ("sameish_writes_waiting", "Number of queued writes.", app.catalog.waiting() as f64),

@@ -20,7 +20,7 @@ use utoipa::{Modify, OpenApi as _};
     tags(
         (name = "documents", description = "Store, read, replace and delete documents"),
         (name = "search", description = "Find similar documents and compare texts"),
-        (name = "clusters", description = "Read clusters of near-duplicates"),
+        (name = "clusters", description = "Read and edit clusters of near-duplicates"),
         (name = "collections", description = "Create, read and delete collections: documents with the same settings"),
         (name = "operations", description = "Operate the service"),
     ),
@@ -81,6 +81,9 @@ fn remove_null_body(operation: &mut Value) {
     }
 }
 
+/// Ends of the paths of requests with a body that change nothing.
+const READING_POSTS: [&str; 3] = ["/query", "/compare", "/sketch"];
+
 /// Adds the problems that a route can cause.
 fn add_problems(path: &str, method: &str, operation: &mut Value) {
     let mut problems: Vec<(u16, &str)> = vec![
@@ -105,8 +108,8 @@ fn add_problems(path: &str, method: &str, operation: &mut Value) {
     if operation.get("requestBody").is_some() {
         problems.extend([(413, "The request is too large"), (415, "Unsupported media type")]);
     }
-    let writes = matches!(method, "put" | "delete")
-        || method == "post" && !path.ends_with("/query") && !path.ends_with("/compare");
+    let writes = matches!(method, "put" | "patch" | "delete")
+        || method == "post" && !READING_POSTS.iter().any(|end| path.ends_with(end));
     if writes {
         problems.extend([(409, "Conflict with stored data"), (507, "Out of disk space")]);
     }

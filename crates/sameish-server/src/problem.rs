@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     NotAcceptable,
     Timeout,
     Conflict,
+    Gone,
     TooLarge,
     UriTooLong,
     UnsupportedMediaType,
@@ -60,6 +61,7 @@ impl Kind {
             Kind::NotAcceptable => ("not-acceptable", S::NOT_ACCEPTABLE, "Not acceptable"),
             Kind::Timeout => ("timeout", S::REQUEST_TIMEOUT, "The request arrived too slowly"),
             Kind::Conflict => ("conflict", S::CONFLICT, "Conflict with stored data"),
+            Kind::Gone => ("gone", S::GONE, "No longer available"),
             Kind::TooLarge => ("too-large", S::PAYLOAD_TOO_LARGE, "The request is too large"),
             Kind::UriTooLong => ("uri-too-long", S::URI_TOO_LONG, "The URI is too long"),
             Kind::UnsupportedMediaType => {
@@ -121,8 +123,10 @@ pub(crate) struct Problem {
     pub(crate) errors: Vec<FieldError>,
     /// Offset of the error in the body, in bytes.
     pub(crate) offset: Option<usize>,
+    /// Position at which a client can continue.
+    pub(crate) resume_from: Option<u64>,
     /// Seconds to wait before a retry.
-    pub(crate) retry_after: Option<u64>,
+    pub(crate) retry_after: Option<u32>,
     /// Whether the connection is closed after the response.
     pub(crate) close: bool,
     /// Internal cause: logged, never sent.
@@ -144,6 +148,7 @@ impl Problem {
             detail: detail.into(),
             errors: Vec::new(),
             offset: None,
+            resume_from: None,
             retry_after,
             close: matches!(kind, Kind::Draining | Kind::Timeout),
             cause: None,
@@ -176,9 +181,24 @@ impl Problem {
             .caused_by(cause.to_string())
     }
 
+    /// Creates the problem of a position in events that are not kept.
+    /// Returns `true` if the problem is the content of a document, so that sending it again would not help.
+    pub(crate) fn rejects_document(&self) -> bool {
+        let status = self.kind.status();
+        [StatusCode::BAD_REQUEST, StatusCode::CONFLICT, StatusCode::PAYLOAD_TOO_LARGE].contains(&status)
+            || status == StatusCode::UNPROCESSABLE_ENTITY
+    }
+
+    pub(crate) fn gone(detail: &'static str, resume_from: u64) -> Problem {
+        Problem { resume_from: Some(resume_from), ..Problem::new(Kind::Gone, detail) }
+    }
+
     /// Creates the problem of a failed sync.
     pub(crate) fn storage_failed() -> Problem {
-        Problem::new(Kind::StorageFailed, "a write failed; reads work, writes fail until a restart")
+        Problem::new(
+            Kind::StorageFailed,
+            "a write failed; reads work, but writes fail until the service is restarted",
+        )
     }
 
     /// Creates the problem of a request during shutdown.
@@ -216,6 +236,7 @@ impl Problem {
             detail: self.detail.clone().into_owned(),
             request_id: request_id.to_owned(),
             offset: self.offset,
+            resume_from: self.resume_from,
             errors: self.errors.clone(),
         }
     }
@@ -268,6 +289,10 @@ pub(crate) struct ProblemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) offset: Option<usize>,
+    /// Position of an event at which a stream can continue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) resume_from: Option<u64>,
     /// Invalid fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) errors: Vec<FieldError>,
@@ -298,6 +323,8 @@ impl From<sameish_store::Error> for Problem {
                 let id = shown(&id.to_string());
                 Problem::new(Kind::NotFound, format!("no document has the id `{id}`"))
             }
+            E::NoCluster { .. } => Problem::new(Kind::NotFound, text),
+            E::BadEdit { .. } => Problem::new(Kind::Invalid, text),
             E::Exists { .. } => Problem::new(Kind::Conflict, text),
             E::Unavailable(_) => Problem::new(Kind::CollectionUnavailable, text),
             E::Conflict { id } => {
@@ -318,7 +345,7 @@ impl From<sameish_store::Error> for Problem {
             E::Engine(sameish::Error::InvalidField { field: "published_at", .. }) => {
                 Problem::field("/published_at", "invalid", text)
             }
-            E::Engine(_) | E::GreedyLinkage => Problem::new(Kind::Invalid, text),
+            E::Engine(_) | E::CenterLinkage => Problem::new(Kind::Invalid, text),
             E::Busy => Problem::new(Kind::Busy, "too many writes are queued; retry in a second"),
             E::Full => Problem::new(Kind::StorageFull, "out of disk space; nothing was stored"),
             E::Failed { reason } => Problem::storage_failed().caused_by(reason.to_string()),

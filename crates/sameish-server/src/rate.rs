@@ -48,7 +48,8 @@ impl<K: Hash + Eq> Buckets<K> {
     pub(crate) fn take(&mut self, client: K, now: Instant) -> Result<(), f64> {
         let Buckets { by_client, max_clients, burst, rate } = self;
         if by_client.len() >= *max_clients && !by_client.contains_key(&client) {
-            // Buckets that are full again need no memory. If none is, all are forgotten: a flood of addresses gains little.
+            // Buckets that are full again need no memory. If none is, all are forgotten; a client with many addresses gains little
+            // from that.
             let refill_seconds = *burst / *rate;
             by_client.retain(|_, bucket| {
                 now.saturating_duration_since(bucket.updated).as_secs_f64() < refill_seconds

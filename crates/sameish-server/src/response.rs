@@ -2,15 +2,17 @@
 //!
 //! Memory is reserved before a response is built. A response with a list has a [`BoundedList`], which stops at
 //! `limits.response_bytes`; the response then says that it is `capped`. JSON is written in segments, each of which is freed when
-//! the client has received it.
+//! the client has received it. It is compressed while it is written if the client accepts that, so that it takes less memory, too.
 
 use crate::memory::BufferedBytes;
 use crate::problem::Problem;
-use crate::state::App;
+use crate::state::{App, client_accepts_gzip};
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hyper::body::{Frame, SizeHint};
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
@@ -24,6 +26,10 @@ use std::task::{Context, Poll};
 
 /// Size of a segment of a response in bytes.
 const SEGMENT: usize = 64 << 10;
+/// Size in bytes up to which a response is not compressed.
+const UNCOMPRESSED: usize = 1 << 10;
+/// Number of bytes that are compressed at a time.
+const STAGED: usize = 8 << 10;
 /// Number of bytes that are reserved at a time.
 const RESERVED_STEP: usize = 4 << 10;
 
@@ -38,13 +44,18 @@ pub(crate) fn json_within(
     status: StatusCode,
     body: &impl Serialize,
 ) -> Result<Response, Problem> {
-    let mut segments =
-        Segments { buffered, full: VecDeque::new(), last: Vec::new(), length: 0, problem: None };
-    if let Err(error) = serde_json::to_writer(&mut segments, body) {
-        return Err(segments.problem.unwrap_or_else(|| Problem::internal(error)));
+    let mut writer = JsonWriter::new(Segments::new(buffered), client_accepts_gzip());
+    let written = serde_json::to_writer(&mut writer, body).map_err(io::Error::from);
+    let (segments, is_compressed) = writer.finish(written)?;
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::VARY, HeaderValue::from_static("accept-encoding")),
+    ];
+    let mut response = (status, headers, Body::new(segments.into_body())).into_response();
+    if is_compressed {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
-    let headers = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    Ok((status, headers, Body::new(segments.into_body())).into_response())
+    Ok(response)
 }
 
 /// Reserves the memory of a response in advance.
@@ -164,6 +175,80 @@ impl<T: Serialize> Serialize for Items<T> {
     }
 }
 
+/// Writes a response in segments, and compresses it if it is not small.
+struct JsonWriter {
+    target: Target,
+    /// What is not compressed yet: the beginning of the response, or a part of it, because a serializer writes a few bytes at a time.
+    staged: Vec<u8>,
+}
+
+enum Target {
+    Plain(Segments),
+    /// The response is small so far, and will be compressed if it is not.
+    Undecided(Segments),
+    Compressed(Box<GzEncoder<Segments>>),
+}
+
+impl JsonWriter {
+    fn new(segments: Segments, compresses: bool) -> JsonWriter {
+        let target = if compresses { Target::Undecided(segments) } else { Target::Plain(segments) };
+        JsonWriter { target, staged: Vec::new() }
+    }
+
+    /// Returns the response, and whether it is compressed, after `written`, the result of all writes.
+    fn finish(mut self, written: io::Result<()>) -> Result<(Segments, bool), Problem> {
+        let finished = written.and_then(|()| match &mut self.target {
+            Target::Plain(_) => Ok(()),
+            Target::Undecided(segments) => segments.write_all(&self.staged),
+            Target::Compressed(encoder) => {
+                encoder.write_all(&self.staged)?;
+                encoder.try_finish()
+            }
+        });
+        let (mut segments, is_compressed) = match self.target {
+            Target::Plain(segments) | Target::Undecided(segments) => (segments, false),
+            Target::Compressed(mut encoder) => {
+                if let Some(problem) = encoder.get_mut().problem.take() {
+                    return Err(problem);
+                }
+                // Nothing is left to write.
+                (encoder.finish().map_err(Problem::internal)?, true)
+            }
+        };
+        match finished {
+            Ok(()) => Ok((segments, is_compressed)),
+            Err(error) => Err(segments.problem.take().unwrap_or_else(|| Problem::internal(error))),
+        }
+    }
+}
+
+impl Write for JsonWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Target::Plain(segments) = &mut self.target {
+            return segments.write(bytes);
+        }
+        self.staged.extend_from_slice(bytes);
+        if let Target::Undecided(segments) = &mut self.target
+            && self.staged.len() > UNCOMPRESSED
+        {
+            let empty = Segments::new(segments.buffered.sibling());
+            let encoder = GzEncoder::new(std::mem::replace(segments, empty), Compression::fast());
+            self.target = Target::Compressed(Box::new(encoder));
+        }
+        if let Target::Compressed(encoder) = &mut self.target
+            && self.staged.len() >= STAGED
+        {
+            encoder.write_all(&self.staged)?;
+            self.staged.clear();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Writes a response in segments.
 struct Segments {
     buffered: BufferedBytes,
@@ -174,6 +259,10 @@ struct Segments {
 }
 
 impl Segments {
+    fn new(buffered: BufferedBytes) -> Segments {
+        Segments { buffered, full: VecDeque::new(), last: Vec::new(), length: 0, problem: None }
+    }
+
     fn reserve(&mut self, bytes: usize) -> io::Result<()> {
         self.buffered.reserve_up_to(self.length + bytes, RESERVED_STEP).map_err(|problem| {
             self.problem = Some(problem);

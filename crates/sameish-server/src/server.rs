@@ -112,6 +112,7 @@ impl Server {
                  create one with `sameish keys new --scope admin`"
             );
         }
+        warm_statistics(&app);
         runtime.block_on(async {
             let expiry = tokio::spawn(expiry::run(app.clone(), stop.subscribe()));
             let signals = tokio::spawn(stop_on_signal(signals, stop.clone()));
@@ -162,6 +163,28 @@ fn open_catalog(settings: &Settings) -> Result<Catalog, Error> {
         }
     }
     Ok(catalog)
+}
+
+/// Number of documents from which on statistics take so long that the first request should not wait for them.
+const MANY_DOCUMENTS: usize = 10_000;
+
+/// Computes the statistics of large collections in the background.
+fn warm_statistics(app: &App) {
+    let collections = app.catalog.collections().into_iter();
+    let large: Vec<_> = collections.filter(|collection| collection.len() >= MANY_DOCUMENTS).collect();
+    if large.is_empty() {
+        return;
+    }
+    let compute = move || {
+        for collection in large {
+            // A request reports the error.
+            _ = collection.stats();
+            _ = collection.histogram();
+            _ = collection.sources();
+        }
+    };
+    // Without the thread, the first requests compute them.
+    _ = std::thread::Builder::new().name("sameish-statistics".into()).spawn(compute);
 }
 
 /// Starts a graceful shutdown on the first signal and ends the process on the second.

@@ -1,4 +1,4 @@
-//! Shares: how much of a limit one key or one collection may use, so that some of it remains for the others.
+//! Shares: how much of a limit one key or one collection may use, so that some of it remains for other keys and collections.
 
 /// Returns what one key may use of a limit if there are two or more keys: half.
 pub(crate) fn key_share(limit: usize) -> usize {

@@ -6,6 +6,7 @@
 
 use crate::admission::{Admission, Permit, Requester};
 use crate::auth::Keys;
+use crate::events::EventHub;
 use crate::expiry::PausedExpiry;
 use crate::ids::Ids;
 use crate::log::LogQueue;
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     draining: watch::Sender<bool>,
     admission: Admission,
     pub(crate) memory: MemoryBudget,
+    /// Streams of events.
+    pub(crate) events: EventHub,
     /// Collections whose expiry needs a confirmation.
     pub(crate) paused_expiry: PausedExpiry,
     /// Allows one snapshot at a time.
@@ -62,6 +65,8 @@ impl App {
         let keys = Keys::new(&settings)?;
         let admission = Admission::new(&settings.limits, keys.len());
         let memory = MemoryBudget::new(&settings.limits, keys.len());
+        let events = EventHub::new(keys.len());
+        catalog.after_write(events.notifier());
         Ok(App(Arc::new(Shared {
             keys,
             catalog,
@@ -75,6 +80,7 @@ impl App {
             draining: watch::Sender::new(false),
             admission,
             memory,
+            events,
             paused_expiry: PausedExpiry::default(),
             snapshot: Arc::new(Semaphore::new(1)),
             settings,
@@ -122,11 +128,11 @@ impl App {
         job: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
     ) -> Result<JoinHandle<Result<T, Problem>>, Problem> {
         let requester = current_requester();
-        let key = requester.key;
+        let context = current_request();
         let permit = self.admission.admit(&requester, deadline).await?;
         let app = self.clone();
         Ok(tokio::task::spawn_blocking(move || {
-            let result = CURRENT_KEY.sync_scope(key, || job(&app));
+            let result = CURRENT_REQUEST.sync_scope(context, || job(&app));
             drop(permit);
             result
         }))
@@ -175,15 +181,27 @@ impl App {
 }
 
 tokio::task_local! {
-    /// The index of the key of the current request.
-    static CURRENT_KEY: Option<usize>;
+    static CURRENT_REQUEST: RequestContext;
     /// The name of the collection of the current request.
     static CURRENT_COLLECTION: Option<String>;
 }
 
-/// Runs a future on behalf of a key, whose share of the capacity it uses.
-pub(crate) async fn with_key<T>(key: Option<usize>, future: impl Future<Output = T>) -> T {
-    CURRENT_KEY.scope(key, future).await
+/// What handlers need to know of the current request, wherever they run.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct RequestContext {
+    /// The index of the key, whose share of the capacity the request uses.
+    pub(crate) key: Option<usize>,
+    /// Whether the client accepts a response that is compressed with gzip.
+    pub(crate) accepts_gzip: bool,
+}
+
+/// Runs a future for a request.
+pub(crate) async fn with_request<T>(context: RequestContext, future: impl Future<Output = T>) -> T {
+    CURRENT_REQUEST.scope(context, future).await
+}
+
+fn current_request() -> RequestContext {
+    CURRENT_REQUEST.try_with(|context| *context).unwrap_or_default()
 }
 
 /// Runs a future on behalf of a collection, whose share of the capacity it uses.
@@ -198,5 +216,10 @@ fn current_requester() -> Requester {
 
 /// Returns the index of the key of the current request.
 pub(crate) fn current_key() -> Option<usize> {
-    CURRENT_KEY.try_with(|key| *key).ok().flatten()
+    current_request().key
+}
+
+/// Returns `true` if the client of the current request accepts a response that is compressed with gzip.
+pub(crate) fn client_accepts_gzip() -> bool {
+    current_request().accepts_gzip
 }

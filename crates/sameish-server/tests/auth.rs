@@ -23,7 +23,7 @@ fn service() -> Service {
 fn with(service: &Service, method: &str, path: &str, values: &[&str]) -> Response {
     let mut headers = vec![JSON];
     headers.extend(values.iter().map(|value| ("authorization", *value)));
-    let body: &[u8] = if matches!(method, "POST" | "PUT") { b"{}" } else { b"" };
+    let body: &[u8] = if matches!(method, "POST" | "PUT" | "PATCH") { b"{}" } else { b"" };
     service.send(method, path, &headers, body)
 }
 
@@ -67,7 +67,8 @@ fn every_route_except_health_requires_a_key() {
 fn read_keys_read_write_keys_change_documents_and_admin_keys_change_collections() {
     let service = service();
     for (method, path) in routes(&service) {
-        let only_reads = method == "GET" || path.ends_with("/query") || path.ends_with("/compare");
+        let only_reads =
+            method == "GET" || ["/query", "/compare", "/sketch"].iter().any(|end| path.ends_with(end));
         let is_admin =
             path.ends_with("/snapshot") || path == "/api/v1/articles" && !matches!(&*method, "GET" | "POST");
         let reader = with(&service, &method, &path, &[&format!("Bearer {READ}")]);

@@ -113,7 +113,7 @@ fn unknown_paths_are_404_and_wrong_methods_405() {
         service.get(path).expect_problem(404);
     }
     for (method, path, allowed) in [
-        ("PATCH", "/api/v1/articles", "DELETE,GET,HEAD,POST,PUT"),
+        ("BREW", "/api/v1/articles", "DELETE,GET,HEAD,PATCH,POST,PUT"),
         ("GET", "/api/v1/articles/bulk", "POST"),
         ("GET", "/api/v1/compare", "POST"),
         ("POST", "/api/v1/stats", "GET,HEAD"),

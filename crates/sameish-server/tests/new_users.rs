@@ -217,6 +217,41 @@ fn passages_have_their_text_and_offsets_in_the_requested_unit() {
     service.get("/api/v1/articles/a/similar?offsets=bytes").expect_fault("?offsets", "invalid");
 }
 
+/// `testdata/differences.json` has texts and the parts in which they differ, for the tests of all interfaces.
+#[test]
+fn differences_are_those_of_all_interfaces_in_the_requested_unit() {
+    let service = Service::start();
+    let settings = json!({"overrides": {"matching": {"threshold": 0.3}}});
+    service.put("/api/v1/loose", settings).expect(201);
+    let cases: Value = serde_json::from_str(include_str!("../../../testdata/differences.json")).unwrap();
+    for (number, case) in cases.as_array().unwrap().iter().enumerate() {
+        let [a, b] = ["a", "b"].map(|name| case[name].as_str().unwrap());
+        let [first, second] = ["a", "b"].map(|name| format!("{name}{number}"));
+        service.post("/api/v1/loose", json!({"id": first, "text": a})).expect(201);
+        service.post("/api/v1/loose", json!({"id": second, "text": b})).expect(201);
+        for offsets in ["utf8", "utf16", "chars"] {
+            let similar = format!("/api/v1/loose/{first}/similar?evidence=true&offsets={offsets}");
+            let similar = service.get(&similar).expect(200).json();
+            let found = similar["similar"].as_array().unwrap().iter().find(|found| found["id"] == *second);
+            let compare = json!({"a": a, "b": b, "offsets": offsets});
+            let compared = service.post("/api/v1/compare", compare).expect(200).json();
+            let of_match = &found.unwrap()["evidence"]["differences"];
+            for differences in [of_match, &compared["differences"]] {
+                let part = |text: &str, difference: &Value, side: &str| {
+                    let at = |end: &str| difference[format!("{side}_{end}")].clone();
+                    slice(text, offsets, &at("start"), &at("end"))
+                };
+                let shown = |difference: &Value| {
+                    let [in_a, in_b] = [part(a, difference, "a"), part(b, difference, "b")];
+                    json!({"kind": difference["kind"], "a": in_a, "b": in_b})
+                };
+                let shown: Vec<Value> = differences.as_array().unwrap().iter().map(shown).collect();
+                assert_eq!(json!(shown), case["differences"], "{offsets}");
+            }
+        }
+    }
+}
+
 #[test]
 fn matches_have_the_same_names_in_every_response() {
     let service = Service::start();
@@ -245,7 +280,9 @@ fn collections_are_listed() {
         listed["collections"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert!(names.is_sorted() && names.contains(&"articles"), "{names:?}");
     let own = names.iter().position(|name| *name == "own").unwrap();
-    assert_eq!(listed["collections"][own], service.get("/api/v1/own").json());
+    let mut shown = service.get("/api/v1/own").json();
+    assert_eq!(shown.as_object_mut().unwrap().remove("days").unwrap()[0]["documents"], 1);
+    assert_eq!(listed["collections"][own], shown);
 }
 
 #[test]

@@ -169,7 +169,8 @@ fn stored_documents_and_collections_with_reserved_names_are_reachable_in_quotes(
             assert!(matches!(plain.status, 404 | 405), "{id}{query}: {}", plain.status);
         }
         let plain = service.get(&format!("{collection}/{id}"));
-        assert!(matches!(plain.status, 200 | 404 | 405), "{id}: {}", plain.status);
+        // 422 for a route with a required parameter.
+        assert!(matches!(plain.status, 200 | 404 | 405 | 422), "{id}: {}", plain.status);
         if plain.status == 404 {
             assert!(plain.text().contains(&format!("%22{id}%22")), "{}", plain.text());
         }
@@ -297,11 +298,244 @@ fn compares_two_texts() {
     assert_eq!(response["similarity"], 0.75);
     assert_eq!(response["simhash_distance"], 9);
     assert_eq!(response["passages"][0]["text"], "The quick brown fox jumps over the lazy");
+    let overridden = |overrides: serde_json::Value| {
+        let [a, b] = [format!("<p>{a}"), format!("<div>{a}</div>")];
+        service.post("/api/v1/compare", json!({"a": a, "b": b, "overrides": overrides}))
+    };
+    let compared = overridden(json!({"text": {"html": true}})).expect(200).json();
+    assert_eq!(compared["match_type"], "exact");
+    assert_eq!(compared["passages"][0]["a_start"], 3, "offsets refer to the markup");
+    assert_ne!(overridden(json!({})).expect(200).json()["match_type"], "exact");
+    overridden(json!({"text": {"markup": true}})).expect_fault("/overrides", "invalid");
+    overridden(json!({"minhash": "none"})).expect_fault("/overrides", "invalid");
     service.post("/api/v1/compare", json!({"a": a})).expect_fault("/b", "missing");
     service
         .post("/api/v1/compare", json!({"a": a, "b": b, "preset": "x"}))
         .expect_fault("/preset", "invalid");
     service.post("/api/v1/compare", json!({"a": a, "b": 7})).expect_fault("/b", "wrong_type");
+}
+
+#[test]
+fn sketches_texts_that_are_not_stored() {
+    let service = Service::start();
+    let sketch = |body: Value| service.post("/api/v1/sketch", body).expect(200).json();
+    let wire = sketch(json!({"text": "Breaking news: Major earthquake hits city", "preset": "wire"}));
+    assert_eq!(wire["simhash"], "f10893b1083a30a2");
+    assert_eq!((&wire["status"], &wire["words"]), (&json!("ok"), &json!(6)));
+    assert_eq!(
+        (&wire["minhash"], &wire["sdr"], &wire["sdr_scheme"]),
+        (&json!(null), &json!(null), &json!(null))
+    );
+    assert_eq!(wire["simhash_scheme"].as_str().unwrap().len(), 16);
+
+    // The sparse encoder with its settings, on a text and on tokens.
+    let settings = json!({"sdr": {"size": 400, "active_bits": 20, "vocabulary": {"storm": 3, "coast": 1}}});
+    let text = sketch(json!({"text": "storm hits coast", "preset": "sdr", "overrides": settings}));
+    let tokens =
+        sketch(json!({"tokens": ["storm", "hits", "coast"], "preset": "sdr", "overrides": settings}));
+    assert_eq!(text, tokens);
+    let active = text["sdr"].as_array().unwrap();
+    assert!(active.len() == 20 && active.iter().all(|bit| bit.as_u64().unwrap() < 400), "{active:?}");
+    let other = sketch(json!({"text": "storm hits coast", "preset": "sdr"}));
+    assert_ne!(text["sdr_scheme"], other["sdr_scheme"]);
+
+    let short = sketch(json!({"text": "two words", "preset": "articles"}));
+    assert_eq!((&short["status"], &short["minhash"]), (&json!("too_short"), &json!(null)));
+    assert_eq!(sketch(json!({"text": ""}))["status"], "too_short");
+    let fault = |body: Value, pointer: &str, code: &str| {
+        service.post("/api/v1/sketch", body).expect_fault(pointer, code);
+    };
+    fault(json!({}), "/text", "missing");
+    fault(json!({"text": "x", "preset": "x"}), "/preset", "invalid");
+    fault(json!({"tokens": ["x", 7]}), "/tokens", "wrong_type");
+    fault(json!({"text": "x", "overrides": {"sdr": {"size": 0}}}), "/overrides", "invalid");
+}
+
+#[test]
+fn accepts_sketches_in_place_of_texts() {
+    let service = Service::start();
+    let text = article(7, 80);
+    let other = article(8, 80);
+    for preset in ["web", "articles", "copies"] {
+        let collection = format!("/api/v1/of-{preset}");
+        service.put(&collection, json!({"preset": preset})).expect(201);
+        let sketch = |text: &str| {
+            let body = json!({"text": text, "preset": preset});
+            let sketch = service.post("/api/v1/sketch", body).expect(200).json();
+            let fields = ["simhash", "simhash_scheme", "minhash", "minhash_scheme"];
+            fields
+                .iter()
+                .map(|name| ((*name).to_owned(), sketch[name].clone()))
+                .collect::<serde_json::Map<_, _>>()
+        };
+        let with_id = |id: &str, text: &str| {
+            let mut document = sketch(text);
+            document.insert("id".into(), id.into());
+            Value::Object(document)
+        };
+        // One document, and bulk.
+        service.post(&collection, with_id("a", &text)).expect(201);
+        let lines = format!("{}\n{}\n", with_id("b", &text), with_id("c", &other));
+        let answers = service.send(
+            "POST",
+            &format!("{collection}/bulk"),
+            &[("content-type", "application/x-ndjson")],
+            lines.as_bytes(),
+        );
+        let first: Value = serde_json::from_str(answers.expect(200).text().lines().next().unwrap()).unwrap();
+        assert_eq!(first["duplicates"][0]["id"], "a", "{preset}");
+        assert_eq!(first["duplicates"][0]["verified"], false, "{preset}");
+        // Queries with a text and with its sketches find the same documents, none of which is verified.
+        for query in [json!({"text": text}), Value::Object(sketch(&text))] {
+            let found = service.post(&format!("{collection}/query"), query).expect(200).json();
+            let similar = found["similar"].as_array().unwrap();
+            let ids: Vec<&str> = similar.iter().map(|found| found["id"].as_str().unwrap()).collect();
+            assert_eq!(ids, ["a", "b"], "{preset}");
+            for found in similar {
+                assert_eq!((&found["similarity"], &found["match_type"]), (&json!(1.0), &json!("near")));
+                assert_eq!((&found["verified"], &found["facts"]), (&json!(false), &json!(null)), "{preset}");
+            }
+        }
+        let stored = service.get(&format!("{collection}/a?sketches=true")).expect(200).json();
+        assert_eq!((stored.get("text"), &stored["words"]), (None, &json!(0)));
+        for (name, value) in sketch(&text) {
+            assert_eq!(stored["sketches"][&name], value, "{preset}");
+            assert_eq!(stored.get(&name).unwrap_or(&Value::Null), &value, "{preset}");
+        }
+        // Presets that verify keep documents apart that were not verified.
+        let is_clustered = preset == "web";
+        let cluster =
+            |id: &str| service.get(&format!("{collection}/{id}")).expect(200).json()["cluster"].clone();
+        assert_eq!(cluster("a") == cluster("b"), is_clustered, "{preset}");
+
+        let mut wrong = with_id("d", &text);
+        for field in ["simhash_scheme", "minhash_scheme"] {
+            if !wrong[field].is_null() {
+                wrong[field] = "0000000000000001".into();
+            }
+        }
+        let problem = service.post(&collection, wrong).expect_problem(422);
+        assert!(problem["detail"].as_str().unwrap().contains("sketch has scheme"), "{problem}");
+    }
+    let both = json!({"id": "both", "text": "x", "simhash": "00000000000000ff", "simhash_scheme": "0000000000000001"});
+    service.post("/api/v1/articles", &both).expect(201);
+    let stored = service.get("/api/v1/articles/both").expect(200).json();
+    assert_eq!(stored["text"], "x");
+    assert_eq!(stored["metadata"]["simhash"], both["simhash"]);
+}
+
+#[test]
+fn exported_sketches_are_the_same_documents_when_they_are_inserted_again() {
+    let service = Service::start();
+    for preset in ["web", "articles", "copies"] {
+        let [from, to] = ["from", "to"].map(|name| format!("/api/v1/{name}-{preset}"));
+        for collection in [&from, &to] {
+            service.put(collection, json!({"preset": preset})).expect(201);
+        }
+        for id in 0..3 {
+            let body = json!({"text": article(id / 2, 80), "preset": preset});
+            let mut document = service.post("/api/v1/sketch", body).expect(200).json();
+            document.as_object_mut().unwrap().retain(|name, value| name.contains("hash") && !value.is_null());
+            document["id"] = id.into();
+            // A title in place of the text must not be compared.
+            document["title"] = "one title of all documents".into();
+            service.post(&from, document).expect(201);
+        }
+        service.post(&from, json!({"id": "text", "text": article(7, 80)})).expect(201);
+        let exported = service.get(&format!("{from}/export")).expect(200).text();
+        service.bulk(&format!("{to}/bulk"), &exported);
+        for id in ["0", "1", "2", "text"] {
+            let read = |collection: &str| {
+                let mut document =
+                    service.get(&format!("{collection}/{id}?sketches=true")).expect(200).json();
+                // Fields that only the service assigns are metadata in a document that is sent.
+                for name in ["arrived_at", "metadata", "cluster"] {
+                    document.as_object_mut().unwrap().remove(name);
+                }
+                document
+            };
+            assert_eq!(read(&to), read(&from), "{preset}");
+            assert_eq!(read(&to).get("text").is_some(), id == "text");
+            let similar = |collection: &str| {
+                let found = service.get(&format!("{collection}/{id}/similar")).expect(200).json();
+                found["similar"].clone()
+            };
+            assert_eq!(similar(&to), similar(&from), "{preset}");
+        }
+        assert_eq!(service.get(&format!("{to}/0/similar")).json()["similar"][0]["verified"], false);
+    }
+}
+
+#[test]
+fn returns_every_sketch_of_a_document() {
+    let service = Service::start();
+    service.put("/api/v1/codes", json!({"preset": "sdr"})).expect(201);
+    let text = "the council voted on monday to close the old bridge over the river for repairs until spring";
+    for (collection, preset) in [("articles", "articles"), ("copies", "copies"), ("codes", "sdr")] {
+        service.post(&format!("/api/v1/{collection}"), json!({"id": "a", "text": text})).expect(201);
+        let plain = service.get(&format!("/api/v1/{collection}/a")).expect(200).json();
+        assert_eq!(plain.get("sketches"), None);
+        let stored = service.get(&format!("/api/v1/{collection}/a?sketches=true")).expect(200).json();
+        let computed =
+            service.post("/api/v1/sketch", json!({"text": text, "preset": preset})).expect(200).json();
+        for (name, value) in stored["sketches"].as_object().unwrap() {
+            assert_eq!(*value, computed[name], "{collection} {name}");
+        }
+        assert!(stored["sketches"].as_object().unwrap().values().any(|value| !value.is_null()));
+    }
+    service.get("/api/v1/copies/a?sketches=7").expect_fault("?sketches", "out_of_range");
+}
+
+#[test]
+fn a_minimum_similarity_below_the_threshold_searches_more_widely() {
+    let service = Service::start();
+    service.put("/api/v1/wires", json!({"preset": "web"})).expect(201);
+    service.put("/api/v1/codes", json!({"preset": "sdr"})).expect(201);
+    let a = "the council voted on monday to close the old bridge over the river for repairs until spring";
+    let b = "the council voted on monday to build a new tunnel under the river for traffic before winter";
+    for collection in ["wires", "codes", "copies"] {
+        service.post(&format!("/api/v1/{collection}"), json!({"id": "a", "text": a})).expect(201);
+        let query = |path: &str| {
+            let found = service.post(&format!("/api/v1/{collection}/query{path}"), json!({"text": b}));
+            found.expect(200).json()["similar"].as_array().unwrap().len()
+        };
+        assert_eq!(query(""), 0, "{collection}");
+        assert_eq!(query("?min_similarity=0.05"), 1, "{collection}");
+    }
+}
+
+#[test]
+fn wire_groups_articles_around_the_newest_in_any_order_of_arrival() {
+    let service = Service::start();
+    let created = service.put("/api/v1/agency", json!({"preset": "wire"})).expect(201).json();
+    assert_eq!(created["center"], "newest");
+    let text = "the council approved the budget for the new library on monday evening after a long debate";
+    for (id, day) in [("old", 1), ("new", 3), ("middle", 2)] {
+        let date = format!("2024-01-0{day}");
+        service.post("/api/v1/agency", json!({"id": id, "text": text, "published_at": date})).expect(201);
+    }
+    let cluster = service.get("/api/v1/agency/old").expect(200).json()["cluster"].clone();
+    let detail = until_final(&service, &format!("/api/v1/agency/clusters/{cluster}"));
+    assert_eq!((&detail["size"], &detail["center"]), (&json!(3), &json!("new")));
+    service.put("/api/v1/agency", json!({"preset": "wire", "center": "first"})).expect_problem(409);
+    let longest = service.put("/api/v1/longest", json!({"center": "longest"})).expect(201).json();
+    assert_eq!(longest["center"], "longest");
+    let titles = json!({"preset": "headlines", "center": "newest"});
+    service.put("/api/v1/refused", &titles).expect_fault("/center", "invalid");
+    service.put("/api/v1/refused", json!({"center": "oldest"})).expect_fault("/center", "invalid");
+    assert_eq!(service.get("/api/v1/headlines").expect(200).json()["center"], Value::Null);
+}
+
+/// Returns a cluster when no work on it is queued.
+fn until_final(service: &Service, path: &str) -> Value {
+    for _ in 0..200 {
+        let detail = service.get(path).expect(200).json();
+        if detail["pending"] == false {
+            return detail;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("{path} is still pending");
 }
 
 #[test]
@@ -564,7 +798,7 @@ fn pages_load_nothing_from_other_hosts() {
         ("/docs", "text/html; charset=utf-8"),
         ("/assets/style.css", "text/css; charset=utf-8"),
         ("/assets/icon.svg", "image/svg+xml"),
-        ("/assets/index.js", "text/javascript; charset=utf-8"),
+        ("/assets/app.js", "text/javascript; charset=utf-8"),
         ("/assets/docs.js", "text/javascript; charset=utf-8"),
         ("/assets/common.js", "text/javascript; charset=utf-8"),
     ] {
@@ -577,7 +811,7 @@ fn pages_load_nothing_from_other_hosts() {
         assert!(!policy.contains("unsafe"));
         // A namespace, which is not fetched.
         let text = page.text().replace("http://www.w3.org/2000/svg", "");
-        for part in ["http://", "https://", "onclick", "style=", "innerHTML", "javascript:"] {
+        for part in ["http://", "https://", "onclick=", "style=", "innerHTML", "javascript:"] {
             assert!(!text.contains(part), "{path} has {part}");
         }
     }
@@ -601,6 +835,11 @@ fn the_openapi_description_is_complete() {
         "/api/v1/{collection}/{id}/similar",
         "/api/v1/{collection}/clusters",
         "/api/v1/{collection}/clusters/{cluster}",
+        "/api/v1/{collection}/sources",
+        "/api/v1/{collection}/histogram",
+        "/api/v1/{collection}/preview",
+        "/api/v1/{collection}/events",
+        "/api/v1/{collection}/export",
         "/api/v1/compare",
         "/api/v1/snapshot",
         "/api/v1/stats",
@@ -630,7 +869,7 @@ fn the_openapi_description_is_complete() {
         assert_eq!(api["components"]["schemas"][name]["additionalProperties"], permits_others, "{name}");
         bodies += 1;
     }
-    assert_eq!(bodies, 6);
+    assert_eq!(bodies, 9);
     let text_length = &api["components"]["schemas"]["NewDocument"]["properties"]["text"]["maxLength"];
     assert_eq!(*text_length, 1 << 20);
 }

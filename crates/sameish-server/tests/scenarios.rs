@@ -203,13 +203,13 @@ mod headlines {
             sameish_server::Settings { data: directory.path().join("data"), ..Default::default() };
         settings.listen.set_port(0);
         let server = sameish_server::Server::bind(settings).unwrap();
-        assert_eq!(server.load_demo().unwrap(), 61);
-        assert_eq!(server.load_demo().unwrap(), 61, "loading again changes nothing");
+        assert_eq!(server.load_demo().unwrap(), 143);
+        assert_eq!(server.load_demo().unwrap(), 143, "loading again changes nothing");
         drop(server);
         let service = Service::with_data(directory, |_| {});
         let found = service.get("/api/v1/articles/harbor-1/similar").json();
-        assert_eq!(ids(&found)[0], "harbor-4");
-        assert_eq!(ids(&found).len(), 3);
+        assert_eq!(ids(&found)[0], "harbor-7");
+        assert_eq!(ids(&found).len(), 7);
         let found = service.get("/api/v1/articles/results-hydra/similar").json();
         let template = |id: &str| {
             let all = found["similar"].as_array().unwrap();

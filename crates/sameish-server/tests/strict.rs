@@ -69,7 +69,7 @@ fn unknown_paths_take_precedence_over_accept() {
     let service = Service::start();
     let html = [("accept", "text/html")];
     service.send("GET", "/nothing", &html, b"").expect_problem(404);
-    service.send("PATCH", "/api/v1/articles", &html, b"").expect_problem(405);
+    service.send("BREW", "/api/v1/articles", &html, b"").expect_problem(405);
     service.send("OPTIONS", "/api/v1/articles", &html, b"").expect(204);
     service.send("GET", "/api/v1/articles", &html, b"").expect_problem(406);
     let icon = service.send("GET", "/assets/icon.svg", &[("accept", "image/svg+xml")], b"").expect(200);

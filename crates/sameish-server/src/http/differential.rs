@@ -1,7 +1,7 @@
 //! Compares the head filter with hyper on random byte streams.
 //!
-//! hyper answers a head that it does not accept by itself, without our problem, so no such head may reach it. And if the filter and
-//! hyper disagreed on the end of a body, a request in that body would escape the checks.
+//! hyper itself answers a head that it does not accept, without problem+json, so no such head may reach it. If the filter and hyper
+//! disagreed on the end of a body, a request inside that body would escape the checks.
 
 use super::framing::{Framing, Part};
 use super::smuggling::{HeadFilter, HeadLimits, check_head};

@@ -7,8 +7,9 @@
 use super::checks::{check_host, check_origin, check_uri};
 use super::timeouts::{Connection, ResponseKind};
 use crate::auth;
+use crate::gzip::accepts_gzip;
 use crate::problem::Problem;
-use crate::state::{App, with_key};
+use crate::state::{App, RequestContext, with_request};
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::MatchedPath;
@@ -60,7 +61,10 @@ impl RequestService {
         let body_read = Arc::new(AtomicBool::new(request.body().is_end_stream()));
         let request = request.map(|body| Body::new(TrackedBody { body, read: Arc::clone(&body_read) }));
         let (response, route) = match self.check(&request) {
-            Ok(key) => with_key(key, self.route(request, &request_id)).await,
+            Ok(key) => {
+                let context = RequestContext { key, accepts_gzip: accepts_gzip(request.headers()) };
+                with_request(context, self.route(request, &request_id)).await
+            }
             Err(problem) => (problem.into_response(), None),
         };
         let mut response = with_problem_body(response, &request_id);

@@ -66,7 +66,7 @@ impl HeadFilter {
         }
     }
 
-    /// Takes bytes of the connection. Returns how many of the first may be passed on directly; the others are held.
+    /// Takes bytes of the connection. Returns how many of the first bytes may be passed on directly; the remaining bytes are kept.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> usize {
         let passed = if self.held.is_empty() { self.framing.follow(bytes) } else { 0 };
         let mut rest = &bytes[passed..];

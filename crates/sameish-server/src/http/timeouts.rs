@@ -58,7 +58,7 @@ pub(crate) struct Connection {
     requests: AtomicU64,
     /// Whether the response in progress has an end.
     has_end: AtomicBool,
-    /// Notified when the connection has to close because another one needs its place.
+    /// Notified when the connection has to close because the limit on connections is reached.
     pub(crate) evict: Notify,
 }
 

@@ -6,16 +6,19 @@ use crate::problem::{Kind, Problem, shown};
 use crate::response::{BoundedList, ListedItems, json_within};
 use crate::state::App;
 use crate::wire::{
-    ClusterDetailResponse, ClusterListParams, ClusterParams, ClusterResponse, ClustersResponse, Id,
-    MemberResponse,
+    ClusterDetailResponse, ClusterListParams, ClusterParams, ClusterResponse, ClusterSourceResponse,
+    ClustersResponse, FirstResponse, Id, MemberResponse,
 };
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sameish::cluster::ClusterId;
-use sameish_store::{ClusterPage, ClustersPage, MembersPage};
+use sameish_store::{ClusterPage, ClusterPosition, MemberPosition, MembersPage};
 
-/// List the clusters of two or more documents, newest first
+/// List the clusters of two or more documents
+///
+/// A page may have fewer clusters than `limit`, even none, because a request examines at most 10,000 clusters, or 2,500 with `q`.
+/// Request further pages with `next` until it is null.
 #[utoipa::path(
     get, path = "/api/v1/{collection}/clusters", tag = "clusters",
     params(("collection" = String, Path), ClusterListParams),
@@ -26,22 +29,22 @@ pub(crate) async fn list(
     PathParams([name]): PathParams<1>,
     Query(params): Query<ClusterListParams>,
 ) -> Result<Response, Problem> {
-    let (limit, cursor) = (params.limit, params.cursor);
     let response = app.run(move |app| {
-        let list = List::Clusters { collection: &name };
-        let mut page = ClustersPage::default();
-        page.limit = limit.map_or(page.limit, |limit| limit.0.min(app.limits().results));
-        page.before = list.position(cursor.as_deref())?.map(ClusterId);
+        let mut page = params.page(app.limits())?;
+        let filter = format!("{:?} {:?}", page.order, page.filter);
+        let list = List::Clusters { collection: &name, filter: &filter };
+        let position = list.position(params.cursor.as_deref())?;
+        page.after = position.map(|[key, cluster]| ClusterPosition { key, cluster: ClusterId(cluster) });
         let mut clusters = BoundedList::new(app);
         let mut listed = 0;
-        let next = app.collection(&name)?.clusters_each(page, app.limits().search_bytes, &mut |cluster| {
+        let next = app.collection(&name)?.clusters_each(&page, &mut |cluster| {
             listed += 1;
             clusters.push(ClusterResponse::from(cluster))
         })?;
         let ListedItems { items, capped, buffered } = clusters.finish()?;
         let response = ClustersResponse {
             clusters: items,
-            next: next.map(|next| list.cursor(next.0)),
+            next: next.map(|next| list.cursor([next.key, next.cluster.0])),
             capped: capped || next.is_some() && listed < page.limit,
         };
         json_within(buffered, StatusCode::OK, &response)
@@ -49,7 +52,7 @@ pub(crate) async fn list(
     response.await
 }
 
-/// Get a cluster with its documents, in order of arrival
+/// Get a cluster with its documents, in order of their dates
 #[utoipa::path(
     get, path = "/api/v1/{collection}/clusters/{cluster}", tag = "clusters",
     params(
@@ -72,7 +75,8 @@ pub(crate) async fn show(
         let is_canonical = |id: &u64| id.to_string() == cluster;
         let id = cluster.parse().ok().filter(is_canonical).map(ClusterId).ok_or_else(not_found)?;
         let list = List::Members { collection: &name, cluster: id };
-        let after = list.position(params.cursor.as_deref())?.unwrap_or(0);
+        let position = list.position(params.cursor.as_deref())?;
+        let after = position.map(|[moment, document]| MemberPosition { moment: moment as i64, document });
         let max = app.limits().results;
         let page = MembersPage { after, limit: params.limit.map_or(max, |limit| limit.0.min(max)) };
         let mut members = BoundedList::new(app);
@@ -81,15 +85,19 @@ pub(crate) async fn show(
             listed += 1;
             members.push(MemberResponse::from(member))
         })?;
-        let ClusterPage { id, size, pending, center, next } = detail.ok_or_else(not_found)?;
+        let ClusterPage { id, size, pending, center, first, last, sources, next, .. } =
+            detail.ok_or_else(not_found)?;
         let ListedItems { items, capped, buffered } = members.finish()?;
         let response = ClusterDetailResponse {
             id: id.0,
             size,
             pending,
             center: center.map(Id),
+            first: first.map(FirstResponse::from),
+            last: last.map(|last| last.to_string()),
+            sources: sources.into_iter().map(ClusterSourceResponse::from).collect(),
             members: items,
-            next: next.map(|next| list.cursor(next)),
+            next: next.map(|next| list.cursor([next.moment as u64, next.document])),
             capped: capped || next.is_some() && listed < page.limit,
         };
         json_within(buffered, StatusCode::OK, &response)

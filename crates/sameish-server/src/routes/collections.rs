@@ -1,13 +1,16 @@
 //! Collections.
 
 use super::PathParams;
+use crate::auth::Scope;
 use crate::body::{self, Format};
 use crate::problem::Problem;
 use crate::response::json;
 use crate::state::App;
-use crate::wire::{CollectionResponse, CollectionSettings, CollectionsResponse, UnavailableResponse};
+use crate::wire::{
+    CollectionChange, CollectionResponse, CollectionSettings, CollectionsResponse, UnavailableResponse,
+};
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sameish_store::{CollectionConfig, Error};
 
@@ -44,20 +47,47 @@ pub(crate) async fn create(
     response.await
 }
 
+/// Change the retention or the window of a collection
+///
+/// A new window applies to documents that arrive later or are assigned again after a deletion. Other clusters do not change.
+#[utoipa::path(
+    patch, path = "/api/v1/{collection}", tag = "collections",
+    params(("collection" = String, Path)),
+    request_body(content = CollectionChange),
+    responses((status = 200, description = "The collection", body = CollectionResponse))
+)]
+pub(crate) async fn change(
+    State(app): State<App>,
+    PathParams([name]): PathParams<1>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
+    let response = app.run_write(move |app| {
+        let payload = payload.decoded(app)?;
+        let change: CollectionChange = payload.parse(app.limits())?;
+        let collection = app.collection(&name)?;
+        collection.set_periods(move |periods| change.apply(periods))?;
+        json(app, StatusCode::OK, &CollectionResponse::new(&collection)?.with_days(&collection)?)
+    });
+    response.await
+}
+
 /// List the collections with their settings and statistics
 #[utoipa::path(
     get, path = "/api/v1", tag = "collections",
     responses((status = 200, description = "All collections, in the order of their names", body = CollectionsResponse))
 )]
-pub(crate) async fn list(State(app): State<App>) -> Result<Response, Problem> {
-    let response = app.run(|app| {
+pub(crate) async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+    let response = app.run(move |app| {
+        let scope = if app.settings.read_only { Scope::Read } else { app.keys.scope(&headers) };
         let mut collections = Vec::new();
         for collection in app.catalog.collections() {
             collections.push(CollectionResponse::new(&collection)?);
         }
         collections.sort_by(|a, b| a.name.cmp(&b.name));
         let unavailable = UnavailableResponse::all(&app.catalog);
-        json(app, StatusCode::OK, &CollectionsResponse { collections, unavailable })
+        json(app, StatusCode::OK, &CollectionsResponse { collections, permits: scope.name(), unavailable })
     });
     response.await
 }
@@ -74,15 +104,15 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let response = app.run(move |app| {
         let collection = app.collection(&name)?;
-        json(app, StatusCode::OK, &CollectionResponse::new(&collection)?)
+        json(app, StatusCode::OK, &CollectionResponse::new(&collection)?.with_days(&collection)?)
     });
     response.await
 }
 
 /// Delete a collection with all its documents
 ///
-/// An unavailable collection can be deleted, too.
-/// `articles`, `headlines` and `copies` exist again, without documents, after the next start of the service.
+/// An unavailable collection can be deleted, too. `articles`, `headlines` and `copies` exist again, without documents, after the
+/// next start of the service.
 #[utoipa::path(
     delete, path = "/api/v1/{collection}", tag = "collections",
     params(("collection" = String, Path)),

@@ -8,7 +8,6 @@ use crate::wire::{CompareResponse, CompareTexts, ComparedTexts};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sameish::Analyzer;
 use sameish::matching::Passage;
 
 /// Compare two texts: all measures and the shared passages
@@ -22,11 +21,19 @@ pub(crate) async fn compare(State(app): State<App>, request: Request) -> Result<
     let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
     let response = app.run(move |app| {
         let payload = payload.decoded(app)?;
-        let CompareTexts { a, b, preset, min_tokens, offsets } = payload.parse(app.limits())?;
-        let analyzer = Analyzer::new(preset.unwrap_or_default().config()).map_err(Problem::internal)?;
+        let texts: CompareTexts = payload.parse(app.limits())?;
+        let analyzer = match &texts.collection {
+            Some(name) => {
+                texts.check_collection()?;
+                app.collection(name)?.analyzer().clone()
+            }
+            None => texts.analyzer()?,
+        };
+        let CompareTexts { a, b, published_at_a, published_at_b, min_tokens, offsets, .. } = texts;
         let _passages = reserve_response(app, max_passage_bytes(&a.0, &b.0, min_tokens.0))?;
         let comparison = analyzer.compare(a.0.as_str(), b.0.as_str(), min_tokens.0);
-        let texts = ComparedTexts { a: &a.0, b: &b.0, offsets: offsets.unwrap_or_default() };
+        let dates = published_at_a.zip(published_at_b).map(|(a, b)| [a.time(), b.time()]);
+        let texts = ComparedTexts { a: &a.0, b: &b.0, dates, offsets: offsets.unwrap_or_default() };
         let (response, buffered) = CompareResponse::limited(&comparison, texts, BoundedList::new(app))?;
         json_within(buffered, StatusCode::OK, &response)
     });

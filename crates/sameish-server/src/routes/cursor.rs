@@ -8,15 +8,32 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A list with pages. A cursor is a position in one list.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum List<'a> {
-    Clusters { collection: &'a str },
-    Members { collection: &'a str, cluster: ClusterId },
-    Documents { collection: &'a str },
+    /// `filter` is the order and the filters of the list.
+    Clusters {
+        collection: &'a str,
+        filter: &'a str,
+    },
+    /// `pair` are the two sources.
+    Pairs {
+        collection: &'a str,
+        pair: &'a str,
+    },
+    Members {
+        collection: &'a str,
+        cluster: ClusterId,
+    },
+    Documents {
+        collection: &'a str,
+    },
+    Edits {
+        collection: &'a str,
+    },
 }
 
 impl List<'_> {
-    /// Returns the cursor of a numeric position.
-    pub(super) fn cursor(self, position: u64) -> String {
-        self.seal(&format!("{position:x}"))
+    /// Returns the cursor of a position that consists of numbers.
+    pub(super) fn cursor<const N: usize>(self, position: [u64; N]) -> String {
+        self.seal(&position.map(|number| format!("{number:x}")).join("."))
     }
 
     /// Returns the cursor of a position after a document.
@@ -25,9 +42,12 @@ impl List<'_> {
         self.seal(&digits)
     }
 
-    /// Returns the numeric position of a cursor.
-    pub(super) fn position(self, cursor: Option<&str>) -> Result<Option<u64>, Problem> {
-        let position = |cursor| u64::from_str_radix(self.open(cursor)?, 16).ok();
+    /// Returns the position of a cursor that consists of numbers.
+    pub(super) fn position<const N: usize>(self, cursor: Option<&str>) -> Result<Option<[u64; N]>, Problem> {
+        let position = |cursor| -> Option<[u64; N]> {
+            let numbers = self.open(cursor)?.split('.').map(|number| u64::from_str_radix(number, 16).ok());
+            numbers.collect::<Option<Vec<u64>>>()?.try_into().ok()
+        };
         cursor.map(|cursor| position(cursor).ok_or_else(invalid)).transpose()
     }
 
@@ -40,11 +60,15 @@ impl List<'_> {
     /// Adds a checksum that binds a position to the list.
     fn seal(self, position: &str) -> String {
         let bound = match self {
-            List::Clusters { collection } => format!("clusters of {collection} before {position}"),
+            List::Clusters { collection, filter } => {
+                format!("clusters of {collection} with {filter} after {position}")
+            }
+            List::Pairs { collection, pair } => format!("pairs of {collection} of {pair} after {position}"),
             List::Members { collection, cluster } => {
                 format!("documents of cluster {} of {collection} after {position}", cluster.0)
             }
             List::Documents { collection } => format!("documents of {collection} after {position}"),
+            List::Edits { collection } => format!("edits of {collection} before {position}"),
         };
         format!("{position}-{:016x}", xxh3_64(bound.as_bytes()))
     }
@@ -72,15 +96,18 @@ mod tests {
 
     #[test]
     fn rejects_forged_cursors_and_cursors_of_other_lists() {
-        let articles = List::Clusters { collection: "articles" };
+        let clusters = |collection, filter| List::Clusters { collection, filter };
+        let articles = clusters("articles", "");
         let position = |list: List<'_>, cursor: &str| list.position(Some(cursor)).ok().flatten();
-        let text = articles.cursor(77);
-        assert_eq!(position(articles, &text), Some(77));
-        assert_eq!(position(List::Clusters { collection: "headlines" }, &text), None);
+        let text = articles.cursor([77, 5]);
+        assert_eq!(position(articles, &text), Some([77, 5]));
+        assert_eq!(position(clusters("headlines", ""), &text), None);
+        assert_eq!(position(clusters("articles", "source"), &text), None);
+        assert_eq!(position(articles, &articles.cursor([77])), None);
         let members = |cluster| List::Members { collection: "articles", cluster: ClusterId(cluster) };
         assert_eq!(position(members(1), &text), None);
-        assert_eq!(position(members(1), &members(2).cursor(77)), None);
-        assert_eq!(position(members(1), &members(1).cursor(77)), Some(77));
+        assert_eq!(position(members(1), &members(2).cursor([77, 5])), None);
+        assert_eq!(position(members(1), &members(1).cursor([77, 5])), Some([77, 5]));
         for forged in ["", "4d", "4e-0000000000000000", "+4d-1", &text.to_uppercase(), &format!("0{text}")] {
             assert_eq!(position(articles, forged), None, "{forged}");
         }

@@ -8,8 +8,9 @@ use crate::problem::{Kind, Problem, shown};
 use crate::response::{BoundedList, ListedItems, json, json_within, reserve_response};
 use crate::state::App;
 use crate::wire::{
-    DeleteParams, DocumentListParams, DocumentResponse, DocumentsResponse, Duplicate, InsertParams,
-    InsertResponse, NewDocument, NewId, Replacement, ids_of_segment, is_reserved, reserved_problem,
+    DeleteParams, DocumentListParams, DocumentParams, DocumentResponse, DocumentsResponse, Duplicate,
+    InsertParams, InsertResponse, NewDocument, NewId, Replacement, ids_of_segment, is_reserved,
+    reserved_problem,
 };
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -46,20 +47,31 @@ pub(crate) async fn insert(
     let collection = app.collection(&name)?;
     let (parts, body) = request.into_parts();
     let key = idempotency_key(&parts.headers)?;
-    let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
+    let payload = counted(&collection, body::read(&app, &parts.headers, body, Format::Json).await)?;
     let response = app.run_write(move |app| {
-        let payload = payload.decoded(app)?;
-        let document: NewDocument = payload
-            .parse_with(app.limits(), params.unknown_fields())
-            .map_err(|problem| hints::add(problem, hints::for_rejected_document(payload.bytes())))?;
-        let warnings = document.warnings();
-        let document = document.into_document(|| generated_id(app, key.as_deref(), None));
+        let document = || {
+            let payload = payload.decoded(app)?;
+            let document: NewDocument = payload
+                .parse_with(app.limits(), params.unknown_fields())
+                .map_err(|problem| hints::add(problem, hints::for_rejected_document(payload.bytes())))?;
+            let warnings = document.warnings();
+            Ok((document.into_document(|| generated_id(app, key.as_deref(), None))?, warnings))
+        };
+        let (document, warnings) = counted(&collection, document())?;
         let reserved = reserve_duplicates(app, &collection)?;
-        let inserted = collection.insert(document)?;
+        let inserted = counted(&collection, collection.insert(document).map_err(Problem::from))?;
         app.metrics.count_documents(inserted.outcome.name(), collection.name(), 1);
         insert_response(InsertResponse::new(inserted, warnings, reserved))
     });
     response.await
+}
+
+/// Counts a document that is rejected because of its content.
+fn counted<T>(collection: &Collection, result: Result<T, Problem>) -> Result<T, Problem> {
+    if result.as_ref().is_err_and(Problem::rejects_document) {
+        collection.count_rejected(1);
+    }
+    result
 }
 
 /// List documents, with their texts, in pages
@@ -105,18 +117,24 @@ pub(crate) async fn list(
     params(
         ("collection" = String, Path),
         ("id" = String, Path, description = "Id of the document. `7` means the integer id 7 or, if there is none, the string id \"7\"; an id in double quotes is a string"),
+        DocumentParams,
     ),
     responses((status = 200, description = "The document", body = DocumentResponse))
 )]
 pub(crate) async fn show(
     State(app): State<App>,
     PathParams([name, segment]): PathParams<2>,
+    Query(params): Query<DocumentParams>,
 ) -> Result<Response, Problem> {
     let response = app.run(move |app| {
         let collection = app.collection(&name)?;
         for id in ids_of_segment(&segment) {
             if let Some(stored) = collection.get(&id)? {
-                return json(app, StatusCode::OK, &DocumentResponse::from(stored));
+                let document = match params.sketches {
+                    Some(true) => DocumentResponse::with_sketches(stored, collection.analyzer().schemes()),
+                    _ => DocumentResponse::from(stored),
+                };
+                return json(app, StatusCode::OK, &document);
             }
         }
         Err(not_found(&segment))
@@ -146,15 +164,19 @@ pub(crate) async fn replace(
 ) -> Result<Response, Problem> {
     let collection = app.collection(&name)?;
     let (parts, body) = request.into_parts();
-    let payload = body::read(&app, &parts.headers, body, Format::Json).await?;
+    let payload = counted(&collection, body::read(&app, &parts.headers, body, Format::Json).await)?;
     let response = app.run_write(move |app| {
-        let payload = payload.decoded(app)?;
-        let Replacement(mut document) = payload.parse_with(app.limits(), params.unknown_fields())?;
-        let id = id_to_replace(&collection, &segment, document.id.as_ref())?;
-        document.id = Some(NewId(id.clone()));
-        let warnings = document.warnings();
+        let document = || {
+            let payload = payload.decoded(app)?;
+            let Replacement(mut document) = payload.parse_with(app.limits(), params.unknown_fields())?;
+            let id = id_to_replace(&collection, &segment, document.id.as_ref())?;
+            document.id = Some(NewId(id.clone()));
+            let warnings = document.warnings();
+            Ok((document.into_document(|| id)?, warnings))
+        };
+        let (document, warnings) = counted(&collection, document())?;
         let reserved = reserve_duplicates(app, &collection)?;
-        let inserted = collection.replace(document.into_document(|| id))?;
+        let inserted = counted(&collection, collection.replace(document).map_err(Problem::from))?;
         app.metrics.count_documents(inserted.outcome.name(), collection.name(), 1);
         insert_response(InsertResponse::new(inserted, warnings, reserved))
     });

@@ -8,10 +8,17 @@ mod collections;
 mod compare;
 mod cursor;
 mod documents;
+mod edits;
+mod events;
+mod export;
 mod hints;
 mod operations;
 mod pages;
 mod search;
+mod similarities;
+mod sketch;
+mod sources;
+mod stream;
 
 use crate::http::record_route;
 use crate::problem::{Kind, Problem, shown};
@@ -33,16 +40,30 @@ use utoipa_axum::routes;
 /// Returns all routes, and stores their OpenAPI description in `app`.
 pub(crate) fn router(app: &App) -> Router {
     let described: OpenApiRouter<App> = OpenApiRouter::with_openapi(crate::openapi::base())
-        .routes(routes!(documents::insert, collections::create, collections::show, collections::delete))
+        .routes(routes!(
+            documents::insert,
+            collections::create,
+            collections::show,
+            collections::change,
+            collections::delete
+        ))
         .routes(routes!(collections::list))
         .routes(routes!(bulk::bulk))
         .routes(routes!(documents::list))
         .routes(routes!(search::query))
         .routes(routes!(clusters::list))
         .routes(routes!(clusters::show))
+        .routes(routes!(edits::create, edits::list))
+        .routes(routes!(edits::undo))
+        .routes(routes!(sources::show))
+        .routes(routes!(similarities::histogram))
+        .routes(routes!(similarities::preview))
+        .routes(routes!(events::follow))
+        .routes(routes!(export::export))
         .routes(routes!(documents::show, documents::replace, documents::delete))
         .routes(routes!(search::similar))
         .routes(routes!(compare::compare))
+        .routes(routes!(sketch::sketch))
         .routes(routes!(operations::snapshot))
         .routes(routes!(operations::stats))
         .routes(routes!(operations::metrics))
@@ -113,7 +134,11 @@ fn response_type(path: &str) -> &'static str {
         path if path.ends_with(".svg") && path.starts_with("/assets/") => "image/svg+xml",
         path if path.ends_with(".js") && path.starts_with("/assets/") => "text/javascript",
         path if path.starts_with("/api/") && path.ends_with("/bulk") => NDJSON,
-        _ => "application/json",
+        path => match path.strip_prefix("/api/v1/").and_then(|rest| rest.split_once('/')) {
+            Some((_, "events")) => "text/event-stream",
+            Some((_, "export")) => NDJSON,
+            _ => "application/json",
+        },
     }
 }
 

@@ -10,7 +10,6 @@ use crate::wire::{SearchParams, SimilarDocument, SimilarResponse, TextQuery, ids
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sameish::matching::OffsetUnit;
 use sameish::{DocId, Status};
 use sameish_store::{Collection, Error, SearchTotals, Similar, Sink};
 
@@ -36,8 +35,7 @@ pub(crate) async fn similar(
         let options = params.options(default_limit(&collection), app.limits());
         for id in ids_of_segment(&segment) {
             let max = app.limits().search_bytes;
-            let found =
-                respond(app, params.offsets(), |sink| collection.similar_each(&id, options, max, sink));
+            let found = respond(app, &params, |sink| collection.similar_each(&id, options, max, sink));
             match found {
                 Err(SearchError::Store(Error::NoDocument { .. })) => {}
                 found => return Ok(found?),
@@ -71,9 +69,9 @@ pub(crate) async fn query(
         let payload = payload.decoded(app)?;
         let (document, params) = payload.parse::<TextQuery>(app.limits())?.into_parts(params);
         let options = params.options(default_limit(&collection), app.limits());
-        let document = document.into_document(|| DocId::Number(0));
+        let document = document.into_document(|| DocId::Number(0))?;
         let max = app.limits().search_bytes;
-        Ok(respond(app, params.offsets(), |sink| collection.query_each(&document, options, max, sink))?)
+        Ok(respond(app, &params, |sink| collection.query_each(&document, options, max, sink))?)
     });
     response.await
 }
@@ -96,12 +94,13 @@ impl From<SearchError> for Problem {
 /// Runs a search and returns its matches, as many as fit in a response.
 fn respond(
     app: &App,
-    offsets: OffsetUnit,
+    params: &SearchParams,
     search: impl FnOnce(Sink<'_, Similar>) -> sameish_store::Result<SearchTotals>,
 ) -> Result<Response, SearchError> {
     let mut list = BoundedList::new(app);
     let max = app.limits().response_limit();
-    let totals = search(&mut |similar| list.push(SimilarDocument::new(similar, offsets, max)))
+    let (offsets, choice) = (params.offsets(), params.evidence());
+    let totals = search(&mut |similar| list.push(SimilarDocument::new(similar, offsets, max, choice)))
         .map_err(SearchError::Store)?;
     let ListedItems { items, capped, buffered } = list.finish().map_err(SearchError::Problem)?;
     let SearchTotals { candidates, capped: limits_reached, status } = totals;

@@ -1,7 +1,8 @@
 "use strict";
 // Shared by both pages: elements built from text nodes, so that stored text is never parsed as markup, and requests with a key.
 
-const KEY_NAME = "sameish-key";
+// The key is a variable of this tab: it is neither in the address nor in any storage.
+let key = null;
 
 function element(name, properties = {}, ...children) {
   const created = document.createElement(name);
@@ -37,7 +38,6 @@ function idText(id) {
 
 async function request(path, body) {
   const headers = { accept: "application/json" };
-  const key = sessionStorage.getItem(KEY_NAME);
   if (key) headers.authorization = "Bearer " + key;
   const options = { headers };
   if (body !== undefined) {
@@ -60,8 +60,15 @@ function errorMessage(error) {
   return element("p", { class: "error" }, error.message);
 }
 
-document.getElementById("key-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  sessionStorage.setItem(KEY_NAME, document.getElementById("key").value.trim());
-  location.reload();
-});
+// Calls `load` now, and again whenever the user has entered a key.
+function start(load) {
+  document.getElementById("key-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const input = document.getElementById("key");
+    key = input.value.trim() || null;
+    input.value = "";
+    event.target.hidden = true;
+    load();
+  });
+  load();
+}

@@ -89,7 +89,7 @@ function shellQuoted(text) {
 function curlCommand(call, values, body) {
   const parts = ["curl"];
   if (call.method !== "GET" && !(call.method === "POST" && body !== null)) parts.push("-X " + call.method);
-  if (sessionStorage.getItem(KEY_NAME)) parts.push("-H \"Authorization: Bearer $SAMEISH_KEY\"");
+  if (key) parts.push("-H \"Authorization: Bearer $SAMEISH_KEY\"");
   parts.push(shellQuoted(location.origin + requestPath(call, values)));
   if (body !== null) {
     parts.push("-H " + shellQuoted("content-type: " + call.type));
@@ -101,7 +101,6 @@ function curlCommand(call, values, body) {
 
 async function send(call, values, body) {
   const headers = {};
-  const key = sessionStorage.getItem(KEY_NAME);
   if (key) headers.authorization = "Bearer " + key;
   if (body !== null) headers["content-type"] = call.type;
   const options = { method: call.method, headers };
@@ -183,4 +182,4 @@ async function show() {
   replaceContent(target, ...sections);
 }
 
-show().catch((error) => replaceContent(target, errorMessage(error)));
+start(() => show().catch((error) => replaceContent(target, errorMessage(error))));

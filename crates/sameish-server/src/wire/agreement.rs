@@ -5,9 +5,10 @@
 
 use super::fields::Request;
 use super::{
-    BulkParams, ClusterListParams, CollectionSettings, CompareTexts, DeleteParams, Deletion,
-    DocumentListParams, Id, InsertParams, NewDocument, Replacement, SearchParams, SnapshotRequest, TextQuery,
-    body_schemas,
+    BulkParams, ClusterListParams, ClusterParams, CollectionChange, CollectionSettings, CompareTexts,
+    DeleteParams, Deletion, DocumentListParams, DocumentParams, EditListParams, EditRequest, EventParams,
+    ExportParams, Id, InsertParams, NewDocument, PreviewParams, Replacement, SearchParams, SketchText,
+    SnapshotRequest, SourceParams, TextQuery, body_schemas,
 };
 use crate::problem::Problem;
 use crate::settings::Limits;
@@ -60,6 +61,9 @@ fn permits(schema: &Value, value: &Value) -> bool {
             let is_known = |name: &String| schema["properties"].get(name).is_some();
             *rule == true || value.as_object().unwrap().keys().all(is_known)
         }
+        "items" => value.as_array().is_none_or(|items| items.iter().all(|item| permits(rule, item))),
+        "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= rule.as_u64().unwrap()),
+        "maxItems" => value.as_array().is_none_or(|items| items.len() as u64 <= rule.as_u64().unwrap()),
         "propertyNames" => value
             .as_object()
             .is_none_or(|object| object.keys().all(|name| permits(rule, &name.as_str().into()))),
@@ -78,6 +82,7 @@ fn has_type(name: &Value, value: &Value) -> bool {
         "integer" => value.is_i64() || value.is_u64(),
         "number" => value.is_number(),
         "string" => value.is_string(),
+        "array" => value.is_array(),
         "object" => value.is_object(),
         name => panic!("`{name}` is not supported"),
     }
@@ -107,6 +112,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
 fn probes(schema: &Value) -> Vec<Value> {
     let mut probes = vec![json!(null), json!(true), json!([]), json!({}), json!({"preset": "web"})];
     probes.extend([json!(-1), json!(0), json!(1), json!(7), json!(u64::MAX), json!(i64::MIN)]);
+    probes.extend([json!(["x", ""]), json!(["x", 7]), json!([null])]);
     probes.extend([json!(0.5), json!(1.0), json!(1.5), json!(-0.5), json!(1e30)]);
     let texts = [
         "",
@@ -151,6 +157,11 @@ fn add_bounds(schema: &Value, probes: &mut Vec<Value>) {
                         let around = [bound.saturating_sub(1), bound, bound.saturating_add(1)];
                         probes.extend(around.map(Value::from));
                     }
+                    ("minItems" | "maxItems", Some(bound)) => {
+                        let lengths = [bound.saturating_sub(1), bound, bound + 1];
+                        probes.extend(lengths.map(|n| vec![7; n as usize].into()));
+                        probes.push(json!([7, "x", null]));
+                    }
                     _ => add_bounds(rule, probes),
                 }
             }
@@ -164,7 +175,11 @@ fn add_bounds(schema: &Value, probes: &mut Vec<Value>) {
 fn minimal(schema: &Value) -> Value {
     let alternative = schema.pointer("/anyOf/0/required").and_then(Value::as_array);
     let required = schema["required"].as_array().into_iter().chain(alternative).flatten();
-    let fields = required.map(|name| (name.as_str().unwrap().to_owned(), json!("x")));
+    let value = |name: &str| match &schema["properties"][name]["enum"] {
+        Value::Array(values) => values[0].clone(),
+        _ => json!("x"),
+    };
+    let fields = required.map(|name| (name.as_str().unwrap().to_owned(), value(name.as_str().unwrap())));
     Value::Object(fields.collect())
 }
 
@@ -215,21 +230,30 @@ fn bodies_are_accepted_if_and_only_if_their_schema_permits_them() {
     check_body::<Deletion>();
     check_body::<TextQuery>();
     check_body::<CompareTexts>();
+    check_body::<SketchText>();
     check_body::<CollectionSettings>();
+    check_body::<CollectionChange>();
+    check_body::<EditRequest>();
     check_body::<SnapshotRequest>();
-    assert_eq!(body_schemas(&limits()).len(), 7, "every body is checked");
+    assert_eq!(body_schemas(&limits()).len(), 10, "every body is checked");
 }
 
 /// Interprets a query parameter by the type of its schema.
 fn typed(schema: &Value, text: &str) -> Value {
-    match schema["type"].as_str().unwrap() {
-        "integer" if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            text.parse::<u64>().map_or(json!(text), Value::from)
-        }
-        "number" => text.parse::<f64>().map_or(json!(text), Value::from),
-        "boolean" => text.parse::<bool>().map_or(json!(text), Value::from),
-        _ => json!(text),
-    }
+    let is = |name: &str| match &schema["type"] {
+        Value::Array(names) => names.contains(&json!(name)),
+        only => only == name,
+    };
+    let value = if is("integer") && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        text.parse::<u64>().ok().map(Value::from)
+    } else if is("number") {
+        text.parse::<f64>().ok().map(Value::from)
+    } else if is("boolean") {
+        text.parse::<bool>().ok().map(Value::from)
+    } else {
+        None
+    };
+    value.unwrap_or(json!(text))
 }
 
 fn check_query<T: Request + utoipa::IntoParams>() {
@@ -257,8 +281,15 @@ fn check_query<T: Request + utoipa::IntoParams>() {
 fn query_strings_are_accepted_if_and_only_if_their_schema_permits_them() {
     check_query::<SearchParams>();
     check_query::<ClusterListParams>();
+    check_query::<ClusterParams>();
+    check_query::<EventParams>();
+    check_query::<ExportParams>();
+    check_query::<PreviewParams>();
+    check_query::<SourceParams>();
     check_query::<DeleteParams>();
+    check_query::<DocumentParams>();
     check_query::<InsertParams>();
     check_query::<BulkParams>();
     check_query::<DocumentListParams>();
+    check_query::<EditListParams>();
 }

@@ -1,10 +1,12 @@
 //! A document as a client sends it.
 
-use super::field_types::{DocumentText, Omittable, ShortText};
+use super::field_types::{DocumentText, Omittable, ShortText, SketchField};
 use super::fields::{Fault, Field, Fields, Input, Request, request};
 use super::id::{Id, NewId};
 use super::metadata::Metadata;
+use crate::problem::Problem;
 use crate::settings::Limits;
+use sameish::document::GivenSketches;
 use sameish::{Content, DocId, Document, Timestamp};
 use serde_json::{Value as Schema, json};
 use std::borrow::Cow;
@@ -13,13 +15,17 @@ use std::borrow::Cow;
 pub(crate) const MAX_TITLE: usize = 64 << 10;
 pub(crate) const MAX_URL: usize = 8 << 10;
 pub(crate) const MAX_HOST: usize = 1 << 10;
+/// Length of a fingerprint, and of a scheme, as hexadecimal digits.
+const MAX_FINGERPRINT: usize = 16;
 const MAX_DATE: usize = 128;
+/// Length of a signature with the maximum number of rows, as hexadecimal digits.
+const MAX_SIGNATURE: usize = 8 * sameish::config::MAX_ROWS as usize;
 
 /// Dates may be this many milliseconds ahead of our clock before they count as future.
 const MAX_CLOCK_SKEW: i64 = 86_400_000;
 
 request! {
-    /// A document to store. Either `text` or `title` is required.
+    /// A document to store. `text`, `title`, or sketches in place of a text are required. Without a text, matches are not verified.
     pub(crate) struct NewDocument {
         /// Id of the document. Default: a generated id.
         pub(crate) id: Option<NewId>,
@@ -27,6 +33,15 @@ request! {
         pub(crate) title: Option<ShortText<MAX_TITLE>>,
         /// Text to compare.
         pub(crate) text: Omittable<DocumentText>,
+        /// SimHash fingerprint in place of a text, as 16 hexadecimal digits; requires `simhash_scheme`. With a text, or with a title
+        /// and no scheme, the four fields of sketches have no special meaning: any value is accepted and stored as `metadata`.
+        pub(crate) simhash: SketchField,
+        /// Scheme of `simhash`, as the service returns it with a sketch. Another scheme than that of the collection is refused.
+        pub(crate) simhash_scheme: SketchField,
+        /// MinHash signature in place of a text, as hexadecimal digits; requires `minhash_scheme`.
+        pub(crate) minhash: SketchField,
+        /// Scheme of `minhash`.
+        pub(crate) minhash_scheme: SketchField,
         /// URL of the document. Stored, never fetched.
         pub(crate) url: Option<ShortText<MAX_URL>>,
         /// Host or publisher of the document.
@@ -39,7 +54,7 @@ request! {
         /// added to it. Maximum: 64 KiB as JSON.
         pub(crate) metadata: Option<Metadata>,
     }
-    any_of: text, title;
+    any_of: text, title, simhash, minhash;
     others: metadata;
 }
 
@@ -55,7 +70,7 @@ impl NewDocument {
     /// Returns a warning if the title is compared although another field probably contains the text.
     fn text_warning(&self) -> Option<Warning> {
         let other = self.metadata.as_ref()?.text_lookalike()?;
-        let is_compared = self.text.0.is_none() && self.title.is_some();
+        let is_compared = self.text.0.is_none() && self.title.is_some() && !self.is_sketched();
         is_compared.then(|| {
             format!(
                 "title_compared: `text` is absent, so `title` was compared; `{other}` was stored in `metadata` and not compared; \
@@ -66,18 +81,74 @@ impl NewDocument {
     }
 
     /// Returns the document as the store takes it. An id in the request takes precedence over `default_id`.
-    pub(crate) fn into_document(self, default_id: impl FnOnce() -> DocId) -> Document {
+    pub(crate) fn into_document(mut self, default_id: impl FnOnce() -> DocId) -> Result<Document, Problem> {
+        let sketches = if self.is_sketched() {
+            self.sketches()?
+        } else {
+            self.store_sketches()?;
+            None
+        };
         let title = self.title.map(|title| title.0);
         let text = self.text.0.map(|text| text.0).or_else(|| title.clone());
-        Document {
+        Ok(Document {
             id: self.id.map_or_else(default_id, |id| id.0),
-            content: Content::Text(text.unwrap_or_default()),
+            content: sketches.unwrap_or_else(|| Content::Text(text.unwrap_or_default())),
             title,
             source: self.source.or(self.host).map(|source| source.0),
             published_at: self.published_at.map(|date| date.text),
             url: self.url.map(|url| url.0),
             metadata: self.metadata.and_then(Metadata::into_json),
+        })
+    }
+
+    /// Returns `true` if sketches take the place of the text. As in the inputs of the command line, those of a text are computed,
+    /// and beside a title, fields of another type or without a scheme are not those of a sketch.
+    fn is_sketched(&self) -> bool {
+        if self.text.0.is_some() {
+            return false;
         }
+        let has_scheme = self.simhash_scheme.is_given() || self.minhash_scheme.is_given();
+        let is_other = |field: &SketchField| matches!(field, SketchField::Other(..));
+        self.title.is_none()
+            || (has_scheme && !self.sketch_fields().into_iter().any(|(_, field)| is_other(field)))
+    }
+
+    fn sketch_fields(&self) -> [(&'static str, &SketchField); 4] {
+        [
+            ("simhash", &self.simhash),
+            ("simhash_scheme", &self.simhash_scheme),
+            ("minhash", &self.minhash),
+            ("minhash_scheme", &self.minhash_scheme),
+        ]
+    }
+
+    /// Copies the fields of sketches to the metadata.
+    fn store_sketches(&mut self) -> Result<(), Problem> {
+        let members = self.sketch_fields().map(|(name, field)| (name, field.to_json()));
+        for (name, value) in members {
+            if let Some(value) = value {
+                let added = self.metadata.get_or_insert_default().add_json(name, &value);
+                added.map_err(|fault| fault.into_problem(&format!("/{name}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the sketches in place of a text, if there are any.
+    fn sketches(&self) -> Result<Option<Content>, Problem> {
+        let mut texts = [None; 4];
+        for ((name, field), text) in self.sketch_fields().into_iter().zip(&mut texts) {
+            let max = if name == "minhash" { MAX_SIGNATURE } else { MAX_FINGERPRINT };
+            *text = field.hex(max).map_err(|fault| fault.into_problem(&format!("/{name}")))?;
+        }
+        let [simhash, simhash_scheme, minhash, minhash_scheme] = texts;
+        let pointer = if simhash.is_some() { "/simhash" } else { "/minhash" };
+        let given = GivenSketches::from_hex(
+            simhash.map(|hex| (hex, simhash_scheme)),
+            minhash.map(|hex| (hex, minhash_scheme)),
+        );
+        let given = given.map_err(|error| Problem::field(pointer, "invalid", error.to_string()))?;
+        Ok(given.map(|given| Content::Sketches(Box::new(given))))
     }
 }
 
@@ -105,7 +176,9 @@ impl Request for Replacement {
         id["description"] =
             json!("Id of the document, which must be that of the path. Default: the id of the path.");
         schema["properties"]["id"] = id;
-        schema["description"] = json!("A document to store at a path. Either `text` or `title` is required.");
+        schema["description"] = json!(
+            "A document to store at a path. `text`, `title`, or sketches in place of a text are required."
+        );
         schema
     }
 }
@@ -128,6 +201,12 @@ impl utoipa::ToSchema for Replacement {
 pub(crate) struct PublishedAt {
     text: String,
     time: Timestamp,
+}
+
+impl PublishedAt {
+    pub(crate) fn time(&self) -> Timestamp {
+        self.time
+    }
 }
 
 impl Field for PublishedAt {
@@ -167,7 +246,7 @@ mod tests {
     }
 
     fn document(json: &str) -> Document {
-        parse(json).unwrap().into_document(|| DocId::Number(0))
+        parse(json).unwrap().into_document(|| DocId::Number(0)).unwrap()
     }
 
     #[test]
@@ -206,6 +285,58 @@ mod tests {
         ] {
             assert_eq!(parse(json).unwrap_err(), [(pointer.to_owned(), code.to_owned())], "{json}");
         }
+    }
+
+    #[test]
+    fn sketches_replace_an_absent_text() {
+        const SCHEME: &str = "0123456789abcdef";
+        let with = |other: &str| {
+            parse(&format!(r#"{{"simhash":"00000000000000ff","simhash_scheme":"{SCHEME}"{other}}}"#))
+                .unwrap()
+                .into_document(|| DocId::Number(0))
+        };
+        for other in ["", r#","title":"t""#] {
+            let Content::Sketches(given) = with(other).unwrap().content else { panic!("{other}") };
+            assert_eq!(given.simhash.unwrap().sketch.to_hex(), "00000000000000ff");
+        }
+        let with_text = with(r#","text":"x","metadata":{"a":1}"#).unwrap();
+        assert_eq!(with_text.content, Content::Text("x".into()));
+        let stored = format!(r#"{{"a":1,"simhash":"00000000000000ff","simhash_scheme":"{SCHEME}"}}"#);
+        assert_eq!(with_text.metadata, Some(stored));
+        let without_scheme = parse(r#"{"simhash":"00000000000000ff"}"#).unwrap();
+        let problem = without_scheme.into_document(|| DocId::Number(0)).unwrap_err();
+        assert!(problem.detail.contains("`simhash_scheme` is absent"), "{problem:?}");
+        let short = parse(r#"{"minhash":"00ff","minhash_scheme":"0123456789abcdef"}"#).unwrap();
+        assert_eq!(short.into_document(|| DocId::Number(0)).unwrap_err().errors[0].pointer, "/minhash");
+    }
+
+    #[test]
+    fn fields_of_other_systems_with_the_names_of_sketches_are_metadata() {
+        for value in ["7", "true", "[1,{\"a\":null}]", "{}", "\"v1:00ff\"", "\"00000000000000ff\""] {
+            for (json, text) in [
+                (format!(r#"{{"text":"x","title":"t","simhash":{value},"minhash_scheme":{value}}}"#), "x"),
+                (format!(r#"{{"title":"t","simhash":{value},"minhash":null}}"#), "t"),
+            ] {
+                let document = document(&json);
+                assert_eq!(document.content, Content::Text(text.into()), "{json}");
+                let stored = document.metadata.unwrap();
+                assert!(stored.starts_with(&format!(r#"{{"simhash":{value}"#)), "{json}: {stored}");
+                assert!(!stored.contains("null") || value.contains("null"), "{stored}");
+            }
+        }
+        // Beside a title, a scheme makes them sketches, unless one has another type.
+        let with_scheme =
+            parse(r#"{"title":"t","simhash":"zz","simhash_scheme":"0123456789abcdef"}"#).unwrap();
+        assert_eq!(with_scheme.into_document(|| DocId::Number(0)).unwrap_err().errors[0].pointer, "/simhash");
+        let json = r#"{"title":"t","simhash":7,"simhash_scheme":"0123456789abcdef"}"#;
+        assert_eq!(document(json).content, Content::Text("t".into()));
+        // Without a text and a title, they are the document.
+        assert_eq!(parse(r#"{"simhash":7}"#).unwrap_err(), [("/text".to_owned(), "missing".to_owned())]);
+        let other =
+            parse(r#"{"simhash":7,"minhash":"0100000002000000","minhash_scheme":"0123456789abcdef"}"#);
+        let problem = other.unwrap().into_document(|| DocId::Number(0)).unwrap_err();
+        assert_eq!((&*problem.errors[0].pointer, &*problem.errors[0].code), ("/simhash", "wrong_type"));
+        assert!(parse(r#"{"title":"t","simhash":7,"body":"x"}"#).unwrap().warnings()[0].contains("`title`"));
     }
 
     #[test]

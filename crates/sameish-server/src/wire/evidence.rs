@@ -4,8 +4,8 @@ use super::rounded;
 use crate::memory::BufferedBytes;
 use crate::problem::Problem;
 use crate::response::{BoundedList, Items, ListedItems};
-use sameish::Comparison;
-use sameish::matching::{Difference, OffsetUnit, Passage};
+use sameish::matching::{Difference, OffsetUnit, Passage, Relation};
+use sameish::{Comparison, Timestamp};
 use sameish_store::SimilarEvidence;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 /// Passages that two texts share: `a` is the text of the query, `b` the text of the match.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EvidenceResponse {
-    /// Maximal shared passages in the order of `a`, with their text in `a`.
+    /// Maximal shared passages in the order of `a`, with their text in `a` unless only offsets were requested.
     pub(crate) passages: Vec<SharedPassage>,
     /// Fraction of the words of `a` that are in a shared passage.
     pub(crate) coverage_a: f64,
@@ -21,25 +21,35 @@ pub(crate) struct EvidenceResponse {
     pub(crate) coverage_b: f64,
     /// Whether only the longest passages are listed: at most 1,000, and not more than fit in a response.
     pub(crate) capped: bool,
-    /// Parts in which the two texts differ between passages that they share, in the order of the texts; at most 1,000.
-    pub(crate) differences: Vec<DifferenceResponse>,
+    /// Parts in which the two texts differ between passages that they share, in the order of the texts; at most 1,000. Absent if only
+    /// offsets were requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) differences: Option<Vec<DifferenceResponse>>,
 }
 
 impl EvidenceResponse {
     /// Converts the evidence of a match, with at most [`MAX_PASSAGES`] passages and `max_bytes` of their texts.
-    pub(crate) fn new(similar: &SimilarEvidence, offsets: OffsetUnit, max_bytes: usize) -> EvidenceResponse {
+    pub(crate) fn new(
+        similar: &SimilarEvidence,
+        offsets: OffsetUnit,
+        max_bytes: usize,
+        has_texts: bool,
+    ) -> EvidenceResponse {
         let SimilarEvidence { evidence, query, text } = similar;
-        let fitting = passages_within(&evidence.passages, max_bytes).min(MAX_PASSAGES);
+        let fitting = if has_texts { passages_within(&evidence.passages, max_bytes) } else { usize::MAX };
+        let fitting = fitting.min(MAX_PASSAGES);
+        let mut passages = shared_passages(&evidence.passages, fitting, query, text, offsets);
+        if !has_texts {
+            passages.iter_mut().for_each(|passage| passage.text = None);
+        }
+        let differing = || offsets.convert_differences(&evidence.differences, query.as_ref(), text.as_str());
         EvidenceResponse {
             capped: evidence.passages.len() > fitting,
-            passages: shared_passages(&evidence.passages, fitting, query, text, offsets),
+            passages,
             coverage_a: rounded(evidence.coverage_a),
             coverage_b: rounded(evidence.coverage_b),
-            differences: differences(offsets.convert_differences(
-                &evidence.differences,
-                query.as_ref(),
-                text.as_str(),
-            )),
+            differences: has_texts.then(|| differences(differing())),
         }
     }
 }
@@ -109,8 +119,11 @@ pub struct CompareResponse {
     match_type: String,
     /// How far the names and numbers of the two texts agree, from 0 to 1; `null` for short texts and for shingles of characters.
     facts: Option<f64>,
-    /// Whether the texts are a template: the same wording with different names or numbers.
+    /// Whether the match is a template: the same wording with different names or numbers.
     template: bool,
+    /// Relation of `a` to `b`: `same`, `contains`, `contained_in`, `update_of`, `updated_by` (only if both dates are known) or
+    /// `overlaps`; `null` if the texts do not match.
+    relation: Option<&'static str>,
     /// Whether either text is too short for the preset.
     too_short: bool,
     words_a: usize,
@@ -140,7 +153,10 @@ pub(crate) struct SharedPassage {
     b_end: usize,
     /// Length in words.
     tokens: usize,
-    text: String,
+    /// Absent if only offsets were requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    text: Option<String>,
 }
 
 /// Returns the longest `max` passages in their original order, with their texts, which are parts of `a`.
@@ -156,7 +172,7 @@ fn shared_passages(
     let shared = in_bytes.iter().zip(converted).map(|(bytes, converted)| {
         let Passage { a_start, a_end, b_start, b_end, tokens } = converted;
         let text = a.get(bytes.a_start..bytes.a_end).unwrap_or_default().to_owned();
-        SharedPassage { a_start, a_end, b_start, b_end, tokens, text }
+        SharedPassage { a_start, a_end, b_start, b_end, tokens, text: Some(text) }
     });
     shared.collect()
 }
@@ -166,6 +182,8 @@ fn shared_passages(
 pub(crate) struct ComparedTexts<'a> {
     pub(crate) a: &'a str,
     pub(crate) b: &'a str,
+    /// The dates of the texts, if both are known.
+    pub(crate) dates: Option<[Timestamp; 2]>,
     pub(crate) offsets: OffsetUnit,
 }
 
@@ -173,7 +191,7 @@ impl CompareResponse {
     /// Converts a comparison of the texts `a` and `b`. The text of a passage is its text in `a`.
     pub fn new(comparison: &Comparison, a: &str, b: &str, offsets: OffsetUnit) -> CompareResponse {
         let passages = shared_passages(&comparison.passages, usize::MAX, a, b, offsets);
-        let texts = ComparedTexts { a, b, offsets };
+        let texts = ComparedTexts { a, b, dates: None, offsets };
         CompareResponse::with_passages(comparison, texts, passages.into(), None)
     }
 
@@ -184,7 +202,7 @@ impl CompareResponse {
         texts: ComparedTexts<'_>,
         mut list: BoundedList<SharedPassage>,
     ) -> Result<(CompareResponse, BufferedBytes), Problem> {
-        let ComparedTexts { a, b, offsets } = texts;
+        let ComparedTexts { a, b, offsets, .. } = texts;
         let all = &comparison.passages;
         let fitting = passages_within(all, list.max_bytes()).min(MAX_PASSAGES);
         for passage in shared_passages(all, fitting, a, b, offsets) {
@@ -199,7 +217,7 @@ impl CompareResponse {
 
     fn with_passages(
         comparison: &Comparison,
-        ComparedTexts { a, b, offsets }: ComparedTexts<'_>,
+        ComparedTexts { a, b, dates, offsets }: ComparedTexts<'_>,
         passages: Items<SharedPassage>,
         capped: Option<bool>,
     ) -> CompareResponse {
@@ -213,6 +231,7 @@ impl CompareResponse {
             match_type: comparison.match_type.to_string(),
             facts: comparison.facts.map(rounded),
             template: comparison.template,
+            relation: comparison.relation(dates).map(Relation::name),
             too_short: comparison.too_short,
             words_a: comparison.words_a,
             words_b: comparison.words_b,

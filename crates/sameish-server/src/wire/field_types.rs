@@ -1,6 +1,7 @@
 //! Field types that several requests use.
 
 use super::fields::{Fault, Field, Input};
+use super::metadata::json_text;
 use super::schema::nullable;
 use crate::settings::Limits;
 use sameish_io::json::Value;
@@ -16,6 +17,10 @@ impl<T: Field> Field for Option<T> {
             Input::Json(Value::Null) => Ok(None),
             input => T::read(input, limits).map(Some),
         }
+    }
+
+    fn is_given(&self) -> bool {
+        self.as_ref().is_some_and(T::is_given)
     }
 
     fn schema(limits: &Limits) -> Schema {
@@ -85,6 +90,68 @@ impl<const MAX: usize> Field for ShortText<MAX> {
     }
 }
 
+/// A field of a sketch in place of a text.
+///
+/// Documents of other systems may have fields with these names, which are then metadata. Whether that is so depends on the other
+/// fields, so every value is accepted here.
+#[derive(Debug)]
+pub(crate) enum SketchField {
+    Absent,
+    Hex(String),
+    /// Another value, as JSON, and the name of its type.
+    Other(String, &'static str),
+}
+
+impl SketchField {
+    /// Returns the value as JSON, unless it is absent.
+    pub(crate) fn to_json(&self) -> Option<String> {
+        match self {
+            SketchField::Absent => None,
+            SketchField::Hex(hex) => Some(Schema::from(hex.as_str()).to_string()),
+            SketchField::Other(json, _) => Some(json.clone()),
+        }
+    }
+
+    /// Returns the digits of a sketch or of a scheme, if there are any.
+    pub(crate) fn hex(&self, max: usize) -> Result<Option<&str>, Fault> {
+        match self {
+            SketchField::Absent => Ok(None),
+            SketchField::Hex(hex) if hex.len() > max => {
+                Err(Fault::new("too_long", format!("has {} bytes, maximum is {max}", hex.len())))
+            }
+            SketchField::Hex(hex) => Ok(Some(hex)),
+            SketchField::Other(_, found) => Err(Fault::new(
+                "wrong_type",
+                format!("expected a string of hexadecimal digits, found {found}"),
+            )),
+        }
+    }
+}
+
+impl Field for SketchField {
+    fn absent() -> Option<SketchField> {
+        Some(SketchField::Absent)
+    }
+
+    fn read(input: Input<'_>, _: &Limits) -> Result<SketchField, Fault> {
+        match input {
+            Input::Json(Value::Null) => Ok(SketchField::Absent),
+            Input::Json(Value::Text(text)) => Ok(SketchField::Hex(text.into_owned())),
+            Input::Json(value) => Ok(SketchField::Other(json_text(&value), value.type_name())),
+            Input::Query(_) => Err(input.expected("a field of a body")),
+        }
+    }
+
+    fn is_given(&self) -> bool {
+        matches!(self, SketchField::Hex(_))
+    }
+
+    /// The first type is that of a sketch.
+    fn schema(_: &Limits) -> Schema {
+        json!({"type": ["string", "number", "boolean", "array", "object", "null"]})
+    }
+}
+
 /// The text of a document, limited by the setting `text_bytes`.
 #[derive(Debug)]
 pub(crate) struct DocumentText(pub(crate) String);
@@ -120,6 +187,31 @@ impl<const MIN: u64, const MAX: u64> Field for Bounded<MIN, MAX> {
 
     fn schema(_: &Limits) -> Schema {
         json!({"type": "integer", "minimum": MIN, "maximum": MAX})
+    }
+}
+
+/// A list of 1 to `MAX` values.
+#[derive(Debug)]
+pub(crate) struct List<T, const MAX: usize>(pub(crate) Vec<T>);
+
+impl<T: Field, const MAX: usize> Field for List<T, MAX> {
+    fn read(input: Input<'_>, limits: &Limits) -> Result<List<T, MAX>, Fault> {
+        let Input::Json(Value::Array(values)) = input else { return Err(input.expected("a list")) };
+        if values.is_empty() || values.len() > MAX {
+            return Err(Fault::new(
+                "out_of_range",
+                format!("has {} values, expected 1 to {MAX}", values.len()),
+            ));
+        }
+        values
+            .into_iter()
+            .map(|value| T::read(Input::Json(value), limits))
+            .collect::<Result<_, _>>()
+            .map(List)
+    }
+
+    fn schema(limits: &Limits) -> Schema {
+        json!({"type": "array", "items": T::schema(limits), "minItems": 1, "maxItems": MAX})
     }
 }
 

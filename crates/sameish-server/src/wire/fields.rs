@@ -62,6 +62,11 @@ pub(crate) trait Field: Sized {
     /// Reads a value.
     fn read(input: Input<'_>, limits: &Limits) -> Result<Self, Fault>;
 
+    /// Returns `true` if the value counts as given where one of several fields is required.
+    fn is_given(&self) -> bool {
+        true
+    }
+
     /// Returns the JSON Schema of the values that [`read`](Self::read) accepts.
     fn schema(limits: &Limits) -> Schema;
 }
@@ -108,6 +113,11 @@ pub(crate) struct Fault {
 impl Fault {
     pub(crate) fn new(code: &'static str, detail: impl Into<String>) -> Fault {
         Fault { code, detail: detail.into() }
+    }
+
+    /// Returns the problem that reports this fault alone.
+    pub(crate) fn into_problem(self, pointer: &str) -> Problem {
+        Problem::field(pointer, self.code, self.detail)
     }
 }
 
@@ -190,9 +200,8 @@ impl<'a> Fields<'a> {
             self.entries.retain(|(key, _)| key != name);
             self.record(name, Fault::new("invalid", "is given twice"));
         }
-        let is_null = matches!(input, Input::Json(Value::Null));
         let value = T::read(input, self.limits);
-        if !is_null || value.is_err() {
+        if value.as_ref().map_or(true, T::is_given) {
             self.present.push(name);
         }
         value.map_err(|fault| self.record(name, fault)).ok()

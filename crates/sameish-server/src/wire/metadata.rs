@@ -42,6 +42,11 @@ impl Metadata {
 
     /// Adds a member.
     fn add(&mut self, key: &str, value: &Value<'_>) -> Result<(), Fault> {
+        self.add_json(key, &json_text(value))
+    }
+
+    /// Adds a member whose value is JSON.
+    pub(crate) fn add_json(&mut self, key: &str, value: &str) -> Result<(), Fault> {
         if !self.keys.insert(key.to_owned()) {
             return Err(Fault::new("invalid", "is also a member of `metadata`; send it once"));
         }
@@ -50,7 +55,7 @@ impl Metadata {
         }
         self.members += &json_text(key);
         self.members.push(':');
-        self.members += &json_text(value);
+        self.members += value;
         let bytes = self.members.len() + "{}".len();
         if bytes > MAX_METADATA {
             let detail = format!("has more than {MAX_METADATA} bytes as JSON, all unknown fields included");
@@ -65,7 +70,8 @@ impl Metadata {
     }
 }
 
-fn json_text(value: &(impl serde::Serialize + ?Sized)) -> String {
+/// Returns a value as JSON.
+pub(super) fn json_text(value: &(impl serde::Serialize + ?Sized)) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| unreachable!("JSON values can be written: {error}"))
 }
 

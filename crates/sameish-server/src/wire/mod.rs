@@ -5,7 +5,10 @@
 #[cfg(test)]
 mod agreement;
 mod bulk;
+mod clusters;
 mod document;
+mod edits;
+mod events;
 mod evidence;
 mod field_types;
 pub(crate) mod fields;
@@ -15,9 +18,14 @@ mod overview;
 mod requests;
 mod responses;
 mod schema;
+mod similarities;
+mod sketches;
 
 pub(crate) use bulk::*;
+pub(crate) use clusters::*;
 pub(crate) use document::{NewDocument, Replacement, Warning, now};
+pub(crate) use edits::*;
+pub(crate) use events::*;
 pub use evidence::CompareResponse;
 pub(crate) use evidence::ComparedTexts;
 pub(crate) use fields::{Request, UnknownFields};
@@ -25,8 +33,7 @@ pub(crate) use id::{Id, NewId, ids_of_segment, is_reserved, reserved_problem, un
 pub(crate) use overview::*;
 pub(crate) use requests::*;
 pub(crate) use responses::*;
+pub(crate) use similarities::*;
+pub(crate) use sketches::*;
 
-/// Rounds a measure to six decimal places.
-pub(crate) fn rounded(number: f64) -> f64 {
-    (number * 1e6).round() / 1e6
-}
+pub(crate) use sameish_io::json::rounded;

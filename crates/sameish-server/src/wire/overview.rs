@@ -1,108 +1,10 @@
-//! Responses about clusters, collections and the service.
+//! Responses about collections and the service.
 
-use super::{Id, rounded};
-use crate::response::Items;
-use sameish_store::{ClusterMember, ClusterSummary, Stats, UnavailableCollection};
+use super::rounded;
+use sameish_store::{Center, DayTotal, Stats, UnavailableCollection};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
-
-/// A page of clusters of two or more documents, newest first.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClustersResponse {
-    #[schema(value_type = Vec<ClusterResponse>)]
-    pub(crate) clusters: Items<ClusterResponse>,
-    /// `cursor` of the next page; null on the last page.
-    pub(crate) next: Option<String>,
-    /// Whether the page has fewer clusters than `limit` because of its size.
-    pub(crate) capped: bool,
-}
-
-/// A cluster in a list. `title`, `host`, `url`, `published_at` and `arrived_at` are those of the center.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClusterResponse {
-    /// Id of the cluster. Never reused.
-    pub(crate) id: u64,
-    /// Number of documents.
-    pub(crate) size: u64,
-    /// Whether documents of the cluster are being assigned again after a deletion, so that it may still change.
-    pub(crate) pending: bool,
-    /// Id of the center. In collections with linkage `cohesive`, all other documents match it; otherwise it is the document
-    /// that arrived first.
-    pub(crate) center: Id,
-    pub(crate) title: Option<String>,
-    pub(crate) host: Option<String>,
-    pub(crate) url: Option<String>,
-    pub(crate) published_at: Option<String>,
-    /// Time of insertion of the center.
-    #[schema(format = DateTime)]
-    pub(crate) arrived_at: String,
-}
-
-impl From<ClusterSummary> for ClusterResponse {
-    fn from(cluster: ClusterSummary) -> ClusterResponse {
-        let center = MemberResponse::from(cluster.center);
-        ClusterResponse {
-            id: cluster.id.0,
-            size: cluster.size,
-            pending: cluster.pending,
-            center: center.id,
-            title: center.title,
-            host: center.host,
-            url: center.url,
-            published_at: center.published_at,
-            arrived_at: center.arrived_at,
-        }
-    }
-}
-
-/// A cluster with a page of its documents.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClusterDetailResponse {
-    pub(crate) id: u64,
-    /// Number of documents.
-    pub(crate) size: u64,
-    /// Whether documents of the cluster are being assigned again after a deletion, so that it may still change.
-    pub(crate) pending: bool,
-    /// Id of the center.
-    pub(crate) center: Option<Id>,
-    /// Documents in order of arrival.
-    #[schema(value_type = Vec<MemberResponse>)]
-    pub(crate) members: Items<MemberResponse>,
-    /// `cursor` of the next page; null on the last page.
-    pub(crate) next: Option<String>,
-    /// Whether the page has fewer documents than `limit` because of its size.
-    pub(crate) capped: bool,
-}
-
-/// A document of a cluster.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct MemberResponse {
-    pub(crate) id: Id,
-    pub(crate) title: Option<String>,
-    pub(crate) host: Option<String>,
-    pub(crate) url: Option<String>,
-    pub(crate) published_at: Option<String>,
-    /// Time of insertion.
-    #[schema(format = DateTime)]
-    pub(crate) arrived_at: String,
-    /// Document whose match added this one to the cluster: the center if the linkage is `cohesive`; null for the center.
-    pub(crate) joined: Option<Id>,
-}
-
-impl From<ClusterMember> for MemberResponse {
-    fn from(member: ClusterMember) -> MemberResponse {
-        MemberResponse {
-            id: Id(member.id),
-            title: member.title,
-            host: member.source,
-            url: member.url,
-            published_at: member.published_at,
-            arrived_at: member.arrived_at.to_string(),
-            joined: member.joined.map(Id),
-        }
-    }
-}
 
 /// Statistics of the service.
 #[derive(Debug, Serialize, ToSchema)]
@@ -129,6 +31,8 @@ pub(crate) struct StatsResponse {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CollectionsResponse {
     pub(crate) collections: Vec<CollectionResponse>,
+    /// What the key of the request permits: `read`, `write` or `admin`. A read-only service permits `read`.
+    pub(crate) permits: &'static str,
     /// Collections that cannot be used. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
@@ -167,12 +71,17 @@ pub(crate) struct CollectionResponse {
     pub(crate) overrides: serde_json::Value,
     pub(crate) retention_days: Option<u32>,
     pub(crate) window_days: Option<u32>,
+    /// Which documents become centers of clusters first: `first`, `newest` or `longest`; null if the linkage does not choose centers.
+    pub(crate) center: Option<&'static str>,
     /// Minimum similarity of a match.
     pub(crate) threshold: f64,
     /// Number of documents.
     pub(crate) documents: u64,
     /// Number of documents that are too short for the preset.
     pub(crate) too_short: u64,
+    /// Number of documents that were rejected: requests and lines with an invalid document, or with an existing id and a different
+    /// text.
+    pub(crate) rejected: u64,
     /// Number of clusters of two or more documents.
     pub(crate) clusters: u64,
     /// Number of documents in clusters of two or more documents.
@@ -184,15 +93,41 @@ pub(crate) struct CollectionResponse {
     pub(crate) chained: u64,
     /// Number of clusters whose documents are being assigned again after a deletion.
     pub(crate) pending_clusters: u64,
-    /// How often, since the start of the service, a cluster was chosen by a search that had reached a limit.
+    /// How often, since the start of the service, a search that had reached a limit chose the cluster of a document.
     pub(crate) capped_assignments: u64,
     /// Why the latest attempt to assign documents again failed; null if it succeeded. The service tries again every second.
     pub(crate) clustering_error: Option<String>,
     /// Time of the last insertion.
     #[schema(format = DateTime)]
     pub(crate) last_arrival: Option<String>,
-    /// Probability that a pair exactly at the threshold is found.
+    /// Recall at the threshold: the probability that the index finds a pair exactly at the threshold.
     pub(crate) expected_recall: Option<f64>,
+    /// Documents per day, in order, of the latest 366 days that have documents. Only in the response of `GET /api/v1/{c}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) days: Option<Vec<DayResponse>>,
+}
+
+/// Documents of one day.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DayResponse {
+    /// The day in UTC.
+    #[schema(format = Date)]
+    pub(crate) date: String,
+    /// Number of documents with a date (`published_at`, or else arrival) on this day.
+    pub(crate) documents: u64,
+    /// Number of these documents that are not the first document of their cluster.
+    pub(crate) copies: u64,
+    /// Number of clusters of two or more documents whose first document has a date on this day.
+    pub(crate) clusters: u64,
+}
+
+impl From<DayTotal> for DayResponse {
+    fn from(total: DayTotal) -> DayResponse {
+        let time = total.day.to_string();
+        let date = time.split_once('T').map_or(&*time, |(date, _)| date).to_owned();
+        DayResponse { date, documents: total.documents, copies: total.copies, clusters: total.clusters }
+    }
 }
 
 impl CollectionResponse {
@@ -205,9 +140,11 @@ impl CollectionResponse {
             overrides: overrides_as_json(&config.overrides),
             retention_days: config.retention_days,
             window_days: config.window_days,
+            center: config.center.map(Center::name),
             threshold: collection.analyzer().config().matching.threshold,
             documents: stats.documents,
             too_short: stats.too_short,
+            rejected: stats.rejected,
             clusters: stats.clusters,
             clustered: stats.clustered,
             largest_cluster: stats.largest_cluster,
@@ -217,7 +154,17 @@ impl CollectionResponse {
             clustering_error: stats.clustering_error,
             last_arrival: stats.last_arrival.map(|time| time.to_string()),
             expected_recall: stats.expected_recall.map(rounded),
+            days: None,
         })
+    }
+
+    /// Adds the documents per day.
+    pub(crate) fn with_days(
+        self,
+        collection: &sameish_store::Collection,
+    ) -> sameish_store::Result<CollectionResponse> {
+        let days = collection.days()?.into_iter().map(DayResponse::from).collect();
+        Ok(CollectionResponse { days: Some(days), ..self })
     }
 }
 
@@ -245,7 +192,8 @@ pub(crate) struct HealthResponse {
     /// `ok`, `full` (out of disk space: reads work, writes fail) or `read_only`.
     pub(crate) status: &'static str,
     /// Why old documents are not deleted until an operator confirms it with `sameish index expire --confirm`: `clock` (the system
-    /// clock is too far ahead), `share` (more than half of a collection would be deleted). Absent if expiry is not paused.
+    /// clock is too far ahead), `share` (more than 100 documents, and more than half of their collection, would be deleted).
+    /// Absent if expiry is not paused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) expiry_paused: Vec<&'static str>,

@@ -1,16 +1,20 @@
 //! Request bodies and query strings, documents excepted.
 
 use super::document::{MAX_HOST, MAX_TITLE, MAX_URL, NewDocument, PublishedAt, Replacement};
-use super::field_types::{Bounded, DocumentText, Fraction, Omittable, ResultLimit, ShortText};
+use super::edits::EditRequest;
+use super::field_types::{Bounded, DocumentText, Fraction, Omittable, ResultLimit, ShortText, SketchField};
 use super::fields::{Fault, Field, Input, Request, UnknownFields, request};
 use super::id::{Id, IdType, NewId};
 use super::metadata::Metadata;
+use super::sketches::SketchText;
 use crate::problem::Problem;
 use crate::settings::Limits;
-use sameish::Preset;
 use sameish::matching::{OffsetUnit, UnknownOffsetUnit};
+use sameish::{Analyzer, Config, Preset, Timestamp};
 use sameish_io::json::Value;
-use sameish_store::{CollectionConfig, SimilarOptions};
+use sameish_store::{
+    Center, ClusterFilter, ClusterOrder, ClustersPage, CollectionConfig, Periods, SimilarOptions,
+};
 use serde_json::{Value as Schema, json};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -31,7 +35,10 @@ pub(crate) fn body_schemas(limits: &Limits) -> Vec<(&'static str, Schema)> {
         named::<Deletion>(limits),
         named::<TextQuery>(limits),
         named::<CompareTexts>(limits),
+        named::<SketchText>(limits),
         named::<CollectionSettings>(limits),
+        named::<CollectionChange>(limits),
+        named::<EditRequest>(limits),
         named::<SnapshotRequest>(limits),
     ]
 }
@@ -42,10 +49,12 @@ request! {
         /// Maximum number of matches: at most 1,000, and at most 100 with `evidence`. Default: the collection's
         /// `matching.limit`, which is 10 unless overridden.
         limit: Option<ResultLimit>,
-        /// Minimum similarity of a match. Default: the collection's threshold. Far below the threshold, few matches are found.
+        /// Minimum similarity of a match. Default: the collection's threshold. With a value below the threshold, all sketches are
+        /// compared if the index would miss matches; this takes time proportional to the number of documents.
         min_similarity: Option<Fraction>,
-        /// Whether matches include their shared passages. Default: false.
-        evidence: Option<bool>,
+        /// Whether matches include their shared passages: `true`, `false` (default) or `offsets`, without the texts of the passages
+        /// and without differences.
+        evidence: Option<EvidenceChoice>,
         /// Unit of the offsets of passages. Default: `utf8`.
         offsets: Option<OffsetUnit>,
     }
@@ -57,10 +66,15 @@ impl SearchParams {
         self.offsets.unwrap_or_default()
     }
 
+    /// Returns what matches include of their shared passages.
+    pub(crate) fn evidence(&self) -> EvidenceChoice {
+        self.evidence.unwrap_or_default()
+    }
+
     /// Returns the options of a search, limited by the settings of the service. `default_limit` is the collection's
     /// `matching.limit`.
     pub(crate) fn options(&self, default_limit: u32, limits: &Limits) -> SimilarOptions {
-        let evidence = self.evidence.unwrap_or(false).then_some(MIN_PASSAGE);
+        let evidence = (self.evidence() != EvidenceChoice::None).then_some(MIN_PASSAGE);
         let max = if evidence.is_some() { limits.results.min(MAX_WITH_EVIDENCE) } else { limits.results };
         let limit = self.limit.map_or(default_limit as usize, |limit| limit.0);
         SimilarOptions {
@@ -72,7 +86,7 @@ impl SearchParams {
 }
 
 request! {
-    /// A text to search for, which is not stored, and search options. Either `text` or `title` is required. `id`, `url`, `host`,
+    /// A text to search for, which is not stored, and search options. `text`, `title`, or sketches in place of a text are required. `id`, `url`, `host`,
     /// `source` and `metadata` are accepted and ignored, so that a document can be sent unchanged; other fields are rejected,
     /// because they may be misspelled options.
     pub(crate) struct TextQuery {
@@ -82,6 +96,14 @@ request! {
         title: Option<ShortText<MAX_TITLE>>,
         /// Text to search for.
         text: Omittable<DocumentText>,
+        /// SimHash fingerprint in place of a text, as 16 hexadecimal digits; requires `simhash_scheme`.
+        simhash: SketchField,
+        /// Scheme of `simhash`, as the service returns it with a sketch. Another scheme than that of the collection is refused.
+        simhash_scheme: SketchField,
+        /// MinHash signature in place of a text, as hexadecimal digits; requires `minhash_scheme`.
+        minhash: SketchField,
+        /// Scheme of `minhash`.
+        minhash_scheme: SketchField,
         /// Ignored.
         url: Option<ShortText<MAX_URL>>,
         /// Ignored.
@@ -94,14 +116,14 @@ request! {
         limit: Option<ResultLimit>,
         /// Minimum similarity. Overrides the query string.
         min_similarity: Option<Fraction>,
-        /// Whether matches include their shared passages. Overrides the query string.
-        evidence: Option<bool>,
+        /// Whether matches include their shared passages: `true`, `false` or `offsets`. Overrides the query string.
+        evidence: Option<EvidenceChoice>,
         /// Unit of the offsets of passages. Overrides the query string.
         offsets: Option<OffsetUnit>,
         /// Ignored.
         metadata: Option<Metadata>,
     }
-    any_of: text, title;
+    any_of: text, title, simhash, minhash;
 }
 
 impl TextQuery {
@@ -117,6 +139,10 @@ impl TextQuery {
             id: self.id.map(|id| NewId(id.0)),
             title: self.title,
             text: self.text,
+            simhash: self.simhash,
+            simhash_scheme: self.simhash_scheme,
+            minhash: self.minhash,
+            minhash_scheme: self.minhash_scheme,
             url: self.url,
             host: self.host,
             source: self.source,
@@ -135,11 +161,67 @@ request! {
         /// Second text.
         pub(crate) b: DocumentText,
         /// Preset whose features are compared. Default: `copies`.
-        pub(crate) preset: Option<Preset>,
+        preset: Option<Preset>,
+        /// Settings that differ from the preset: the tables and keys of a configuration file, such as
+        /// `{"text": {"html": true}}`.
+        overrides: Option<Overrides>,
+        /// Collection whose settings are used, instead of a preset.
+        pub(crate) collection: Option<String>,
+        /// Publication date of the first text. With both dates, `relation` can be `update_of` or `updated_by`.
+        pub(crate) published_at_a: Option<PublishedAt>,
+        /// Publication date of the second text.
+        pub(crate) published_at_b: Option<PublishedAt>,
         /// Minimum length of a reported passage, in words.
         pub(crate) min_tokens: PassageLength,
         /// Unit of the offsets of passages. Default: `utf8`.
         pub(crate) offsets: Option<OffsetUnit>,
+    }
+}
+
+impl CompareTexts {
+    /// Returns an error if settings are given in addition to a collection.
+    pub(crate) fn check_collection(&self) -> Result<(), Problem> {
+        let reason = "does not apply with `collection`";
+        match (&self.preset, &self.overrides) {
+            (Some(_), _) => Err(Problem::field("/preset", "invalid", reason)),
+            (None, Some(_)) => Err(Problem::field("/overrides", "invalid", reason)),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Returns the analyzer with the settings of the request.
+    pub(crate) fn analyzer(&self) -> Result<Analyzer, Problem> {
+        let config = engine_config(self.preset.unwrap_or_default(), self.overrides.as_ref())?;
+        Analyzer::new(config).map_err(|error| invalid_setting(&error.into()))
+    }
+}
+
+/// What matches include of the passages that they share with the query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum EvidenceChoice {
+    #[default]
+    None,
+    /// Where the passages are.
+    Offsets,
+    /// The passages with their texts, and the differences between them.
+    Full,
+}
+
+impl Field for EvidenceChoice {
+    fn read(input: Input<'_>, _: &Limits) -> Result<EvidenceChoice, Fault> {
+        match &input {
+            Input::Json(Value::Bool(true)) => Ok(EvidenceChoice::Full),
+            Input::Json(Value::Bool(false)) => Ok(EvidenceChoice::None),
+            Input::Json(Value::Text(text)) if text == "offsets" => Ok(EvidenceChoice::Offsets),
+            Input::Query(text) if text == "true" => Ok(EvidenceChoice::Full),
+            Input::Query(text) if text == "false" => Ok(EvidenceChoice::None),
+            Input::Query(text) if text == "offsets" => Ok(EvidenceChoice::Offsets),
+            other => Err(other.expected("true, false or `offsets`")),
+        }
+    }
+
+    fn schema(_: &Limits) -> Schema {
+        json!({"type": ["boolean", "string"], "enum": [true, false, "offsets"]})
     }
 }
 
@@ -246,6 +328,21 @@ request! {
         retention_days: Option<Days>,
         /// Maximum difference in days between the dates of two documents that match.
         window_days: Option<Days>,
+        /// Which documents become centers of clusters first: the `first` to arrive, the `newest` by `published_at`, or the `longest`.
+        /// Only for the linkages `cohesive` and `greedy`. Default: `newest` for `greedy`, otherwise `first`.
+        center: Option<Center>,
+    }
+}
+
+impl Field for Center {
+    fn read(input: Input<'_>, _: &Limits) -> Result<Center, Fault> {
+        let name = input.into_string()?;
+        Center::from_name(&name)
+            .ok_or_else(|| Fault::new("invalid", "expected one of first, newest, longest".to_owned()))
+    }
+
+    fn schema(_: &Limits) -> Schema {
+        json!({"type": "string", "enum": Center::ALL.map(Center::name)})
     }
 }
 
@@ -255,25 +352,57 @@ type Days = Bounded<1, 3_650_000>;
 impl CollectionSettings {
     /// Returns the store's configuration, if the settings are consistent.
     pub(crate) fn into_config(self, limits: &Limits) -> Result<CollectionConfig, Problem> {
+        let preset = self.preset.unwrap_or_default();
+        let engine = engine_config(preset, self.overrides.as_ref())?;
         let config = CollectionConfig {
-            preset: self.preset.unwrap_or_default(),
+            preset,
             overrides: self.overrides.map(|overrides| overrides.0).unwrap_or_default(),
             retention_days: self.retention_days.map(|days| days.0 as u32),
             window_days: self.window_days.map(|days| days.0 as u32),
+            center: self.center,
         };
-        let invalid = |error: sameish_store::Error| {
-            let message = error.to_string();
-            let message = message.lines().last().unwrap_or_default().to_owned();
-            Problem::field("/overrides", "invalid", message)
-        };
-        let engine = config.resolve().map_err(invalid)?;
+        config.resolve_center().map_err(|error| Problem::field("/center", "invalid", error.to_string()))?;
         if engine.matching.limit as usize > limits.results {
             let detail =
                 format!("`matching.limit` is {}, maximum is {}", engine.matching.limit, limits.results);
             return Err(Problem::field("/overrides", "out_of_range", detail));
         }
-        sameish::Engine::new(engine).map_err(|error| invalid(error.into()))?;
+        sameish::Engine::new(engine).map_err(|error| invalid_setting(&error.into()))?;
         Ok(config)
+    }
+}
+
+/// Returns the settings of a preset with overrides.
+pub(super) fn engine_config(preset: Preset, overrides: Option<&Overrides>) -> Result<Config, Problem> {
+    let config = CollectionConfig {
+        overrides: overrides.map(|overrides| overrides.0.clone()).unwrap_or_default(),
+        ..CollectionConfig::new(preset)
+    };
+    config.resolve().map_err(|error| invalid_setting(&error))
+}
+
+fn invalid_setting(error: &sameish_store::Error) -> Problem {
+    Problem::field("/overrides", "invalid", setting_detail(error))
+}
+
+/// Maximum number of characters of the message about a setting, which may repeat a long value.
+const MAX_SETTING_DETAIL: usize = 500;
+
+/// Returns the message about a setting in one line, after the name of the setting. What precedes the message shows a configuration
+/// file that the client did not write.
+fn setting_detail(error: &sameish_store::Error) -> String {
+    let message = error.to_string();
+    let mut lines = message.lines().rev();
+    let last = lines.next().unwrap_or_default();
+    // The parser names the setting on a line of its own.
+    let (place, line) = match last.strip_prefix("in ") {
+        Some(setting) => (format!("{setting}: "), lines.next().unwrap_or_default()),
+        None => (String::new(), last),
+    };
+    let line = line.strip_prefix("config: ").unwrap_or(line);
+    match line.char_indices().nth(MAX_SETTING_DETAIL) {
+        Some((end, _)) => format!("{place}{}…", &line[..end]),
+        None => format!("{place}{line}"),
     }
 }
 
@@ -358,11 +487,142 @@ impl Field for SnapshotName {
 }
 
 request! {
-    /// Which page of clusters to return.
+    /// Which clusters to return, and in which order.
     pub(crate) struct ClusterListParams {
+        /// Order: `newest` (default), `largest`, or `active` (the latest arrival first).
+        pub(crate) sort: Option<ClusterSort>,
+        /// Clusters with a document of this source; an empty value selects documents without a source.
+        pub(crate) source: Option<ShortText<MAX_HOST>>,
+        /// Clusters with a document of this date or later: RFC 3339, or YYYY-MM-DD.
+        pub(crate) since: Option<ShortText<MAX_DATE>>,
+        /// Clusters with a document of this date or earlier. A date without a time includes the whole day.
+        pub(crate) until: Option<ShortText<MAX_DATE>>,
+        /// Words that must all occur in the title or the id of the center, ignoring case.
+        pub(crate) q: Option<ShortText<MAX_WORDS>>,
+        /// Minimum number of documents.
+        pub(crate) min_size: Option<ResultLimit>,
         /// Maximum number of clusters: at most 1,000. Default: 50.
         pub(crate) limit: Option<ResultLimit>,
-        /// Position in the list: `next` of the previous page.
+        /// Position in the list: `next` of the previous page with the same order and filters.
+        pub(crate) cursor: Option<String>,
+    }
+}
+
+/// Maximum length of a date, and of the words of a filter, in bytes.
+const MAX_DATE: usize = 64;
+const MAX_WORDS: usize = 1_000;
+
+/// The order of a list of clusters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClusterSort(ClusterOrder);
+
+const SORTS: [(&str, ClusterOrder); 3] =
+    [("newest", ClusterOrder::Newest), ("largest", ClusterOrder::Largest), ("active", ClusterOrder::Active)];
+
+impl Field for ClusterSort {
+    fn read(input: Input<'_>, _: &Limits) -> Result<ClusterSort, Fault> {
+        let name = input.into_string()?;
+        let order = SORTS.iter().find(|(known, _)| *known == name).map(|(_, order)| ClusterSort(*order));
+        order.ok_or_else(|| Fault::new("invalid", "expected one of newest, largest, active"))
+    }
+
+    fn schema(_: &Limits) -> Schema {
+        json!({"type": "string", "enum": SORTS.map(|(name, _)| name)})
+    }
+}
+
+impl ClusterListParams {
+    /// Returns the page without its position.
+    pub(crate) fn page(&self, limits: &Limits) -> Result<ClustersPage, Problem> {
+        let mut page = ClustersPage::default();
+        page.limit = self.limit.map_or(page.limit, |limit| limit.0.min(limits.results));
+        page.order = self.sort.map(|sort| sort.0).unwrap_or_default();
+        let words = self.q.iter().flat_map(|words| words.0.split_whitespace());
+        page.filter = ClusterFilter {
+            source: self.source.as_ref().map(|source| source.0.clone()),
+            since: self.since.as_ref().map(|date| date_bound("?since", &date.0, false)).transpose()?,
+            until: self.until.as_ref().map(|date| date_bound("?until", &date.0, true)).transpose()?,
+            words: words.map(str::to_lowercase).collect(),
+            min_size: self.min_size.map_or(0, |size| size.0 as u64),
+        };
+        Ok(page)
+    }
+}
+
+/// Returns the first or the last moment of a date or time.
+fn date_bound(pointer: &str, text: &str, is_end: bool) -> Result<Timestamp, Problem> {
+    let invalid = || {
+        Problem::field(
+            pointer,
+            "invalid",
+            "expected a date like `2024-01-31` or a time like `2024-01-31T12:00:00Z`",
+        )
+    };
+    let time = Timestamp::parse(text).map_err(|_| invalid())?;
+    let is_day = text.trim().len() == "2024-01-31".len() && text.contains('-');
+    let rest_of_day = if is_end && is_day { 86_400_000 - 1 } else { 0 };
+    Timestamp::from_milliseconds(time.as_milliseconds() + rest_of_day).ok_or_else(invalid)
+}
+
+request! {
+    /// Where a stream of events starts.
+    pub(crate) struct EventParams {
+        /// Sequence number or `position` of the last event that was received, for clients that cannot send the header `Last-Event-ID`.
+        pub(crate) last_event_id: Option<String>,
+    }
+}
+
+request! {
+    /// Which documents to export.
+    pub(crate) struct ExportParams {
+        /// Whether only centers of clusters and documents without a cluster are exported. Default: false.
+        pub(crate) representatives: Option<bool>,
+    }
+}
+
+request! {
+    /// Settings of a collection to change. An absent setting does not change; null removes a setting.
+    pub(crate) struct CollectionChange {
+        /// Age in days after which documents are deleted, counted from `published_at`, or from arrival if there is none.
+        pub(crate) retention_days: Omittable<Option<Days>>,
+        /// Maximum difference in days between the dates of two documents that match.
+        pub(crate) window_days: Omittable<Option<Days>>,
+    }
+}
+
+impl CollectionChange {
+    /// Returns the settings after the change.
+    pub(crate) fn apply(&self, periods: Periods) -> Periods {
+        let days = |change: &Omittable<Option<Days>>, before: Option<u32>| match &change.0 {
+            Some(days) => days.as_ref().map(|days| days.0 as u32),
+            None => before,
+        };
+        Periods {
+            retention_days: days(&self.retention_days, periods.retention_days),
+            window_days: days(&self.window_days, periods.window_days),
+        }
+    }
+}
+
+request! {
+    /// A threshold to try.
+    pub(crate) struct PreviewParams {
+        /// Minimum similarity of a match.
+        pub(crate) threshold: Fraction,
+    }
+}
+
+request! {
+    /// Which sources to return, or of which two sources to return pairs of documents.
+    pub(crate) struct SourceParams {
+        /// Source of the later documents, to list pairs. An empty value selects documents without a source.
+        pub(crate) later: Option<ShortText<MAX_HOST>>,
+        /// Source of the first documents, to list pairs. Required with `later`.
+        pub(crate) earlier: Option<ShortText<MAX_HOST>>,
+        /// Number of sources: at most 1,000 in the list and 100 in the matrix, default 30. With `later`, number of pairs: at most
+        /// 1,000, default 50.
+        pub(crate) limit: Option<ResultLimit>,
+        /// Position in the list of pairs: `next` of the previous page.
         pub(crate) cursor: Option<String>,
     }
 }
@@ -450,7 +710,7 @@ mod tests {
     #[test]
     fn converts_overrides_to_a_configuration_file() {
         let config = settings(
-            r#"{"preset":"headlines","overrides":{"matching":{"threshold":1},"text":{"stop_words":null,"min_words":3}},
+            r#"{"preset":"headlines","overrides":{"matching":{"threshold":1},"text":{"stop_words":null,"min_words":3,"html":true}},
                 "retention_days":30}"#,
         )
         .unwrap();
@@ -459,6 +719,47 @@ mod tests {
         let engine = config.resolve().unwrap();
         assert_eq!(engine.text.stop_words, None);
         assert_eq!(engine.text.min_words, 3);
+        assert!(engine.text.html && !engine.text.fold_accents);
+    }
+
+    #[test]
+    fn errors_in_nested_settings_keep_their_message() {
+        for (overrides, detail) in [
+            (
+                r#"{"matching":{"threshold":"high"}}"#,
+                "`matching.threshold`: invalid type: string \"high\", expected f64",
+            ),
+            (
+                r#"{"matching":{"linkage":"loose"}}"#,
+                "`matching.linkage`: unknown variant `loose`, expected one of `greedy`, `components`, `cohesive`, `online`",
+            ),
+            (r#"{"minhash":{"bands":{"count":3}}}"#, "`minhash.bands`: missing field `rows`"),
+            (
+                r#"{"minhash":{"shingle":"lines:3"}}"#,
+                "`minhash.shingle`: `shingle` is lines:3: must be `words:N`, `chars:N`, `windows:N` or `letters`",
+            ),
+            (
+                r#"{"matching":{"threshold":7}}"#,
+                "`matching.threshold` is 7: must be more than 0 and at most 1",
+            ),
+            (
+                r#"{"text":{"stop_words":["of","new york"]}}"#,
+                "`text.stop_words[1]` is \"new york\": must be one word",
+            ),
+        ] {
+            let problem = settings(&format!(r#"{{"overrides":{overrides}}}"#)).unwrap_err();
+            assert_eq!(problem.errors[0].detail, detail);
+            assert_eq!(problem.detail, format!("`/overrides`: {detail}"));
+        }
+        let long = format!(r#"{{"overrides":{{"matching":{{"threshold":"{}"}}}}}}"#, "x".repeat(100_000));
+        assert!(settings(&long).unwrap_err().detail.len() < 1_000);
+    }
+
+    #[test]
+    fn accepts_a_list_of_stop_words() {
+        let config = settings(r#"{"preset":"headlines","overrides":{"text":{"stop_words":["The","of"]}}}"#);
+        let words = config.unwrap().resolve().unwrap().text.stop_words;
+        assert_eq!(words, Some(sameish::config::StopList::Words(vec!["The".into(), "of".into()])));
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use super::document::Warning;
 use super::evidence::EvidenceResponse;
-use super::{Id, rounded};
+use super::sketches::SketchFields;
+use super::{EvidenceChoice, Id, rounded};
 use crate::memory::BufferedBytes;
 use crate::response::{BoundedList, Items};
+use sameish::analyzer::Schemes;
+use sameish::document::GivenSketches;
 use sameish::matching::OffsetUnit;
 use sameish::{Content, Match, Status, Verdict};
 use sameish_store::{Inserted, Outcome, Similar, Stored};
@@ -96,9 +99,10 @@ pub(crate) struct Duplicate {
     pub(crate) verified: bool,
     /// Hamming distance of the fingerprints in bits, if both documents have a fingerprint.
     pub(crate) simhash_distance: Option<u32>,
-    /// Agreement of the names and numbers of the two texts from 0 to 1, for verified matches.
+    /// Agreement of the names and numbers of the two texts from 0 to 1; null unless `verified`, and for short texts and shingles
+    /// of characters.
     pub(crate) facts: Option<f64>,
-    /// Whether the documents are a template: the same wording with different names or numbers.
+    /// Whether the match is a template: the same wording with different names or numbers.
     pub(crate) template: bool,
 }
 
@@ -124,8 +128,10 @@ impl From<Match> for Duplicate {
 pub(crate) struct DocumentResponse {
     pub(crate) id: Id,
     pub(crate) title: Option<String>,
-    /// Text to compare.
-    pub(crate) text: String,
+    /// Text to compare. Absent if the document consists of sketches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) text: Option<String>,
     pub(crate) url: Option<String>,
     pub(crate) host: Option<String>,
     /// Date of publication, as the client wrote it.
@@ -139,21 +145,42 @@ pub(crate) struct DocumentResponse {
     pub(crate) words: u64,
     /// SimHash fingerprint as 16 hexadecimal digits, if the preset computes one.
     pub(crate) simhash: Option<String>,
+    #[serde(flatten)]
+    pub(crate) given: GivenFields,
     pub(crate) cluster: Option<u64>,
+    /// Every sketch, if `sketches` was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) sketches: Option<SketchFields>,
     /// Fields of the document that the service does not interpret.
     #[schema(value_type = Object)]
     pub(crate) metadata: Box<RawValue>,
 }
 
+impl DocumentResponse {
+    /// Converts a document with its sketches.
+    pub(crate) fn with_sketches(stored: Stored, schemes: Schemes) -> DocumentResponse {
+        let sketches =
+            SketchFields::new(stored.simhash, stored.minhash.as_ref(), stored.sdr.as_ref(), schemes);
+        DocumentResponse { sketches: Some(sketches), ..DocumentResponse::from(stored) }
+    }
+}
+
 impl From<Stored> for DocumentResponse {
     fn from(stored: Stored) -> DocumentResponse {
         let document = stored.document;
+        let given = match &document.content {
+            Content::Sketches(given) => GivenFields::from(&**given),
+            _ => GivenFields::default(),
+        };
         DocumentResponse {
+            given,
             id: Id(document.id),
             title: document.title,
             text: match document.content {
-                Content::Text(text) => text,
-                Content::Tokens(tokens) => tokens.join(" "),
+                Content::Text(text) => Some(text),
+                Content::Tokens(tokens) => Some(tokens.join(" ")),
+                Content::Sketches(_) => None,
             },
             url: document.url,
             host: document.source,
@@ -163,7 +190,36 @@ impl From<Stored> for DocumentResponse {
             words: stored.words,
             simhash: stored.simhash.map(|simhash| simhash.to_string()),
             cluster: stored.cluster.map(|cluster| cluster.0),
+            sketches: None,
             metadata: raw_object(document.metadata),
+        }
+    }
+}
+
+/// The sketches of a document that were given in place of a text, besides its fingerprint, so that the document can be inserted again
+/// as it is returned.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub(crate) struct GivenFields {
+    /// Scheme of `simhash`, if the document consists of sketches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    simhash_scheme: Option<String>,
+    /// MinHash signature as hexadecimal digits, if the document consists of sketches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    minhash: Option<String>,
+    /// Scheme of `minhash`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    minhash_scheme: Option<String>,
+}
+
+impl From<&GivenSketches> for GivenFields {
+    fn from(given: &GivenSketches) -> GivenFields {
+        GivenFields {
+            simhash_scheme: given.simhash.as_ref().map(|simhash| simhash.scheme.to_string()),
+            minhash: given.minhash.as_ref().map(|minhash| minhash.sketch.to_hex()),
+            minhash_scheme: given.minhash.as_ref().map(|minhash| minhash.scheme.to_string()),
         }
     }
 }
@@ -191,12 +247,13 @@ pub(crate) struct DocumentsResponse {
 pub(crate) struct SimilarResponse {
     #[schema(value_type = Vec<SimilarDocument>)]
     pub(crate) similar: Items<SimilarDocument>,
-    /// `ok`, or `too_short` if the text has too few words for the collection's preset. Such a text matches only equal texts, and
-    /// in some presets none.
+    /// `ok`, or `too_short` if the text has too few words for the collection's preset. Such a text matches only equal texts, except
+    /// in `articles`, where it also matches similar texts, and in `headlines`, `wire` and `web`, where it matches nothing.
     pub(crate) status: &'static str,
     /// Whether `status` is `too_short`.
     pub(crate) too_short: bool,
-    /// Number of candidates that were examined.
+    /// Number of candidates that were examined, as a measure of effort. An index that has already read the texts of crowded buckets
+    /// excludes some of them without examining them.
     pub(crate) candidates: usize,
     /// Whether a limit was reached, so that matches may be missing: on candidates, on the size of the texts that are read, or on
     /// the size of the response.
@@ -222,11 +279,16 @@ pub(crate) struct SimilarDocument {
     pub(crate) verified: bool,
     /// Hamming distance of the fingerprints in bits, if both documents have a fingerprint.
     pub(crate) simhash_distance: Option<u32>,
-    /// Agreement of the names and numbers of the two texts from 0 to 1, for verified matches.
+    /// Agreement of the names and numbers of the two texts from 0 to 1; null unless `verified`, and for short texts and shingles
+    /// of characters.
     pub(crate) facts: Option<f64>,
-    /// Whether the documents are a template: the same wording with different names or numbers.
+    /// Whether the match is a template: the same wording with different names or numbers.
     pub(crate) template: bool,
-    /// Shared passages, if `evidence` was requested.
+    /// Relation of the query to the document, if `evidence` was requested and the match is verified: `same`, `contains` (the document is
+    /// an excerpt), `contained_in` (the document has more), `updated_by` (the document is a later version), `update_of` (an earlier
+    /// version) or `overlaps`.
+    pub(crate) relation: Option<&'static str>,
+    /// Shared passages, if `evidence` was requested and both documents have a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) evidence: Option<EvidenceResponse>,
@@ -234,7 +296,14 @@ pub(crate) struct SimilarDocument {
 
 impl SimilarDocument {
     /// Converts a match. Texts of passages have at most `max_bytes` in total; `offsets` is the unit of their offsets.
-    pub(crate) fn new(similar: Similar, offsets: OffsetUnit, max_bytes: usize) -> SimilarDocument {
+    pub(crate) fn new(
+        similar: Similar,
+        offsets: OffsetUnit,
+        max_bytes: usize,
+        choice: EvidenceChoice,
+    ) -> SimilarDocument {
+        let has_texts = choice == EvidenceChoice::Full;
+        let evidence = |evidence| EvidenceResponse::new(&evidence, offsets, max_bytes, has_texts);
         let Match { id, verdict, .. } = similar.found;
         let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
         SimilarDocument {
@@ -250,7 +319,8 @@ impl SimilarDocument {
             simhash_distance: distance,
             facts: facts.map(rounded),
             template,
-            evidence: similar.evidence.map(|evidence| EvidenceResponse::new(&evidence, offsets, max_bytes)),
+            relation: similar.relation.map(|relation| relation.name()),
+            evidence: similar.evidence.map(evidence),
         }
     }
 }

@@ -35,8 +35,7 @@ impl ObjectSchema {
 
     pub(crate) fn require_any_of(&mut self, names: &[&'static str]) {
         self.any_of.extend(names.iter().map(|name| {
-            let types = non_null_type(&self.properties[*name]);
-            json!({"required": [name], "properties": {*name: {"type": types}}})
+            json!({"required": [name], "properties": {*name: {"type": given_type(&self.properties[*name])}}})
         }));
     }
 
@@ -69,10 +68,22 @@ fn joined(lines: &[&str]) -> String {
     lines.join(" ")
 }
 
-/// Returns the type of a schema without `null`.
+/// Returns the type of a value that counts as given: the first of the types of a field. Values of other types are stored and mean
+/// nothing.
+fn given_type(schema: &Schema) -> Schema {
+    match &schema["type"] {
+        Schema::Array(types) => types[0].clone(),
+        one => one.clone(),
+    }
+}
+
+/// Returns the types of a schema without `null`.
 fn non_null_type(schema: &Schema) -> Schema {
     match &schema["type"] {
-        Schema::Array(types) => types.iter().find(|name| *name != "null").cloned().unwrap_or_default(),
+        Schema::Array(types) => {
+            let mut others: Vec<Schema> = types.iter().filter(|name| *name != "null").cloned().collect();
+            if others.len() == 1 { others.remove(0) } else { others.into() }
+        }
         one => one.clone(),
     }
 }
@@ -81,6 +92,7 @@ fn non_null_type(schema: &Schema) -> Schema {
 pub(crate) fn nullable(mut schema: Schema) -> Schema {
     match schema.get_mut("type") {
         Some(Schema::String(name)) => schema["type"] = json!([name, "null"]),
+        Some(Schema::Array(names)) => names.push("null".into()),
         _ => schema = json!({"oneOf": [schema, {"type": "null"}]}),
     }
     // Null is a value of its own in an enumeration.

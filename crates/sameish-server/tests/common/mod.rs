@@ -73,7 +73,15 @@ impl Service {
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
         let mut stream = self.connect();
         _ = stream.write_all(&request(method, path, headers, body));
-        read_response(&mut BufReader::new(stream), method == "HEAD")
+        // A stream of events has no end.
+        let is_endless =
+            method == "GET" && path.split('?').next().is_some_and(|path| path.ends_with("/events"));
+        let mut stream = BufReader::new(stream);
+        let head = read_head(&mut stream);
+        match method == "HEAD" || is_endless && head.status == 200 {
+            true => head,
+            false => read_body(&mut stream, head),
+        }
     }
 
     pub fn get(&self, path: &str) -> Response {
@@ -174,6 +182,11 @@ impl Response {
 
 /// Reads one response. Its status is 0 if the connection is closed without a response.
 pub fn read_response(stream: &mut BufReader<TcpStream>, no_body: bool) -> Response {
+    let head = read_head(stream);
+    if no_body { head } else { read_body(stream, head) }
+}
+
+fn read_head(stream: &mut BufReader<TcpStream>) -> Response {
     let mut response = Response { status: 0, headers: Vec::new(), body: Vec::new() };
     let Some(first) = read_line(stream) else { return response };
     response.status = first.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
@@ -184,7 +197,11 @@ pub fn read_response(stream: &mut BufReader<TcpStream>, no_body: bool) -> Respon
         let (name, value) = line.split_once(':').unwrap();
         response.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    if no_body || response.status == 204 {
+    response
+}
+
+fn read_body(stream: &mut BufReader<TcpStream>, mut response: Response) -> Response {
+    if response.status == 204 {
         return response;
     }
     if response.header("transfer-encoding") == Some("chunked") {

@@ -1,7 +1,7 @@
 //! Bulk requests: many documents to store or delete, with one response line per document.
 //!
 //! The request is read as it arrives. A worker thread splits it into lines and stores them in batches; response lines are sent as
-//! soon as their documents are durable. So a client can stream without knowing the end of its input. A client that sends
+//! soon as their documents are durable. A client can therefore stream without knowing the end of its input. A client that sends
 //! everything before it reads is served as well, up to `limits.response_bytes` of response lines, which wait in memory; then the
 //! service reads no more of the request until the client has read response lines.
 
@@ -45,9 +45,10 @@ const MAX_DISCARDED: usize = 64 << 20;
 ///
 /// The body contains one document per line; blank lines are skipped. A line `{"delete": id}` deletes the document with this id.
 /// Lines take effect in order. Each line gets one response line with its own status, in order, as soon as it is durable. A
-/// rejected line does not affect the others. With `summary=true`, a last response line counts the results. By default a request has at most 10,000
-/// lines, 256 MiB and 15 minutes; beyond that, the last response line rejects the rest of the request. If 8 MiB of response lines
-/// wait for a client that does not read them, the service stops reading the request. The body may be compressed with gzip.
+/// rejected line does not affect the others. With `summary=true`, a last response line counts the results. By default, a request
+/// has at most 10,000 lines, 256 MiB and 15 minutes; beyond that, the last response line rejects the rest of the request. If 8 MiB
+/// of response lines wait for a client that does not read them, the service stops reading the request. The body may be compressed
+/// with gzip.
 #[utoipa::path(
     post, path = "/api/v1/{collection}/bulk", tag = "documents",
     params(
@@ -398,7 +399,7 @@ impl Worker {
         let document = NewDocument::from_json(value, self.app.limits(), self.params.unknown_fields())?;
         let warnings = document.warnings();
         let default_id = || generated_id(&self.app, self.key.as_deref(), Some(line.number));
-        Ok(Operation::Store { document: Box::new(document.into_document(default_id)), warnings })
+        Ok(Operation::Store { document: Box::new(document.into_document(default_id)?), warnings })
     }
 
     /// Waits for the batch that is being written and sends its response lines.
@@ -427,6 +428,7 @@ impl Worker {
         });
         let mut done = done.into_iter();
         let mut bytes = Vec::new();
+        let mut rejected = 0;
         for ParsedLine { number, id, parsed } in lines {
             let result = parsed.and_then(|warnings| match (&mut batch_failure, done.next()) {
                 (Some(failure), _) => {
@@ -444,6 +446,7 @@ impl Worker {
                 }
                 Ok((Done::Deleted, _)) => bytes.append(&mut self.deleted_line(number, id)),
                 Err(problem) => {
+                    rejected += u64::from(problem.rejects_document());
                     self.summary.count_rejected();
                     bytes.append(&mut self.rejected(number, id, &problem).to_json());
                 }
@@ -452,6 +455,7 @@ impl Worker {
                 self.responses.send(std::mem::take(&mut bytes), &mut reserved)?;
             }
         }
+        self.collection.count_rejected(rejected);
         if bytes.is_empty() { Ok(()) } else { self.responses.send(bytes, &mut reserved) }
     }
 
