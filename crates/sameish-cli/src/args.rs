@@ -6,7 +6,7 @@ use crate::output::escape::{escaped, escaped_name};
 use crate::output::messages::say;
 use crate::run_log::{byte_counter, field_log};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sameish::config::{Shingle, Templates, TokenHash};
+use sameish::config::{Shingle, StopList, Templates, TokenHash};
 use sameish::{Analyzer, Config, Preset};
 use sameish_batch::functions::parse_delimiter;
 use sameish_batch::input::{
@@ -15,7 +15,7 @@ use sameish_batch::input::{
 };
 use sameish_batch::{OnDupId, Options};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Selects the configuration.
@@ -32,6 +32,15 @@ pub(crate) struct EngineArgs {
     /// rolling windows of three words, `letters` for words and their letters
     #[arg(long, value_name = "SHINGLE")]
     shingle: Option<Shingle>,
+    /// Remove the words in FILE, one per line, before texts are compared; replaces the stop words of the preset
+    #[arg(long, value_name = "FILE")]
+    stop_words_file: Option<PathBuf>,
+    /// Compare texts without accents, Arabic vowel signs and Hebrew points
+    #[arg(long)]
+    fold_accents: bool,
+    /// Compare the text of HTML: remove tags, comments, scripts and styles, and decode character references
+    #[arg(long)]
+    html: bool,
 }
 
 fn presets() -> impl TypedValueParser<Value = Preset> {
@@ -41,7 +50,14 @@ fn presets() -> impl TypedValueParser<Value = Preset> {
 impl EngineArgs {
     /// Returns `true` if an argument is set.
     pub(crate) fn is_set(&self) -> bool {
-        self.preset.is_some() || self.config.is_some() || self.shingle.is_some()
+        let EngineArgs { preset, config, shingle, stop_words_file, fold_accents, html } = self;
+        let is_flag_set = *fold_accents || *html;
+        preset.is_some() || config.is_some() || shingle.is_some() || stop_words_file.is_some() || is_flag_set
+    }
+
+    /// Returns `true` if the user may have chosen the shingle.
+    pub(crate) fn sets_shingle(&self) -> bool {
+        self.shingle.is_some() || self.config.is_some()
     }
 
     /// Creates the analyzer.
@@ -65,18 +81,33 @@ impl EngineArgs {
     fn config(&self) -> Result<Config, Failure> {
         let mut config = self.preset.unwrap_or_default().config();
         if let Some(path) = &self.config {
-            let wrong = |why: String| {
-                Failure::usage(format!("config file `{}`: {why}", escaped_name(path.as_os_str())))
-            };
-            let text = std::fs::read_to_string(path).map_err(|e| wrong(format!("{e}; check the path")))?;
+            let wrong = |why: String| named("config file", path, &why);
+            let text = read_settings("config file", path)?;
             self.check_preset(&text).map_err(wrong)?;
             config = config.overridden_by(&text).map_err(|error| wrong(error.to_string()))?;
+        }
+        if let Some(path) = &self.stop_words_file {
+            let list = StopList::from_lines(&read_settings("stop words", path)?);
+            config.text.stop_words = Some(list);
+            config.validate().map_err(|error| named("stop words", path, &error.to_string()))?;
         }
         if let Some(shingle) = self.shingle {
             set_shingle(&mut config, shingle)?;
         }
+        config.text.fold_accents |= self.fold_accents;
+        config.text.html |= self.html;
         Ok(config)
     }
+}
+
+/// Reads a file with settings.
+fn read_settings(kind: &str, path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| named(kind, path, &format!("{error}; check the path")))
+}
+
+/// Creates the error of a file with settings.
+fn named(kind: &str, path: &Path, why: &str) -> Failure {
+    Failure::usage(format!("{kind} `{}`: {why}", escaped_name(path.as_os_str())))
 }
 
 /// Selects which documents match.
@@ -86,13 +117,14 @@ pub(crate) struct MatchArgs {
     /// Minimum similarity of a match, as `0.8` or `80%` [default: from the preset]
     #[arg(long, value_name = "SIMILARITY", value_parser = threshold)]
     threshold: Option<f64>,
-    /// Minimum fraction of the pairs exactly at the threshold that the index finds [default: from the preset]
+    /// Minimum probability that the index finds a pair exactly at the threshold [default: from the preset]
     #[arg(long, value_name = "FRACTION", value_parser = recall)]
     recall: Option<f64>,
     /// Maximum number of bits in which matching fingerprints differ [default: from the preset]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(0..=64))]
     radius: Option<u32>,
-    /// Treat short texts with near fingerprints as duplicates without verifying them (preset `articles`)
+    /// Count matches that cannot be verified as duplicates: those of records with sketches and no text and, with `articles`, of
+    /// short texts with near fingerprints
     #[arg(long)]
     unverified: bool,
     /// Record to use if an id occurs again with a different text
@@ -151,6 +183,16 @@ const TEMPLATES: [Choice<Templates>; 2] = [
 ];
 
 impl TemplateArgs {
+    /// Returns `true` if the argument is set.
+    pub(crate) fn is_set(self) -> bool {
+        self.templates.is_some()
+    }
+
+    /// Returns the treatment that the argument requests.
+    pub(crate) fn requested(self) -> Option<Templates> {
+        self.templates
+    }
+
     pub(crate) fn set(self, config: &mut Config) {
         config.matching.templates = self.templates.unwrap_or(config.matching.templates);
     }
@@ -193,9 +235,11 @@ impl MemoryArgs {
 }
 
 impl MatchArgs {
-    /// Returns `true` if threshold, recall, radius or `--unverified` is set.
+    /// Returns `true` if an argument is set that selects matches.
     pub(crate) fn is_set(&self) -> bool {
-        self.threshold.or(self.recall).is_some() || self.radius.is_some() || self.unverified
+        let MatchArgs { threshold, recall, radius, unverified, on_dup_id } = self;
+        let is_other_set = radius.is_some() || *unverified || *on_dup_id != OnDupId::Reject;
+        threshold.or(*recall).is_some() || is_other_set
     }
 
     /// Creates an analyzer with these settings.
@@ -205,6 +249,18 @@ impl MatchArgs {
         adjust: impl FnOnce(&mut Config),
     ) -> Result<Analyzer, Failure> {
         Ok(Analyzer::new(self.config(engine, adjust)?)?)
+    }
+
+    /// Refuses `--unverified` where it changes no match: pairs are listed whether they are verified or not, except for those of
+    /// short texts with near fingerprints.
+    pub(crate) fn check_pairs(&self, config: &Config) -> Result<(), Failure> {
+        if !self.unverified || config.simhash.is_some() {
+            return Ok(());
+        }
+        Err(Failure::usage(
+            "`--unverified` has no effect: pairs are listed in any case, and the configuration has no fingerprints of short texts; \
+             omit it, or pass `--preset articles`",
+        ))
     }
 
     /// Returns the configuration with these settings.
@@ -232,9 +288,9 @@ impl MatchArgs {
             simhash.blocks = None;
         }
         if self.unverified {
-            if !config.matching.verify || config.simhash.is_none() {
+            if !config.matching.verify {
                 return Err(Failure::usage(
-                    "`--unverified` has no effect: it requires a configuration with SimHash and verification; omit it, or pass \
+                    "`--unverified` has no effect: it requires a configuration that verifies matches; omit it, or pass \
                      `--preset articles`",
                 ));
             }

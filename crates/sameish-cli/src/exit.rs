@@ -104,13 +104,16 @@ impl From<sameish::Error> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let hint = match &error {
-            Error::MemoryLimit { .. } => "; raise `--max-memory`",
+            Error::MemoryLimit { .. } | Error::CrowdsMemoryLimit { .. } => {
+                "; raise `--max-memory`, or split the input"
+            }
             Error::Threads { .. } => "; pass a smaller `--threads`",
-            Error::RunInProgress { .. } => "; pass another `--temp-dir`",
+            Error::RunInProgress { .. } => " (`--temp-dir`)",
             Error::Temporary(_) => "; free some space, or pass another directory with `--temp-dir`",
             Error::OutputExists { .. } | Error::OutputCreated { .. } => "; pass `--force` to replace it",
             Error::WholeFilesIntoOne | Error::MixedFormats | Error::MixedColumns => "; pass `-o DIR/`",
-            Error::UnreadableReference { .. } => "; nothing was written: check `--against`",
+            Error::UnverifiedSketches => ": pass `--unverified`",
+            Error::UnreadableReference { .. } => " (`--against`)",
             _ => "",
         };
         let message = match &error {
@@ -153,7 +156,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// Runs a command and prints its error. A panic becomes an internal error with a request for a report.
-pub(crate) fn fenced(command: impl FnOnce() -> anyhow::Result<Exit>) -> Exit {
+pub(crate) fn catch_panics(command: impl FnOnce() -> anyhow::Result<Exit>) -> Exit {
     match catch_unwind(AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
@@ -196,14 +199,14 @@ mod tests {
 
     #[test]
     fn panic_is_an_internal_error() {
-        assert_eq!(fenced(|| panic!("on purpose")), Exit::Fault);
+        assert_eq!(catch_panics(|| panic!("on purpose")), Exit::Fault);
     }
 
     #[test]
     fn failure_keeps_its_exit_code_under_context() {
         let failing =
             || Err(anyhow::Error::new(Failure::new(Exit::Limit, "too much")).context("while reading"));
-        assert_eq!(fenced(failing), Exit::Limit);
-        assert_eq!(fenced(|| Err(Error::TooManyDocuments.into())), Exit::Limit);
+        assert_eq!(catch_panics(failing), Exit::Limit);
+        assert_eq!(catch_panics(|| Err(Error::TooManyDocuments.into())), Exit::Limit);
     }
 }

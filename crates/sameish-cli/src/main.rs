@@ -15,7 +15,7 @@ mod run_log;
 mod signals;
 
 use clap::{Parser, Subcommand};
-use exit::{Exit, Failure, fenced};
+use exit::{Exit, Failure, catch_panics};
 use std::process::ExitCode;
 
 /// Find near-duplicate texts, with verified similarities and evidence
@@ -58,6 +58,7 @@ enum Command {
     Serve(cmd::serve::Args),
     Keys(cmd::keys::Args),
     Config(cmd::config::Args),
+    Hamming(cmd::hamming::Args),
     Bench(cmd::bench::Args),
 }
 
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
     if !matches!(cli.command, Command::Serve(_)) {
         signals::watch();
     }
-    fenced(|| run(cli)).into()
+    catch_panics(|| run(cli)).into()
 }
 
 fn run(cli: Cli) -> anyhow::Result<Exit> {
@@ -84,6 +85,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Serve(args) => cmd::serve::run(args),
         Command::Keys(args) => cmd::keys::run(args),
         Command::Config(args) => cmd::config::run(args),
+        Command::Hamming(args) => cmd::hamming::run(args),
         Command::Bench(args) => cmd::bench::run(args),
         Command::Eval(args) => cmd::eval::run(args),
         Command::Fingerprint(args) => cmd::fingerprint::run(args),
@@ -94,6 +96,6 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
 fn force_simd_level() -> anyhow::Result<()> {
     let Some(level) = std::env::var_os("SAMEISH_SIMD") else { return Ok(()) };
     let wrong = |why: String| Failure::usage(format!("environment variable `SAMEISH_SIMD`: {why}"));
-    let level = level.to_str().ok_or_else(|| wrong("not UTF-8".into()))?;
+    let level = level.to_str().ok_or_else(|| wrong("the value is not UTF-8".into()))?;
     Ok(sameish::simd::force(level).map_err(|error| wrong(error.to_string()))?)
 }

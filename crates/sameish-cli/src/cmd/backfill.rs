@@ -43,14 +43,15 @@ pub(crate) struct Args {
     /// Replace values that another program wrote or that have other settings
     #[arg(long)]
     recompute: bool,
-    #[command(flatten)]
-    engine: EngineArgs,
     /// Print a machine-readable summary
     #[arg(long)]
     json: bool,
     /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    // Last, because its heading also applies to the arguments after it.
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
 const TARGETS: [Choice<Target>; 2] = [

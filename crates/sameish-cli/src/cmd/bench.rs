@@ -1,6 +1,9 @@
 //! `sameish bench`: benchmarks on this machine.
 
+mod dedup;
 mod hamming;
+mod sketch;
+mod texts;
 
 use crate::exit::Exit;
 
@@ -16,10 +19,14 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     Hamming(hamming::Args),
+    Sketch(sketch::Args),
+    Dedup(Box<dedup::Args>),
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     match args.what {
         What::Hamming(args) => hamming::run(args),
+        What::Sketch(args) => sketch::run(args),
+        What::Dedup(args) => dedup::run(*args),
     }
 }

@@ -67,7 +67,7 @@ Examples:
   sameish compare draft.txt published.txt
   sameish compare --json a.txt b.txt
   sameish compare --text 'the cat sat on the mat' --text 'a cat sat on a mat'
-  curl -s https://example.org/page | sameish compare saved.html -
+  curl -s https://example.org/page | sameish compare --html saved.html -
 
 Exit codes: 0 success (whether or not the texts match), 1 internal error,
 2 usage error, 4 unreadable input, 5 limit reached.";
@@ -80,7 +80,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let comparison = engine.compare(&a.content, &b.content, args.min_tokens as usize);
     print(args.json, &CompareResponse::new(&comparison, a.text(), b.text(), args.offsets), || {
         let color = use_color(args.color);
-        let report = Report { a: &a, b: &b, comparison: &comparison, min_tokens: args.min_tokens, color };
+        let report = Report {
+            analyzer: &engine,
+            a: &a,
+            b: &b,
+            comparison: &comparison,
+            min_tokens: args.min_tokens,
+            color,
+        };
         report.to_string()
     })?;
     Ok(Exit::Clean)
@@ -98,7 +105,7 @@ fn use_color(choice: ColorChoice) -> bool {
 fn sides(args: &Args, lossy: bool) -> Result<[Side; 2], Failure> {
     match (&args.a, &args.b, &args.texts[..]) {
         (Some(a), Some(b), _) if a == "-" && b == "-" => {
-            Err(Failure::usage("`-` is given twice; standard input can be read only once"))
+            Err(Failure::usage("`-` is given twice; standard input can be read only once: pass it once"))
         }
         (Some(a), Some(b), _) => Ok([read(a, args, lossy)?, read(b, args, lossy)?]),
         (_, _, [a, b]) => Ok([given("first text", a), given("second text", b)]),

@@ -136,13 +136,13 @@ Examples:
   zcat dump.jsonl.gz | sameish dedup - > kept.jsonl
 
 The presets `wire` and `web` compare fingerprints only and report that nothing
-was verified. The others verify every removal, unless `--unverified` is given.
-`articles` finds texts under 50 words by their fingerprints, without a
-guaranteed recall.
+was verified. All other presets verify every removal, unless `--unverified` is
+given.
 
-Memory grows by about 300 bytes per document, regardless of its length: texts
-are read a second time from their files. Inputs that cannot be read twice are
-copied to `--temp-dir`.
+Memory grows by about 300 bytes per document, or 450 with `articles`, `wire` and
+`web`, and by up to 2 kB more for each in a large group of similar ones: texts
+are read a second time from their files.
+Inputs that cannot be read twice are copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached (also `--max-removed`), 6 output failed, 1 internal
@@ -391,7 +391,7 @@ impl Run {
     }
 
     fn print_tables(&self, result: &DedupResult<'_>) -> Result<(), Failure> {
-        if self.output.talks() { result.print_tables() } else { Ok(()) }
+        if self.output.talks() { result.print_tables(&self.options.analyzer) } else { Ok(()) }
     }
 
     /// Returns `true` if `--max-removed` forbids to write the outputs.

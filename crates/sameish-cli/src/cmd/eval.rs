@@ -1,8 +1,8 @@
 //! `sameish eval`: precision and recall of clusters or pairs.
 
 mod audit;
+mod first_pass;
 mod prediction;
-mod survey;
 mod tally;
 
 use crate::args::{DocumentArgs, EngineArgs, MatchArgs, Size, TemplateArgs, ThreadArgs};
@@ -14,7 +14,7 @@ use crate::output::print;
 use sameish::DocId;
 use sameish::cluster::{Contingency, Mixed, PairCounts};
 use sameish_batch::input::Input;
-use sameish_batch::input::judgments::{Judgments, Kind, read_judgments};
+use sameish_batch::input::judgments::{DocumentNumbers, Judgments, Kind, read_judgments};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,7 +30,8 @@ pub(crate) use tally::{CLASS, ClassCounts, Share, Tally};
 /// B-cubed and the adjusted Rand index; and the largest errors.
 ///
 /// Without a gold standard, `--exact IN...` compares a sample of the documents with all others by brute force. It reports the
-/// precision and recall of PRED or, without PRED, of the engine's index.
+/// precision and recall of PRED or, without PRED, of the engine's index without limits on crowded buckets. Templates that clusters
+/// or removals lack are not missed; those that a list of pairs lacks are, unless `--templates keep` is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -109,7 +110,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     if !args.exact.is_empty() {
         return audit::run(&args);
     }
-    if args.engine.is_set() || args.matching.is_set() {
+    if args.engine.is_set() || args.matching.is_set() || args.templates.is_set() {
         let reason = "engine settings have no effect on two files; remove them, or pass `--exact IN...`";
         return Err(Failure::usage(reason).into());
     }
@@ -117,9 +118,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         return Err(Failure::usage("missing argument; pass `PRED` and `GOLD`, or `--exact IN...`").into());
     };
     if predicted == "-" && gold == "-" {
-        return Err(Failure::usage("`-` is given twice; standard input can be read only once").into());
+        return Err(
+            Failure::usage("`-` is given twice; standard input can be read only once: pass it once").into()
+        );
     }
-    let mut ids = Ids::default();
+    let mut ids = DocumentNumbers::default();
     let predicted = read(predicted, &args, &mut ids)?;
     let gold = read(gold, &args, &mut ids)?;
     let answer = evaluate(&predicted, &gold, &ids, usize::from(args.examples));
@@ -139,7 +142,7 @@ struct Side {
     judgments: Judgments,
 }
 
-fn read(file: &OsString, args: &Args, ids: &mut Ids) -> Result<Side, Failure> {
+fn read(file: &OsString, args: &Args, ids: &mut DocumentNumbers) -> Result<Side, Failure> {
     let source = if file == "-" { Input::stdin() } else { Input::file(PathBuf::from(file)) };
     let mut reading = args.documents.reading(Size::RECORD, &[], true);
     reading.rules.max_line = args.max_line.map_or(JUDGMENT_LINE, Size::bytes);
@@ -150,33 +153,10 @@ fn read(file: &OsString, args: &Args, ids: &mut Ids) -> Result<Side, Failure> {
     }
 }
 
-/// Numbers the documents of both files in the order of their first occurrence.
-#[derive(Default)]
-struct Ids {
-    numbers: HashMap<DocId, u32>,
-}
-
-impl Ids {
-    fn number(&mut self, id: DocId) -> Result<u32, String> {
-        let next = self.numbers.len();
-        match u32::try_from(next) {
-            // `u32::MAX` is reserved.
-            Ok(next) if next < u32::MAX => Ok(*self.numbers.entry(id).or_insert(next)),
-            _ => Err("more than 4 billion documents; evaluate a part of them".into()),
-        }
-    }
-
-    /// Returns the ids of some documents.
-    fn of(&self, numbers: &HashSet<u32>) -> HashMap<u32, DocId> {
-        let selected = self.numbers.iter().filter(|(_, number)| numbers.contains(number));
-        selected.map(|(id, &number)| (number, id.clone())).collect()
-    }
-}
-
-fn evaluate(predicted: &Side, gold: &Side, ids: &Ids, examples: usize) -> Answer {
+fn evaluate(predicted: &Side, gold: &Side, ids: &DocumentNumbers, examples: usize) -> Answer {
     let p = &predicted.judgments;
     let g = &gold.judgments;
-    let documents = ids.numbers.len() as u64;
+    let documents = ids.len() as u64;
     let mut answer = Answer {
         predicted: SideReport::new(&predicted.name, p, documents - g.documents()),
         gold: SideReport::new(&gold.name, g, documents - p.documents()),
@@ -192,8 +172,8 @@ fn evaluate(predicted: &Side, gold: &Side, ids: &Ids, examples: usize) -> Answer
         answer.pairs = counts.into();
         return answer;
     }
-    let p = Clustering { judgments: p, labels: p.labels(ids.numbers.len()) };
-    let g = Clustering { judgments: g, labels: g.labels(ids.numbers.len()) };
+    let p = Clustering { judgments: p, labels: p.labels(ids.len()) };
+    let g = Clustering { judgments: g, labels: g.labels(ids.len()) };
     let table = Contingency::new(p.labels.iter().copied().zip(g.labels.iter().copied()));
     answer.pairs = table.pairs().into();
     answer.bcubed = Some(table.bcubed().into());
@@ -231,7 +211,7 @@ fn compare_pairs(predicted: &Judgments, gold: &Judgments) -> PairCounts {
 }
 
 /// Describes errors with the names of their clusters and an example document of each of the largest parts.
-fn errors(mixed: Vec<Mixed>, own: &Clustering, other: &Clustering, ids: &Ids) -> Vec<Example> {
+fn errors(mixed: Vec<Mixed>, own: &Clustering, other: &Clustering, ids: &DocumentNumbers) -> Vec<Example> {
     let shown = |one: &Mixed| one.parts.iter().take(Example::PARTS).copied().collect::<Vec<_>>();
     let cells: HashSet<(u32, u32)> =
         mixed.iter().flat_map(|one| shown(one).into_iter().map(|(part, _)| (one.cluster, part))).collect();
@@ -241,7 +221,7 @@ fn errors(mixed: Vec<Mixed>, own: &Clustering, other: &Clustering, ids: &Ids) ->
             first.entry(cell).or_insert(number);
         }
     }
-    let names = ids.of(&first.values().copied().collect());
+    let names = ids.ids_of(&first.values().copied().collect());
     let part = |cluster: u32, (part, documents): (u32, u64)| Part {
         cluster: other.judgments.name(part),
         documents,

@@ -6,6 +6,7 @@ use crate::line_output::{BatchLines, LineOutput};
 use crate::output::jsonl::push_line;
 use crate::run_args::RunArgs;
 use crate::run_log::CountsText as _;
+use sameish::sketch::SchemeId;
 use sameish::{Analyzer, DocId, Scratch, Sketches, Status};
 use sameish_batch::input::{RecordBatch, RecordBatches, RecordRules};
 use sameish_batch::ordered_pool::{in_order, with_scratch};
@@ -14,7 +15,8 @@ use serde::Serialize;
 /// Compute the sketches of each document
 ///
 /// Reads JSONL, CSV, TSV and plain text, each plain, .gz or .zst, and Parquet. Writes one line of JSON for each document, in
-/// input order: its id, its status (`ok` or `too_short`), and the sketches of the preset.
+/// input order: its id, its status (`ok` or `too_short`), and the sketches of the preset. With `--schemes`, `pairs`, `cluster`,
+/// `dedup` and `index` accept such lines in place of texts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -22,6 +24,9 @@ pub(crate) struct Args {
     input: InputArgs,
     #[command(flatten)]
     engine: EngineArgs,
+    /// Add the scheme of each sketch, so that other commands accept the lines in place of texts
+    #[arg(long, help_heading = "Output")]
+    schemes: bool,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -32,6 +37,7 @@ Examples:
   sameish fingerprint 'crawl/*.jsonl.zst' -o sketches.jsonl --rejects bad.jsonl
   sameish fingerprint --preset wire --text-field body news.csv
   sameish fingerprint --whole-files letters/
+  sameish fingerprint --schemes articles.jsonl | sameish pairs -
   zcat dump.gz | sameish fingerprint - --format tsv
 
 A record is an object with `id` and `text`. An array of strings in `tokens` may
@@ -41,10 +47,11 @@ and \"7\" are different.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached, 6 output failed, 1 internal error. After 4 and 5 no file
-is written; standard output contains everything that could be read.";
+is written; standard output contains the sketches of all documents that could be
+read.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { input, engine, run } = args;
+    let Args { input, engine, schemes, run } = args;
     let engine = engine.analyzer()?;
     run.check_lines("fingerprint")?;
     let inputs = input.find()?;
@@ -54,7 +61,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let mut output = LineOutput::create(&run, &inputs)?;
     run.check_inputs(&inputs, &read)?;
     let line_bytes = longest_line(&engine);
-    let work = move |batch: RecordBatch| with_scratch(|scratch| sketch(&batch, &engine, rules, scratch));
+    let schemes = if schemes { SchemeNames::of(&engine) } else { SchemeNames::default() };
+    let work =
+        move |batch: RecordBatch| with_scratch(|scratch| sketch(&batch, &engine, &schemes, rules, scratch));
     let batches = RecordBatches::new(inputs, read);
     in_order(batches, run.threads.count(), line_bytes, work, |result| output.write(result))?;
     let Some((counts, exit)) = output.finish()? else { return Ok(Exit::Clean) };
@@ -70,17 +79,27 @@ fn longest_line(engine: &Analyzer) -> usize {
     128 + minhash + sdr
 }
 
-fn sketch(batch: &RecordBatch, engine: &Analyzer, rules: RecordRules, scratch: &mut Scratch) -> BatchLines {
+fn sketch(
+    batch: &RecordBatch,
+    engine: &Analyzer,
+    schemes: &SchemeNames,
+    rules: RecordRules,
+    scratch: &mut Scratch,
+) -> BatchLines {
     let mut done = BatchLines::new(batch);
-    for record in batch.records(rules) {
+    for (position, record) in batch.records(rules).enumerate() {
         match record {
             Err(reject) => done.reject(reject),
             Ok(record) => {
+                if let Err(error) = engine.check(&record.document.content) {
+                    done.reject(batch.reject_record(position, error.to_string()));
+                    continue;
+                }
                 let sketches = engine.sketch(&record.document.content, scratch);
                 done.counts.documents += 1;
                 done.counts.too_short += u64::from(sketches.status == Status::TooShort);
                 done.counts.replaced += u64::from(record.replaced);
-                push_sketches(&mut done.lines, &record.document.id, &sketches);
+                push_sketches(&mut done.lines, &record.document.id, &sketches, schemes);
             }
         }
     }
@@ -95,18 +114,43 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     simhash: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    simhash_scheme: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     minhash: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    minhash_scheme: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     sdr: Option<&'a [u32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sdr_scheme: Option<&'a str>,
 }
 
-fn push_sketches(out: &mut Vec<u8>, id: &DocId, sketches: &Sketches) {
+/// The schemes that lines contain, as hex digits.
+#[derive(Default)]
+struct SchemeNames {
+    simhash: Option<String>,
+    minhash: Option<String>,
+    sdr: Option<String>,
+}
+
+impl SchemeNames {
+    fn of(analyzer: &Analyzer) -> SchemeNames {
+        let schemes = analyzer.schemes();
+        let name = |scheme: Option<SchemeId>| scheme.map(|scheme| scheme.to_string());
+        SchemeNames { simhash: name(schemes.simhash), minhash: name(schemes.minhash), sdr: name(schemes.sdr) }
+    }
+}
+
+fn push_sketches(out: &mut Vec<u8>, id: &DocId, sketches: &Sketches, schemes: &SchemeNames) {
     let line = Line {
         id,
         status: sketches.status.name(),
         simhash: sketches.simhash.as_ref().map(|fingerprint| fingerprint.to_hex()),
+        simhash_scheme: sketches.simhash.as_ref().and(schemes.simhash.as_deref()),
         minhash: sketches.minhash.as_ref().map(|signature| signature.to_hex()),
+        minhash_scheme: sketches.minhash.as_ref().and(schemes.minhash.as_deref()),
         sdr: sketches.sdr.as_ref().map(|sdr| sdr.active()),
+        sdr_scheme: sketches.sdr.as_ref().and(schemes.sdr.as_deref()),
     };
     push_line(out, &line);
 }

@@ -2,13 +2,15 @@
 
 mod add;
 mod admin;
+mod maintenance;
 mod query;
-mod upkeep;
 
 use crate::exit::{Exit, Failure};
 use crate::output::escape::{escaped, escaped_name};
+use crate::output::jsonl::rounded;
 use crate::output::messages::say;
-use sameish::{DocId, Match, Verdict};
+use crate::output::verdict::VerdictFields;
+use sameish::{DocId, Match};
 use sameish_store::{Catalog, Collection, Error, OpenOptions};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -48,9 +50,9 @@ enum Command {
     Verify(admin::VerifyArgs),
     Rebuild(admin::RebuildArgs),
     Snapshot(admin::SnapshotArgs),
-    Compact(upkeep::CompactArgs),
-    Drop(upkeep::DropArgs),
-    Expire(upkeep::ExpireArgs),
+    Compact(maintenance::CompactArgs),
+    Drop(maintenance::DropArgs),
+    Expire(maintenance::ExpireArgs),
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
@@ -63,9 +65,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Verify(args) => admin::verify(args),
         Command::Rebuild(args) => admin::rebuild(args),
         Command::Snapshot(args) => admin::snapshot(args),
-        Command::Compact(args) => upkeep::compact(args),
-        Command::Drop(args) => upkeep::drop_collection(args),
-        Command::Expire(args) => upkeep::expire(args),
+        Command::Compact(args) => maintenance::compact(args),
+        Command::Drop(args) => maintenance::drop_collection(args),
+        Command::Expire(args) => maintenance::expire(args),
     }
 }
 
@@ -121,29 +123,29 @@ struct MatchLine<'a> {
     title: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published_at: Option<&'a str>,
     similarity: f64,
     /// Equal to `similarity`, as in the responses of the service.
     similarity_score: f64,
-    match_type: &'static str,
-    verified: bool,
-    /// `null` without a SimHash.
-    simhash_distance: Option<u32>,
-    template: bool,
+    #[serde(flatten)]
+    verdict: VerdictFields,
 }
 
 impl<'a> From<&'a Match> for MatchLine<'a> {
     fn from(found: &'a Match) -> MatchLine<'a> {
-        let Verdict { similarity, kind, verified, distance, template, .. } = found.verdict;
+        let similarity = found.verdict.similarity;
         MatchLine {
             id: &found.id,
             title: None,
             host: None,
-            similarity,
-            similarity_score: similarity,
-            match_type: kind.name(),
-            verified,
-            simhash_distance: distance,
-            template,
+            url: None,
+            published_at: None,
+            similarity: rounded(similarity),
+            similarity_score: rounded(similarity),
+            verdict: VerdictFields::from(found.verdict),
         }
     }
 }
@@ -200,7 +202,7 @@ pub(crate) fn failure(error: Error) -> Failure {
         Error::NoCollection { .. }
         | Error::Exists { .. }
         | Error::BadName { .. }
-        | Error::GreedyLinkage
+        | Error::CenterLinkage
         | Error::Engine(_) => Exit::Usage,
         Error::ReadOnly { .. } | Error::Failed { .. } => Exit::Output,
         _ => Exit::Unreadable,

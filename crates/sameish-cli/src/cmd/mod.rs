@@ -8,6 +8,7 @@ pub(crate) mod config;
 pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod fingerprint;
+pub(crate) mod hamming;
 pub(crate) mod index;
 pub(crate) mod keys;
 pub(crate) mod pairs;

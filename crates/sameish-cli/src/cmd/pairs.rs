@@ -5,12 +5,16 @@ use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
 use crate::output::jsonl::{push_line, rounded};
 use crate::output::messages::{counted, limits_reached};
+use crate::output::recall::RecallFields;
+use crate::output::verdict::VerdictFields;
 use crate::run_args::RunArgs;
 use crate::run_log::{CountsText as _, Log, finish};
-use sameish::Verdict;
-use sameish::engine::Effort;
+use sameish::matching::Relation;
+use sameish::{Analyzer, Verdict};
 use sameish_batch::output::CompressedOutput;
-use sameish_batch::{Counts, Files, Ids, IndexedCorpus, ListedTemplates, Pair, Source, Task, index, sign};
+use sameish_batch::{
+    Counts, Files, Ids, IndexedCorpus, ListedTemplates, Pair, PairCounts, Source, Task, index, sign,
+};
 use serde::Serialize;
 use std::ops::ControlFlow;
 
@@ -51,14 +55,14 @@ Examples:
 
 Pairs are sorted by the later document, then by the earlier one. The output does
 not depend on the number of threads. The presets `wire` and `web` compare
-fingerprints only and report \"verified\": false; the others compare the shingles
-of the texts, so that no listed pair is below the threshold, unless
-`--unverified` is given. `--recall` sets the fraction of the pairs at the
-threshold that must be found.
+fingerprints only and report \"verified\": false. All other presets compare the
+shingles of the texts, so that no listed pair is below the threshold, unless
+`--unverified` is given.
 
-Memory grows by about 300 bytes per document, regardless of its length: texts
-are read a second time from their files. Inputs that cannot be read twice are
-copied to `--temp-dir`.
+Memory grows by about 300 bytes per document, or 450 with `articles`, `wire` and
+`web`, and by up to 2 kB more for each in a large group of similar ones: texts
+are read a second time from their files.
+Inputs that cannot be read twice are copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached, 6 output failed, 1 internal error.";
@@ -66,6 +70,7 @@ input, 5 limit reached, 6 output failed, 1 internal error.";
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     let Args { input, engine, matching, templates, memory, run } = args;
     let config = matching.config(&engine, |_| {})?;
+    matching.check_pairs(&config)?;
     let options = memory.options(config, run.threads.count(), matching.on_dup_id)?;
     run.check_lines("pairs")?;
     let inputs = input.find()?;
@@ -84,7 +89,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Clean);
     }
     let (counts, exit) = finish(log)?;
-    let summary = Summary::new(counts, written, options.analyzer.expected_recall());
+    let summary = Summary::new(counts, written, &options.analyzer);
     run.summarize(&summary, || summary.in_words())?;
     Ok(exit)
 }
@@ -95,7 +100,7 @@ const PIECE: usize = 1 << 16;
 /// Number of pairs written, and the cost of finding them.
 struct Written {
     pairs: u64,
-    effort: Effort,
+    counts: PairCounts,
 }
 
 /// Writes all pairs. Returns `None` if the reader of a pipe has closed it.
@@ -105,17 +110,21 @@ fn write_pairs(
     output: &mut CompressedOutput,
     log: &mut Log,
 ) -> Result<Option<Written>, Failure> {
+    let bytes = Vec::with_capacity(2 * PIECE);
     let mut lines =
-        Lines { ids: &corpus.signed.ids, output, bytes: Vec::with_capacity(2 * PIECE), pairs: 0, last: None };
+        Lines { ids: &corpus.signed.ids, output, bytes, pairs: 0, ends: vec![None; 1 << CACHED_BITS] };
     let mut open = true;
     let sink = |pair: Pair| {
         open = !templates.lists(&pair.verdict) || lines.push(pair)?;
         Ok(if open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     };
-    let effort = corpus.pairs(sink, log)?;
+    let counts = corpus.pairs(sink, log)?;
     let written = open && lines.flush()?;
-    Ok(written.then_some(Written { pairs: lines.pairs, effort }))
+    Ok(written.then_some(Written { pairs: lines.pairs, counts }))
 }
+
+/// How the two documents of a pair match, and how they relate.
+type Judged = (Verdict, Option<Relation>);
 
 /// Buffer of output lines.
 struct Lines<'a> {
@@ -123,22 +132,27 @@ struct Lines<'a> {
     output: &'a mut CompressedOutput,
     bytes: Vec<u8>,
     pairs: u64,
-    /// The last verdict and its end of a line, which is the same for all copies of two texts.
-    last: Option<(Verdict, Vec<u8>)>,
+    /// Verdicts and relations, and their ends of lines. In a crowd of similar texts, few values occur often.
+    ends: Vec<Option<(Judged, Vec<u8>)>>,
 }
+
+/// Number of bits of the position of a verdict among the cached ones.
+const CACHED_BITS: u32 = 11;
 
 impl Lines<'_> {
     /// Adds a pair. Returns `false` if the reader of a pipe has closed it.
-    fn push(&mut self, Pair { a, b, verdict }: Pair) -> sameish_batch::Result<bool> {
+    fn push(&mut self, Pair { a, b, verdict, relation }: Pair) -> sameish_batch::Result<bool> {
         for part in ["{\"a\":", self.ids.get(a), ",\"b\":", self.ids.get(b), ","] {
             self.bytes.extend_from_slice(part.as_bytes());
         }
-        let end = match self.last.take().filter(|(last, _)| *last == verdict) {
-            Some((_, end)) => end,
-            None => end_of_line(verdict),
-        };
-        self.bytes.extend_from_slice(&end);
-        self.last = Some((verdict, end));
+        let judged = (verdict, relation);
+        let cached = &mut self.ends[place(&verdict)];
+        if cached.as_ref().is_none_or(|(known, _)| *known != judged) {
+            *cached = Some((judged, end_of_line(verdict, relation)));
+        }
+        if let Some((_, end)) = cached {
+            self.bytes.extend_from_slice(end);
+        }
         self.pairs += 1;
         if self.bytes.len() < PIECE { Ok(true) } else { self.flush() }
     }
@@ -150,44 +164,30 @@ impl Lines<'_> {
     }
 }
 
-/// Returns the fields of a verdict, which follow those of the ids.
-fn end_of_line(verdict: Verdict) -> Vec<u8> {
-    let mut line = Vec::new();
-    push_line(&mut line, &VerdictFields::from(verdict));
-    line.split_off(1)
+/// Returns the position of a verdict among the cached ones.
+fn place(verdict: &Verdict) -> usize {
+    let bits =
+        verdict.similarity.to_bits() ^ verdict.facts.map_or(0, |facts| facts.to_bits().rotate_left(23));
+    (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - CACHED_BITS)) as usize
 }
 
-/// Fields of a verdict in a line.
+/// The fields of a line that follow the ids.
 #[derive(Serialize)]
-struct VerdictFields {
+struct EndOfLine {
     similarity: f64,
-    match_type: &'static str,
-    verified: bool,
-    /// `null` without a SimHash.
-    simhash_distance: Option<u32>,
     #[serde(flatten)]
-    facts: Option<FactFields>,
+    verdict: VerdictFields,
 }
 
-/// Fields of a verified verdict.
-#[derive(Serialize)]
-struct FactFields {
-    /// `null` for short texts and for shingles of characters.
-    facts: Option<f64>,
-    template: bool,
-}
-
-impl From<Verdict> for VerdictFields {
-    fn from(verdict: Verdict) -> VerdictFields {
-        let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
-        VerdictFields {
-            similarity,
-            match_type: kind.name(),
-            verified,
-            simhash_distance: distance,
-            facts: verified.then(|| FactFields { facts: facts.map(rounded), template }),
-        }
-    }
+/// Returns the end of a line, which follows the ids.
+fn end_of_line(verdict: Verdict, relation: Option<Relation>) -> Vec<u8> {
+    let mut line = Vec::new();
+    let similarity = rounded(verdict.similarity);
+    push_line(
+        &mut line,
+        &EndOfLine { similarity, verdict: VerdictFields::from(verdict).with_relation(relation) },
+    );
+    line.split_off(1)
 }
 
 /// Summary of a run.
@@ -198,21 +198,23 @@ struct Summary {
     pairs: u64,
     candidates: u64,
     caps_hit: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expected_recall: Option<f64>,
+    /// Number of candidates that were not compared because of limits.
+    omitted: u64,
+    #[serde(flatten)]
+    recall: Option<RecallFields>,
 }
 
 impl Summary {
-    fn new(counts: Counts, Written { pairs, effort }: Written, expected_recall: Option<f64>) -> Summary {
-        let Effort { candidates, capped: caps_hit, .. } = effort;
-        let expected_recall = expected_recall.filter(|_| counts.documents > 0);
-        Summary { counts, pairs, candidates, caps_hit, expected_recall }
+    fn new(counts: Counts, Written { pairs, counts: found }: Written, analyzer: &Analyzer) -> Summary {
+        let PairCounts { candidates, caps_hit, left, .. } = found;
+        let recall = found.recall(analyzer).filter(|_| counts.documents > 0);
+        Summary { counts, pairs, candidates, caps_hit, omitted: left, recall: recall.map(RecallFields::from) }
     }
 
     fn in_words(&self) -> String {
         let mut words = format!("{}: {}", self.counts.in_words(), counted(self.pairs, "pair"));
-        if let Some(recall) = self.expected_recall {
-            words += &format!(", expected recall at the threshold {:.1} %", 100.0 * recall);
+        if let Some(recall) = &self.recall {
+            words += &format!(", {}", recall.in_words());
         }
         if self.caps_hit > 0 {
             words += &format!(", {}", limits_reached(self.caps_hit, "pairs"));

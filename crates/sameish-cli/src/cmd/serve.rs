@@ -137,7 +137,7 @@ fn settings(args: &Args) -> Result<(Settings, Option<tempfile::TempDir>), Failur
     };
     for name in VARIABLES {
         if std::env::var_os(name).is_some_and(|value| value.to_str().is_none()) {
-            return Err(Failure::usage(format!("environment variable `{name}`: not UTF-8")));
+            return Err(Failure::usage(format!("environment variable `{name}`: the value is not UTF-8")));
         }
     }
     let mut settings = file.with_environment(|name| std::env::var(name).ok()).map_err(wrong)?;

@@ -4,8 +4,10 @@
 //! tune/sample.rs        reads a deterministic sample of the documents
 //! tune/measure.rs       measures the similarities of their pairs
 //! tune/labels.rs        computes precision and recall from labels
-//! tune/proposal.rs      proposes a threshold, with its expected recall and cost
+//! tune/shingles.rs      chooses between shingles of words and of characters
+//! tune/proposal.rs      proposes a threshold, with the recall and cost of the index
 //! tune/report.rs        describes the result in text and charts
+//! tune/shingle_report.rs  the section of the report about shingles
 //! tune/label_report.rs  the section of the report about labels
 //! tune/render.rs        renders the report for the terminal, as HTML and as SVG files
 //! tune/next_command.rs  builds the commands of the section "Next steps"
@@ -21,6 +23,8 @@ mod proposal;
 mod render;
 mod report;
 mod sample;
+mod shingle_report;
+mod shingles;
 
 use crate::args::{EngineArgs, InputArgs, ON_DUP_ID, TemplateArgs, recall, threshold};
 use crate::choice::one_of;
@@ -38,15 +42,16 @@ use measure::{Distances, Similarities};
 use proposal::Proposal;
 use report::Section;
 use sameish::config::Linkage;
-use sameish::{Analyzer, Config};
-use sameish_batch::input::{FieldScope, InputResult, ReadOptions, RequiredField, check_inputs};
+use sameish::{Analyzer, Config, Prepared};
+use sameish_batch::input::{ByteCounter, FieldScope, InputResult, ReadOptions, RequiredField, check_inputs};
 use sameish_batch::{Counts, OnDupId};
 use sample::{Sample, Texts};
+use shingles::{Reason, Shingles, Trial};
 use std::path::{Path, PathBuf};
 
 /// Propose a similarity threshold for a corpus
 ///
-/// Shows the similarity histogram of a corpus, proposes a threshold in the gap between unrelated documents and
+/// Shows the similarity histogram of a corpus, proposes a threshold in the valley between unrelated documents and
 /// near-duplicates, and predicts the recall and cost of the index for it. With labels (a field `cluster`, or `--labels`), also
 /// reports precision and recall by threshold with 95 % confidence intervals.
 #[derive(Debug, clap::Args)]
@@ -77,7 +82,7 @@ struct TuningArgs {
     /// Evaluate this threshold instead of proposing one
     #[arg(long, value_name = "SIMILARITY", value_parser = threshold)]
     threshold: Option<f64>,
-    /// Required recall of pairs exactly at the threshold [default: from the preset]
+    /// Minimum probability that the index finds a pair exactly at the threshold [default: from the preset]
     #[arg(long, value_name = "FRACTION", value_parser = recall)]
     recall: Option<f64>,
     /// Evaluate this radius instead of proposing one (presets that compare fingerprints)
@@ -94,7 +99,7 @@ struct LabelArgs {
     /// Field with the true cluster of a document [default: cluster, if present]
     #[arg(long, value_name = "NAME", conflicts_with = "labels")]
     cluster_field: Option<String>,
-    /// JSONL file of labeled pairs: {"a": ID, "b": ID, "same": true}
+    /// JSONL file of labeled pairs (plain, .gz or .zst): {"a": ID, "b": ID, "same": true}
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
     /// Propose the lowest threshold with at least this precision instead of the one with the best F1
@@ -110,7 +115,7 @@ struct PlotArgs {
     svg: Option<PathBuf>,
     /// Write the report with its charts as one self-contained HTML file
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    report: Option<PathBuf>,
     /// Draw charts in ASCII [default: only if the locale is not UTF-8]
     #[arg(long)]
     ascii: bool,
@@ -119,7 +124,7 @@ struct PlotArgs {
 const AFTER_HELP: &str = "\
 Examples:
   sameish tune articles.jsonl
-  sameish tune --html tuning.html 'crawl/*.jsonl.zst'
+  sameish tune --report tuning.html 'crawl/*.jsonl.zst'
   sameish tune --threshold 0.7 articles.jsonl
   sameish tune --cluster-field story --precision 0.99 judged.jsonl
   sameish tune --labels pairs.jsonl --svg plots articles.jsonl
@@ -130,7 +135,11 @@ the histogram, where a small change of the threshold has little effect. The
 index finds a pair exactly at the threshold with the probability `--recall`, and
 more similar pairs with a higher probability. Templates (the same wording with
 different names or numbers) are not duplicates, as in `dedup`, unless
-`--templates merge` is given. See docs/tuning.md.
+`--templates merge` is given.
+
+With presets that compare words, shingles of five characters are tried, too, and
+the better shingle is proposed, unless `--shingle`, `--config` or `--threshold`
+is given. See docs/tuning.md.
 
 Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
 4 unreadable input, 5 limit reached, 6 output failed.";
@@ -139,49 +148,135 @@ Exit codes: 0 success, 1 internal error, 2 usage error, 3 some records rejected,
 const MAX_FINGERPRINTS: u32 = 50_000;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { input, engine, tuning, templates, labels, plots, run } = args;
-    let mut config = engine.analyzer()?.config().clone();
-    templates.set(&mut config);
-    let engine = configure(config, &tuning)?;
-    let labeled_pairs = labels.labels.as_deref().map(labels::read_file).transpose()?;
-    let sources = input.find()?;
-    let mut log = run.log(&sources)?;
-    let output = run.create_output(&sources)?;
-    let reading = read_options(&input, &labels, &sources, run.quiet);
-    let unreadable = check_inputs(&sources, &reading)?;
-    let writes_files = run.writes_file() || plots.html.is_some() || plots.svg.is_some();
-    if writes_files {
-        stop_if_unreadable(&unreadable)?;
-    }
-    let mut files = Files::create(&plots, run.force, &sources)?;
+    let engine = args.analyzer()?;
+    let labeled_pairs = labeled_pairs(&args.labels, &args.input)?;
+    let sources = args.input.find()?;
+    let mut log = args.run.log(&sources)?;
+    let output = args.run.create_output(&sources)?;
+    let reading = read_options(&args.input, &args.labels, &sources, args.run.quiet);
+    args.check_inputs(&sources, &reading)?;
+    let mut files = Files::create(&args.plots, args.run.force, &sources)?;
     let kept_name = kept_name(&sources);
-    let plan = sample_plan(&engine, &tuning, labeled_pairs.as_deref());
-    let threads = run.threads.count();
+    let characters = args.character_shingles(&engine);
+    let mut plan = sample_plan(&engine, &args.tuning, labeled_pairs.as_deref());
+    plan.keep_texts = characters.is_some();
+    let threads = args.run.threads.count();
     let sample = sample::read(&engine, sources, reading, threads, plan, &mut log)?;
     log.end_input()?;
-    if !log.completion.is_usable() && (writes_files || sample.read == 0) {
+    if !log.completion.is_usable() && (args.writes_files() || sample.read == 0) {
         return Err(Failure::new(log.completion.into(), NOTHING_WRITTEN).into());
     }
-    let texts = Texts::of(&sample);
-    let labels = Labels::choose(&labels, labeled_pairs, &texts)?;
-    if !run.quiet {
-        labels.warn_of_unknown_ids();
-    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let findings = pool.install(|| Findings::compute(&engine, &texts, &labels, &tuning))?;
+    let prepared = characters.as_ref().and_then(|other| pool.install(|| sample.prepare(other)));
+    let evaluator =
+        Evaluator { sample: &sample, args: &args, labeled_pairs: labeled_pairs.as_deref(), pool: &pool };
+    let (chosen, shingles) = evaluator.choose(&engine, characters.as_ref(), prepared.as_deref())?;
     let (counts, exit) = finish(log)?;
     let tuning = Tuning {
         counts: &counts,
         sample: &sample,
-        texts: &texts,
-        labels: &labels,
-        config: engine.config(),
+        texts: &chosen.texts,
+        labels: &chosen.labels,
+        config: chosen.config,
         kept_name: &kept_name,
+        shingles: shingles.as_ref(),
     };
-    let sections = report::sections(&tuning, &findings);
+    let sections = report::sections(&tuning, &chosen.findings);
     files.finish(&sections)?;
-    print(output, &run, &tuning, &findings, render::text(&sections, Charset::detect(plots.ascii)))?;
+    let report = render::text(&sections, Charset::detect(args.plots.ascii));
+    print(output, &args.run, &tuning, &chosen.findings, report)?;
     Ok(exit)
+}
+
+impl Args {
+    /// Creates the analyzer with the settings of the command line.
+    fn analyzer(&self) -> Result<Analyzer, Failure> {
+        let mut config = self.engine.analyzer()?.config().clone();
+        self.templates.set(&mut config);
+        configure(config, &self.tuning)
+    }
+
+    fn writes_files(&self) -> bool {
+        self.run.writes_file() || self.plots.report.is_some() || self.plots.svg.is_some()
+    }
+
+    /// Checks the inputs. Stops if one of them cannot be read and a file would be written.
+    fn check_inputs(&self, sources: &[InputResult], reading: &ReadOptions) -> Result<(), Failure> {
+        let unreadable = check_inputs(sources, reading)?;
+        if self.writes_files() { stop_if_unreadable(&unreadable) } else { Ok(()) }
+    }
+
+    /// Returns an analyzer with shingles of characters, unless the user has chosen the shingle or the threshold, or the
+    /// configuration does not compare word shingles.
+    fn character_shingles(&self, engine: &Analyzer) -> Option<Analyzer> {
+        if self.engine.sets_shingle() || self.tuning.threshold.is_some() {
+            return None;
+        }
+        shingles::with_characters(engine.config())
+    }
+}
+
+/// Evaluates settings on the sample.
+struct Evaluator<'a> {
+    sample: &'a Sample,
+    args: &'a Args,
+    labeled_pairs: Option<&'a [LabeledPair]>,
+    pool: &'a rayon::ThreadPool,
+}
+
+/// The findings for one configuration.
+struct Evaluation<'a> {
+    config: &'a Config,
+    texts: Texts<'a>,
+    labels: Labels,
+    findings: Findings,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Evaluates a configuration. `prepared` replaces the documents of the sample if it has another shingle.
+    fn evaluate(
+        &self,
+        analyzer: &'a Analyzer,
+        prepared: Option<&'a [Prepared]>,
+    ) -> Result<Evaluation<'a>, Failure> {
+        let texts = Texts::of(self.sample, prepared);
+        let labels = Labels::choose(&self.args.labels, self.labeled_pairs, &texts)?;
+        let compute = || Findings::compute(analyzer, &texts, &labels, &self.args.tuning);
+        let findings = self.pool.install(compute)?;
+        Ok(Evaluation { config: analyzer.config(), texts, labels, findings })
+    }
+
+    /// Evaluates the configuration and, if there is one, the same configuration with shingles of characters. Returns the better
+    /// evaluation, and the shingles that were tried.
+    fn choose(
+        &self,
+        engine: &'a Analyzer,
+        characters: Option<&'a Analyzer>,
+        prepared: Option<&'a [Prepared]>,
+    ) -> Result<(Evaluation<'a>, Option<Shingles>), Failure> {
+        let chosen = self.evaluate(engine, None)?;
+        if !self.args.run.quiet {
+            chosen.labels.warn_of_unknown_ids();
+        }
+        let Some(own) = Trial::of(engine.config(), &chosen.findings) else { return Ok((chosen, None)) };
+        let (Some(characters), Some(prepared)) = (characters, prepared) else {
+            let reason = if characters.is_some() { Reason::TooMuchText } else { Reason::Fixed };
+            return Ok((chosen, Some(Shingles::only(own, reason))));
+        };
+        let other = self.evaluate(characters, Some(prepared))?;
+        let shingles =
+            Trial::of(characters.config(), &other.findings).map(|trial| Shingles::compare(own, trial));
+        match shingles.as_ref().is_some_and(Shingles::replaces_preset) {
+            true => Ok((other, shingles)),
+            false => Ok((chosen, shingles)),
+        }
+    }
+}
+
+/// Reads the file of labels, if there is one. Its bytes do not count as progress.
+fn labeled_pairs(labels: &LabelArgs, input: &InputArgs) -> Result<Option<Vec<LabeledPair>>, Failure> {
+    let reading = ReadOptions { counter: ByteCounter::default(), ..input.reading(&[], true) };
+    labels.labels.as_deref().map(|path| labels::read_file(path, &reading)).transpose()
 }
 
 /// Returns how inputs are read. The source is not used here, so its field holds the cluster.
@@ -207,6 +302,7 @@ fn sample_plan(engine: &Analyzer, tuning: &TuningArgs, labeled: Option<&[Labeled
             .flat_map(|pair| [pair.a.clone(), pair.b.clone()])
             .collect(),
         on_dup_id: tuning.on_dup_id,
+        keep_texts: false,
     }
 }
 
@@ -275,6 +371,8 @@ struct Tuning<'a> {
     config: &'a Config,
     /// Output of the command that the report suggests.
     kept_name: &'a str,
+    /// The shingles that were tried. Absent for fingerprints.
+    shingles: Option<&'a Shingles>,
 }
 
 /// The results of a run.
@@ -320,9 +418,9 @@ impl Measured {
     }
 }
 
-/// The files of `--svg` and `--html`, written atomically.
+/// The files of `--svg` and `--report`, written atomically.
 struct Files {
-    html: Option<Output>,
+    report: Option<Output>,
     svg: Vec<(&'static str, Output)>,
 }
 
@@ -342,7 +440,7 @@ impl Files {
                 svg.push((name, create(&directory.join(format!("{name}.svg")))?));
             }
         }
-        Ok(Files { html: plots.html.as_deref().map(create).transpose()?, svg })
+        Ok(Files { report: plots.report.as_deref().map(create).transpose()?, svg })
     }
 
     /// Writes the files. Charts without data are not written.
@@ -353,7 +451,7 @@ impl Files {
                 output.finish()?;
             }
         }
-        if let Some(mut output) = self.html.take() {
+        if let Some(mut output) = self.report.take() {
             output.write(render::html(sections).as_bytes())?;
             output.finish()?;
         }

@@ -148,7 +148,13 @@ impl fmt::Display for Answer {
 impl Answer {
     fn header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
-            None => writeln!(f, "The engine's index against brute force")?,
+            None => {
+                writeln!(
+                    f,
+                    "The engine's index against brute force, without the limits that apply to crowded"
+                )?;
+                writeln!(f, "buckets; to audit these, too, pass the output of `sameish pairs` as PRED")?;
+            }
             Some(file) => writeln!(f, "The {} of {} against brute force", self.audited, escaped(file))?,
         }
         let documents = counted(self.documents, "document");

@@ -5,6 +5,8 @@ use sameish_batch::input::{InputError, InputResult, Reject, total_size};
 use std::fmt;
 use std::io::{IsTerminal, Write};
 
+pub(crate) use sameish_batch::report::figures::{counted, counted_as, grouped, limits_reached};
+
 /// Maximum number of rejected records that are listed on standard error.
 const LISTED: u64 = 10;
 
@@ -98,42 +100,4 @@ impl Messages {
 /// Removes the progress bar before the process exits.
 pub(crate) fn wipe() {
     progress::stop();
-}
-
-/// Formats a number with thousands separators: `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Formats a number with its noun: `1 document`, `2,000 documents`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
-    counted_as(number, noun, &format!("{noun}s"))
-}
-
-/// Formats a number with a noun whose plural is irregular: `1 match`, `2 matches`.
-pub(crate) fn counted_as(number: u64, noun: &str, plural: &str) -> String {
-    format!("{} {}", grouped(number), if number == 1 { noun } else { plural })
-}
-
-/// Formats a limit that was reached this many times, for a summary.
-pub(crate) fn limits_reached(number: u64, missing: &str) -> String {
-    format!("{} reached ({missing} may be missing)", counted(number, "bucket or candidate limit"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_digits() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-    }
 }

@@ -4,16 +4,16 @@ pub(crate) mod agreement;
 pub(crate) mod audit;
 pub(crate) mod command;
 pub(crate) mod escape;
-pub(crate) mod figures;
-pub(crate) mod html;
 pub(crate) mod ids;
 pub(crate) mod messages;
-pub(crate) mod plot;
 pub(crate) mod progress;
+pub(crate) mod recall;
 pub(crate) mod report;
 pub(crate) mod table;
+pub(crate) mod verdict;
 
 pub(crate) use sameish_batch::output::{file, jsonl};
+pub(crate) use sameish_batch::report::{figures, html, plot};
 
 use crate::exit::Failure;
 use serde::Serialize;

@@ -4,7 +4,7 @@ use super::escape::{escaped, is_steering};
 use super::messages::{counted, counted_as, grouped};
 use anstyle::{AnsiColor, Style};
 use sameish::matching::{Difference, DifferenceKind, Passage};
-use sameish::{Comparison, Content};
+use sameish::{Analyzer, Comparison, Content};
 use std::fmt;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -34,13 +34,14 @@ impl Side {
     pub(crate) fn text(&self) -> &str {
         match &self.content {
             Content::Text(text) => text,
-            Content::Tokens(_) => "",
+            Content::Tokens(_) | Content::Sketches(_) => "",
         }
     }
 }
 
 /// A comparison, displayed as text.
 pub(crate) struct Report<'a> {
+    pub(crate) analyzer: &'a Analyzer,
     pub(crate) a: &'a Side,
     pub(crate) b: &'a Side,
     pub(crate) comparison: &'a Comparison,
@@ -81,8 +82,8 @@ impl fmt::Display for Report<'_> {
 }
 
 /// Returns the beginning of a part of a text, on one line and escaped.
-fn excerpt(text: &str, start: usize, end: usize) -> String {
-    let part = text.get(start..end).unwrap_or_default();
+fn excerpt(analyzer: &Analyzer, text: &str, start: usize, end: usize) -> String {
+    let part = analyzer.visible_text(text.get(start..end).unwrap_or_default());
     let line = part.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut shown: String = line.chars().take(MAX_EXCERPT).collect();
     if shown.len() < line.len() {
@@ -147,8 +148,8 @@ impl Report<'_> {
         )?;
         let [a, b] = [self.a.text(), self.b.text()];
         for difference in facts.iter().take(SHOWN) {
-            let in_a = excerpt(a, difference.a_start, difference.a_end);
-            let in_b = excerpt(b, difference.b_start, difference.b_end);
+            let in_a = excerpt(self.analyzer, a, difference.a_start, difference.a_end);
+            let in_b = excerpt(self.analyzer, b, difference.b_start, difference.b_end);
             let [in_a, in_b] = [in_a, in_b].map(|text| Role::Changed.paint(self.color, &text));
             writeln!(f, "  {:<8}{in_a} | {in_b}", difference.kind.name())?;
         }
@@ -183,8 +184,8 @@ impl Report<'_> {
         let all = &self.comparison.passages;
         let in_a = all.iter().map(|p| (p.a_start, p.a_end));
         let in_b = all.iter().map(|p| (p.b_start, p.b_end));
-        self.side(f, "A", Excerpt::new(self.a.text(), (a_start, a_end), in_a))?;
-        self.side(f, "B", Excerpt::new(self.b.text(), (b_start, b_end), in_b))
+        self.side(f, "A", Excerpt::new(self.analyzer, self.a.text(), (a_start, a_end), in_a))?;
+        self.side(f, "B", Excerpt::new(self.analyzer, self.b.text(), (b_start, b_end), in_b))
     }
 
     fn side(&self, f: &mut fmt::Formatter<'_>, letter: &str, excerpt: Excerpt) -> fmt::Result {
@@ -208,6 +209,7 @@ struct Excerpt {
 
 impl Excerpt {
     fn new(
+        analyzer: &Analyzer,
         text: &str,
         (start, end): (usize, usize),
         passages: impl Iterator<Item = (usize, usize)>,
@@ -222,10 +224,11 @@ impl Excerpt {
                 to = to.min(other_start);
             }
         }
-        let slice = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
+        let slice =
+            |range: std::ops::Range<usize>| analyzer.visible_text(text.get(range).unwrap_or_default());
         let before = slice(from..start);
         let after = slice(end..to);
-        let mut shared = keep_ends(slice(start..end));
+        let mut shared = keep_ends(&slice(start..end));
         if let Some(first) = shared.first_mut() {
             first.spaced = before.ends_with(char::is_whitespace);
         }
@@ -234,7 +237,7 @@ impl Excerpt {
         Excerpt {
             before: last_pieces(before.trim_start_matches(ends), AROUND, from > 0),
             shared,
-            after: first_pieces(after, AROUND, to < text.len()),
+            after: first_pieces(&after, AROUND, to < text.len()),
         }
     }
 }
@@ -402,7 +405,8 @@ mod tests {
     #[test]
     fn shows_changed_words_up_to_the_next_passage() {
         let text = "aa bb CC DD ee ff GG HH ii";
-        let excerpt = Excerpt::new(text, (6, 11), [(6, 11), (18, 23)].into_iter());
+        let analyzer = Analyzer::new(sameish::Preset::Copies.config()).expect("a preset is valid");
+        let excerpt = Excerpt::new(&analyzer, text, (6, 11), [(6, 11), (18, 23)].into_iter());
         assert_eq!(joined(&excerpt.before), "aa bb");
         assert_eq!(joined(&excerpt.shared), "CC DD");
         assert_eq!(joined(&excerpt.after), "ee ff …");

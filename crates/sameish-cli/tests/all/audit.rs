@@ -8,7 +8,7 @@ fn text(seed: u64, words: usize) -> String {
     (0..words).map(|word| format!("w{seed}x{word}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns ten families: an original `a`, a copy `b` with one changed word of 40 (similarity 35 / 41), and an unrelated text
+/// Returns ten groups of texts: an original `a`, a copy `b` with one changed word of 40 (similarity 35 / 41), and an unrelated text
 /// `c`.
 fn families() -> Vec<Value> {
     (0..10)
@@ -71,7 +71,7 @@ fn computes_precision_and_recall_of_a_file_of_pairs() {
 fn clusters_and_labels_give_the_same_result_as_pairs() {
     let dir = Dir::new();
     dir.write_records("corpus.jsonl", &families());
-    // Two families form one cluster: one pair of each is correct, four pairs across are wrong. The others are missing.
+    // Two groups form one cluster: one pair of each is correct, four pairs across are wrong. All other pairs are missing.
     dir.write_records("clusters.jsonl", &[json!({"id": 1, "members": ["a0", "b0", "a1", "b1"]})]);
     let labels = ["a0", "b0", "a1", "b1"].map(|id| json!({"id": id, "cluster": "x"}));
     dir.write_records("labels.jsonl", &labels);
@@ -162,6 +162,32 @@ fn handles_duplicate_ids_and_short_texts() {
 }
 
 #[test]
+fn similar_short_texts_are_counted_where_the_preset_compares_them() {
+    let dir = Dir::new();
+    let records =
+        [json!({"id": 1, "text": text(7, 30)}), json!({"id": 2, "text": format!("{} end", text(7, 29))})];
+    dir.write_records("corpus.jsonl", &records);
+    dir.write("none.jsonl", "");
+    let counts = |preset: &str, predicted: &[&str]| {
+        let args =
+            [predicted, &["--exact", "corpus.jsonl", "--preset", preset, "--threshold", "0.7"]].concat();
+        let answer = audited(&dir, &args);
+        ["pairs", "found", "missed"].map(|field| answer[field].as_u64().unwrap())
+    };
+    assert_eq!(counts("articles", &[]), [1, 1, 0]);
+    assert_eq!(counts("articles", &["none.jsonl"]), [1, 0, 1]);
+    dir.write_records(
+        "corpus.jsonl",
+        &[json!({"id": 1, "text": "one two"}), json!({"id": 2, "text": "one two?"})],
+    );
+    assert_eq!(
+        counts("copies", &["none.jsonl"]),
+        [0, 0, 0],
+        "too short for any other match than an equal text"
+    );
+}
+
+#[test]
 fn templates_kept_apart_are_not_missed() {
     let dir = Dir::new();
     let template = |company: &str, figure: u32| {
@@ -176,16 +202,22 @@ fn templates_kept_apart_are_not_missed() {
         json!({"id": 2, "text": template("Contoso Motors", 958)}),
     ];
     dir.write_records("corpus.jsonl", &records);
-    dir.write("none.jsonl", "");
-    let args = ["none.jsonl", "--threshold", "0.7", "--exact", "corpus.jsonl"];
-    let answer = audited(&dir, &args);
-    assert_eq!((&answer["templates"], &answer["missed"]), (&json!(1), &json!(0)));
-    let answer = audited(&dir, &[&args[..], &["--templates", "merge"]].concat());
-    assert_eq!((&answer["templates"], &answer["missed"]), (&json!(0), &json!(1)));
-    // A file that lists templates does not keep them apart, so a template that it lacks is missed.
+    dir.write("clusters.jsonl", "{\"id\":1,\"members\":[1]}\n{\"id\":2,\"members\":[2]}\n");
+    dir.write("pairs.jsonl", "{\"a\":8,\"b\":9,\"template\":false}\n");
     dir.write("listed.jsonl", "{\"a\":8,\"b\":9,\"template\":true}\n");
-    let answer = audited(&dir, &["listed.jsonl", "--threshold", "0.7", "--exact", "corpus.jsonl"]);
-    assert_eq!((&answer["templates"], &answer["missed"]), (&json!(0), &json!(1)));
+    let counts = |file: &str, templates: &[&str]| {
+        let args = [&[file, "--threshold", "0.7", "--exact", "corpus.jsonl"], templates].concat();
+        let answer = audited(&dir, &args);
+        ["templates", "missed"].map(|field| answer[field].as_u64().unwrap())
+    };
+    let keep = ["--templates", "keep"];
+    let merge = ["--templates", "merge"];
+    assert_eq!([counts("clusters.jsonl", &[]), counts("clusters.jsonl", &merge)], [[1, 0], [0, 1]]);
+    // Pairs without templates may have missed them.
+    assert_eq!([counts("pairs.jsonl", &[]), counts("pairs.jsonl", &keep)], [[0, 1], [1, 0]]);
+    assert_eq!(counts("pairs.jsonl", &merge), [0, 1]);
+    // A file that lists templates does not keep them apart, so a template that it lacks is missed.
+    assert_eq!([counts("listed.jsonl", &[]), counts("listed.jsonl", &keep)], [[0, 1], [0, 1]]);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use crate::common::{Dir, gzip, lines};
 use sameish::config::Linkage;
 use sameish::engine::Spread;
 use sameish::features::TextKey;
+use sameish::matching::Relation;
 use sameish::{Config, Content, DocId, Document, Engine, Groups, Preset};
+use sameish_io::json::rounded;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
@@ -25,7 +27,7 @@ impl Random {
     }
 }
 
-/// Texts of a few families, so that many are similar: near-duplicates, templates, texts that are equal after normalization;
+/// Texts of a few groups, so that many are similar: near-duplicates, templates, texts that are equal after normalization;
 /// some are too short, some have no words.
 fn text(random: &mut Random) -> String {
     let family = random.below(9);
@@ -97,15 +99,14 @@ fn pairs(engine: &Engine) -> Vec<String> {
             r#"{{"a":{},"b":{},"similarity":{},"match_type":"{}","verified":{},"simhash_distance":{}"#,
             json!(pair.a),
             json!(pair.b),
-            json!(pair.verdict.similarity),
+            json!(rounded(pair.verdict.similarity)),
             pair.verdict.kind.name(),
             pair.verdict.verified,
             json!(pair.verdict.distance)
         );
-        if pair.verdict.verified {
-            let facts = json!(pair.verdict.facts.map(|facts| (facts * 1e6).round() / 1e6));
-            line += &format!(r#","facts":{facts},"template":{}"#, pair.verdict.template);
-        }
+        let facts = json!(pair.verdict.facts.map(rounded));
+        let relation = json!(pair.relation.map(Relation::name));
+        line += &format!(r#","facts":{facts},"template":{},"relation":{relation}"#, pair.verdict.template);
         pairs.push(line + "}");
         ControlFlow::Continue(())
     });

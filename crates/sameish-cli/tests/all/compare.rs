@@ -177,3 +177,29 @@ fn offsets_of_passages_are_in_the_requested_unit() {
         assert_eq!(passage["text"], b);
     }
 }
+
+#[test]
+fn html_and_accents_are_removed_and_offsets_refer_to_the_original() {
+    let html = "<p class='a>b'>Le caf&eacute; du <b>port</b> est <i>ouvert</i> ce soir";
+    let plain = "Le cafe du port est ouvert ce soir";
+    let object = json(&Dir::new(), &["--html", "--fold-accents", "--text", html, "--text", plain]);
+    assert_eq!((&object["match_type"], &object["words_a"]), (&"exact".into(), &8.into()), "{object}");
+    let passage = &object["passages"][0];
+    let offset = |key: &str| passage[key].as_u64().unwrap() as usize;
+    let shared = &html[offset("a_start")..offset("a_end")];
+    assert_eq!(shared, "Le caf&eacute; du <b>port</b> est <i>ouvert</i> ce soir");
+    assert_eq!(&plain[offset("b_start")..offset("b_end")], plain);
+    for options in [&["--html"][..], &["--fold-accents"], &[]] {
+        let args = [options, &["--text", html, "--text", plain]].concat();
+        assert_ne!(json(&Dir::new(), &args)["match_type"], "exact", "{options:?}");
+    }
+}
+
+#[test]
+fn text_of_html_is_shown_without_its_markup() {
+    let html = "<p>The <b>central</b> bank raised its main rate to 4.5 <!-- x --> percent &amp; more";
+    let plain = "The central bank raised its main rate to 4.75 percent & more";
+    let run = Dir::new().run(["compare", "--html", "--text", html, "--text", plain]).ends_with(0);
+    assert!(run.stdout.contains("A: [The central bank raised its main rate to] 4.5"), "{}", run.stdout);
+    assert!(!run.stdout.contains('<'), "{}", run.stdout);
+}

@@ -92,11 +92,13 @@ fn c61_signals_remove_temporary_files() {
         std::fs::create_dir(dir.path("tmp")).unwrap();
         fifo(&dir, "pipe");
         for args in [
-            &["fingerprint", "pipe", "-o", "out", "--rejects", "bad"][..],
-            &["pairs", "pipe", "-o", "out"],
-            &["dedup", "pipe", "-o", "out", "--temp-dir", "tmp", "--rejects", "bad"],
+            "fingerprint pipe -o out --rejects bad",
+            "pairs pipe -o out",
+            "dedup pipe -o out --temp-dir tmp --rejects bad",
         ] {
-            let mut child = dir.command(args).spawn().unwrap();
+            // The tests may run with ignored signals, for example under `nohup`, which would stay ignored.
+            let command = format!("exec env --default-signal $SAMEISH {args}");
+            let mut child = dir.shell_command(&command).spawn().unwrap();
             let mut pipe = std::fs::File::options().write(true).open(dir.path("pipe")).unwrap();
             pipe.write_all(records(10).as_bytes()).unwrap();
             let spools = || std::fs::read_dir(dir.path("tmp")).unwrap().count();

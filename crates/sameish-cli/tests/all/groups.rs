@@ -25,7 +25,7 @@ fn pairs_have_all_fields_and_keep_the_type_of_ids() {
     let found =
         dir.run(["pairs", "news.jsonl", "--threshold", "0.6"]).ends_with(0).says(&["6 documents", "4 pairs"]);
     let found = lines(&found.stdout);
-    let expected = json!({"a": 1, "b": 2, "similarity": 1.0, "match_type": "exact", "verified": true, "simhash_distance": null, "facts": 1.0, "template": false});
+    let expected = json!({"a": 1, "b": 2, "similarity": 1.0, "match_type": "exact", "verified": true, "simhash_distance": null, "facts": 1.0, "template": false, "relation": "same"});
     assert_eq!(found[0], expected);
     let ids: Vec<(String, String)> =
         found.iter().map(|pair| (pair["a"].to_string(), pair["b"].to_string())).collect();

@@ -40,6 +40,7 @@ fn stores_and_finds_documents() {
         assert_eq!(found[0]["similar"][0][name], json!(1.0), "{name}");
     }
     assert_eq!(found[0]["similar"][0].get("simhash_distance"), Some(&json!(null)), "null without a SimHash");
+    assert_eq!(found[0]["similar"][0]["facts"], json!(1.0));
     assert_eq!(
         (found[0]["similar"].as_array().unwrap().len(), &found[1]["similar"][0]["id"]),
         (1, &json!("1"))
@@ -47,11 +48,54 @@ fn stores_and_finds_documents() {
 
     let too_short: Vec<&Value> = found.iter().map(|line| &line["too_short"]).collect();
     assert_eq!(too_short, [&json!(false), &json!(false), &json!(true)]);
+    for line in &found {
+        let status = if line["too_short"] == true { "too_short" } else { "ok" };
+        assert_eq!((&line["status"], &line["capped"]), (&json!(status), &json!(false)), "{line}");
+        assert!(line["candidates"].is_u64(), "{line}");
+    }
 
     let stats = lines(&dir.run(["index", "stats", "folder", "--json"]).ends_with(0).stdout);
     assert_eq!((&stats[0]["documents"], &stats[0]["clusters"]), (&json!(4), &json!(1)));
     dir.run(["index", "verify", "folder"]).ends_with(0).says(&["4 documents: no problems found"]);
     dir.run(["index", "rebuild", "folder"]).ends_with(0).says(&["4 documents"]);
+}
+
+#[test]
+fn a_minimum_similarity_below_the_threshold_searches_more_widely() {
+    let dir = built();
+    let start = BRIDGE.split(' ').take(12).collect::<Vec<_>>().join(" ");
+    dir.write_records("ask.jsonl", &[json!({"id": "q", "text": format!("{start} and nothing else at all")})]);
+    let query = |options: &[&str]| {
+        let run = dir.run([&["index", "query", "folder", "ask.jsonl", "-q"], options].concat());
+        lines(&run.ends_with(0).stdout)[0]["similar"].as_array().unwrap().len()
+    };
+    assert_eq!(query(&[]), 0);
+    assert_eq!(query(&["--min-similarity", "0.05"]), 2);
+    dir.run(["index", "query", "folder", "ask.jsonl", "--min-similarity", "2"]).ends_with(2);
+}
+
+#[test]
+fn an_index_has_the_center_of_its_linkage_or_the_chosen_one() {
+    let dir = Dir::new();
+    let record =
+        |id: u64, day: u64| json!({"id": id, "text": BRIDGE, "published_at": format!("2024-01-0{day}")});
+    dir.write_records("news.jsonl", &[record(1, 1), record(2, 3), record(3, 2)]);
+    let build = |collection: &str, options: &[&str]| {
+        let args =
+            ["index", "build", "folder", "news.jsonl", "-q", "--collection", collection, "-o", "out.jsonl"];
+        let run = dir.run([&args[..], &["--force"], options].concat()).ends_with(0);
+        let clusters: Vec<Value> =
+            lines(&dir.read("out.jsonl")).iter().map(|line| line["cluster"].clone()).collect();
+        assert!(clusters.iter().all(|cluster| *cluster == clusters[0]), "the cluster keeps its id");
+        run
+    };
+    build("newest", &["--preset", "wire"]);
+    build("first", &["--preset", "wire", "--center", "first"]);
+    build("longest", &["--center", "longest"]);
+    dir.run(["index", "verify", "folder"]).ends_with(0);
+    dir.run(["index", "build", "other", "news.jsonl", "--preset", "web", "--center", "newest"])
+        .ends_with(2)
+        .says(&["`center`", "`cohesive`"]);
 }
 
 #[test]

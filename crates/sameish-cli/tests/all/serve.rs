@@ -248,3 +248,70 @@ fn reports_the_process_that_uses_a_directory() {
     dir.run(["serve", "--listen", "127.0.0.1:0", "--data", "d"]).ends_with(4).says(&[&process]);
     assert_eq!(service.ask("GET", "/health/ready", "", "").0, 200);
 }
+
+/// Returns articles of which 1 and 2 are updates of 0, 3 is an excerpt of it, and 4 is another one.
+fn articles() -> Vec<Value> {
+    let words: Vec<String> =
+        (0..90).map(|i| format!("{}w{i}", if i % 9 == 0 { "Name" } else { "" })).collect();
+    let text = |changed: usize, take: usize| {
+        let word =
+            |(i, word): (usize, &String)| if i % 30 < changed { format!("new{i}") } else { word.clone() };
+        words.iter().take(take).enumerate().map(word).collect::<Vec<_>>().join(" ")
+    };
+    let other = words.iter().rev().map(|word| format!("{word}x")).collect::<Vec<_>>().join(" ");
+    let texts = [text(0, 90), text(1, 90), text(2, 90), text(0, 60), other];
+    let record = |(id, text): (usize, String)| serde_json::json!({"id": id, "text": text, "published_at": format!("2026-01-{:02}", 20 - id), "host": "a.example"});
+    texts.into_iter().enumerate().map(record).collect()
+}
+
+#[test]
+fn a_line_of_index_query_has_the_fields_and_values_of_the_service() {
+    for preset in ["wire", "articles", "copies"] {
+        let dir = Dir::new();
+        let articles = articles();
+        dir.write_records("articles.jsonl", &articles);
+        // Far enough that more than equal texts match.
+        dir.write("settings.toml", format!("preset = \"{preset}\"\n[matching]\nthreshold = 0.55\n"));
+        dir.run(["index", "build", "d", "articles.jsonl", "--config", "settings.toml", "-q"]).ends_with(0);
+        let mut found = Vec::new();
+        for options in [&[][..], &["--relation"]] {
+            let args = [&["index", "query", "d", "articles.jsonl", "--min-similarity", "0.5", "-q"], options]
+                .concat();
+            let lines = crate::common::lines(&dir.run(args).ends_with(0).stdout);
+            found.push(lines);
+        }
+        let service = Service::start(dir.command(LOCAL).args(["--data", "d"]));
+        let mut relations = 0;
+        for (at, article) in articles.iter().enumerate() {
+            for (evidence, lines) in found.iter().enumerate() {
+                let path = format!("/api/v1/{preset}/query?min_similarity=0.5&evidence={}", evidence == 1);
+                let (status, body) = service.ask("POST", &path, "", &article.to_string());
+                assert_eq!(status, 200, "{body}");
+                let mut answer: Value = serde_json::from_str(&body).unwrap();
+                for matched in answer["similar"].as_array_mut().unwrap() {
+                    let matched = matched.as_object_mut().unwrap();
+                    matched.remove("evidence");
+                    // The command line leaves out what a document does not have.
+                    matched.retain(|name, value| {
+                        !value.is_null() || !["title", "host", "url", "published_at"].contains(&name.as_str())
+                    });
+                    relations += usize::from(!matched["relation"].is_null());
+                }
+                answer["id"] = article["id"].clone();
+                let mut line = lines[at].clone();
+                // A measure of effort.
+                for object in [&mut answer, &mut line] {
+                    object.as_object_mut().unwrap().remove("candidates");
+                }
+                assert_eq!(line, answer, "{preset}");
+            }
+        }
+        assert!(
+            found[1].iter().any(|line| line["similar"].as_array().unwrap().len() > 2),
+            "{preset}: {found:?}"
+        );
+        assert_eq!(relations > 0, preset != "wire", "{preset}");
+        service.signal("TERM");
+        assert_eq!(service.end().0, Some(0));
+    }
+}

@@ -1,29 +1,22 @@
 //! `sameish tune`: proposals, labels, determinism.
 
-use crate::common::{Dir, Run};
+use crate::common::{Dir, Run, gzip, jsonl, zstd};
+use sameish::random::SplitMix64;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A SplitMix64 generator.
-struct Random(u64);
+struct Random(SplitMix64);
 
 impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % n
-    }
-
     fn words(&mut self, count: usize) -> Vec<String> {
-        (0..count).map(|_| format!("w{}", self.below(2000))).collect()
+        (0..count).map(|_| format!("w{}", self.0.below(2000))).collect()
     }
 }
 
 /// Returns texts of `words` random words. The last `copies` texts are copies of the first ones with one changed word, in the
 /// same cluster.
 fn corpus(originals: usize, copies: usize, words: usize) -> Vec<Value> {
-    let mut random = Random(5);
+    let mut random = Random(SplitMix64(5));
     let texts: Vec<Vec<String>> = (0..originals).map(|_| random.words(words)).collect();
     let record = |id: usize, cluster: usize, words: &[String]| json!({"id": id, "cluster": cluster, "text": words.join(" ")});
     let mut records: Vec<Value> = texts.iter().enumerate().map(|(i, text)| record(i, i, text)).collect();
@@ -112,7 +105,33 @@ fn estimates_large_samples_accurately() {
     assert_eq!(object["proposal"]["chosen_by"], "valley");
     let run = dir.run(["tune", "in.jsonl"]).ends_with(0);
     fits_the_terminal(&run);
-    assert!(run.stdout.contains("weighted") && run.stdout.contains("random pairs"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("The counts are estimates.") && run.stdout.contains("random pairs"),
+        "{}",
+        run.stdout
+    );
+}
+
+/// So many templates that their similarities are estimated from random pairs.
+#[test]
+fn templates_below_the_bands_are_not_in_the_histogram() {
+    let dir = Dir::new();
+    let shared: String = (0..26).map(|i| format!("shared{i} ")).collect();
+    let text = |id: usize| {
+        let own: String = (0..12)
+            .map(|i| format!("Name{} {} ", "bcdfghklmnpr".as_bytes()[i] as usize * 7 + id * 131, id * 17 + i))
+            .collect();
+        format!("{shared}{own}")
+    };
+    let records: Vec<Value> = (0..3_200).map(|id| json!({"id": id, "text": text(id)})).collect();
+    dir.write_records("in.jsonl", &records);
+    let object = tune(&dir, &["in.jsonl", "--sample", "3200"]);
+    let cut = number(&object["origin"]["random_pairs_below"]);
+    assert!(cut > 0.36, "{}", object["origin"]);
+    let all = 3200.0 * 3199.0 / 2.0;
+    assert!((number(&object["histogram"]["templates"]) / all - 1.0).abs() < 0.02, "{}", object["histogram"]);
+    let counts: Vec<f64> = object["histogram"]["counts"].as_array().unwrap().iter().map(number).collect();
+    assert!(counts.iter().skip(counts.len() * 3 / 10).sum::<f64>() < 0.01 * all, "{counts:?}");
 }
 
 #[test]
@@ -243,7 +262,7 @@ fn templates_are_not_duplicates_unless_they_are_merged() {
 #[test]
 fn peak_of_equal_texts_is_not_the_side_of_a_valley() {
     let dir = Dir::new();
-    let mut random = Random(9);
+    let mut random = Random(SplitMix64(9));
     let base = random.words(400);
     // Each text shares a prefix with the base: many short prefixes, few long ones, so the counts fall steadily.
     let mut texts: Vec<String> = Vec::new();
@@ -262,6 +281,25 @@ fn peak_of_equal_texts_is_not_the_side_of_a_valley() {
         let object = tune(&dir, &[input, "--templates", "merge"]);
         assert_eq!(object["proposal"]["chosen_by"], "preset, as there is no valley", "{input}: {object}");
     }
+}
+
+/// A copy of 1,500 words with one changed word has a similarity of 0.996. The labels say that only equal texts are duplicates.
+#[test]
+fn a_proposal_of_1_counts_only_pairs_with_similarity_1() {
+    let dir = Dir::new();
+    let mut records = without_clusters(&corpus(40, 20, 1500));
+    let labels: Vec<Value> = (0..20).map(|i| json!({"a": i, "b": 40 + i, "same": false})).collect();
+    let upper = |i: usize| records[i]["text"].as_str().unwrap().to_uppercase();
+    let twins: Vec<Value> =
+        (20..26).map(|i| json!({"id": 100 + i, "text": format!("{} ", upper(i))})).collect();
+    let same: Vec<Value> = (20..26).map(|i| json!({"a": i, "b": 100 + i, "same": true})).collect();
+    records.extend(twins);
+    dir.write_records("in.jsonl", &records);
+    dir.write_records("labels.jsonl", &[labels, same].concat());
+    let object = tune(&dir, &["in.jsonl", "--labels", "labels.jsonl", "--shingle", "words:3"]);
+    let best = &object["labels"]["best"];
+    assert_eq!((&best["threshold"], &best["pairs"], &best["f1"]), (&json!(1.0), &json!(6), &json!(1.0)));
+    assert_eq!((&object["proposal"]["threshold"], &object["proposal"]["pairs"]), (&json!(1.0), &json!(6.0)));
 }
 
 #[test]
@@ -283,10 +321,37 @@ fn labeled_pairs_count_outside_the_sample() {
     dir.write("bad.jsonl", "{\"a\": 1, \"b\": 2, \"same\": true}\n{\"a\": 1}\n");
     dir.run(["tune", "in.jsonl", "--labels", "bad.jsonl"])
         .ends_with(4)
-        .says(&["bad.jsonl: line 2: missing field"]);
+        .says(&["bad.jsonl: line 2: neither a cluster"]);
     dir.run(["tune", "in.jsonl", "--labels", "absent.jsonl"])
         .ends_with(4)
         .says(&["absent.jsonl", "check the path"]);
+}
+
+/// `tune` reads labels as `eval` reads a gold standard.
+#[test]
+fn label_files_are_read_strictly_and_may_be_compressed() {
+    let dir = Dir::new();
+    dir.write_records("in.jsonl", &without_clusters(&corpus(20, 10, 60)));
+    let pair = |a: usize, same: bool| json!({"a": a, "b": 20 + a, "same": same});
+    let judged = jsonl(&(0..10).map(|a| pair(a, a < 8)).collect::<Vec<_>>());
+    dir.write("judged.jsonl", &judged);
+    dir.write("judged.jsonl.gz", gzip(judged.as_bytes()));
+    dir.write("judged.jsonl.zst", zstd(judged.as_bytes()));
+    let [plain, gz, zst] = ["judged.jsonl", "judged.jsonl.gz", "judged.jsonl.zst"]
+        .map(|file| tune(&dir, &["in.jsonl", "--labels", file])["labels"].clone());
+    assert_eq!(plain["positive_pairs"], 8);
+    assert_eq!((&gz, &zst), (&plain, &plain));
+    for (line, message) in [
+        (r#"{"a": 1, "a": 2, "b": 3, "same": true}"#, "line 1: duplicate key `a`"),
+        (r#"{"a": 1, "b": 1, "same": true}"#, "line 1: pair of a document with itself"),
+        (r#"{"a": 1, "b": 2, "same": "yes"}"#, "line 1: `same` must be true or false"),
+        (r#"{"id": 1, "members": [1, 2]}"#, "contains clusters; expected lines"),
+    ] {
+        dir.write("bad.jsonl", line);
+        dir.run(["tune", "in.jsonl", "--labels", "bad.jsonl"]).ends_with(4).says(&["bad.jsonl", message]);
+    }
+    dir.write("none.jsonl", "");
+    dir.run(["tune", "in.jsonl", "--labels", "none.jsonl"]).ends_with(0);
 }
 
 #[test]
@@ -307,7 +372,7 @@ fn handles_degenerate_corpora() {
     dir.write_records("equal.jsonl", &equal);
     let object = tune(&dir, &["equal.jsonl"]);
     assert_eq!(object["histogram"]["equal"], 500 * 499 / 2);
-    assert_eq!(object["proposal"]["chosen_by"], "preset, as there are no strangers");
+    assert_eq!(object["proposal"]["chosen_by"], "preset, as there are no unrelated pairs");
     assert_eq!(number(&object["proposal"]["candidates_per_document"]), 0.0);
     let wire = tune(&dir, &["equal.jsonl", "--preset", "wire"]);
     assert_eq!(wire["distances"][0], 500 * 499 / 2);
@@ -356,7 +421,7 @@ fn writes_self_contained_chart_files() {
     let dir = Dir::new();
     dir.write_records("<b>&.jsonl", &corpus(100, 20, 40));
     let run =
-        dir.run(["tune", "<b>&.jsonl", "--svg", "plots", "--html", "page.html", "--quiet"]).ends_with(0);
+        dir.run(["tune", "<b>&.jsonl", "--svg", "plots", "--report", "page.html", "--quiet"]).ends_with(0);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
     for name in ["histogram", "curve", "quality"] {
         let svg = dir.read(format!("plots/{name}.svg"));
@@ -373,7 +438,7 @@ fn writes_self_contained_chart_files() {
         assert!(!page.contains(word), "{word}");
     }
     assert_eq!(page.matches("http").count(), 3 + 1, "only namespaces and the policy: {page}");
-    dir.run(["tune", "<b>&.jsonl", "--html", "page.html"])
+    dir.run(["tune", "<b>&.jsonl", "--report", "page.html"])
         .ends_with(2)
         .says(&["output `page.html` already exists"]);
     dir.run(["tune", "<b>&.jsonl", "--svg", "plots", "--force"]).ends_with(0);
@@ -428,4 +493,94 @@ fn proposals_fit_the_test_corpora() {
         assert!(number(&level["f1"]) >= min_f1, "{name}: {threshold} gives {level}");
         assert!(number(&labeled["labels"]["best"]["f1"]) >= number(&level["f1"]));
     }
+}
+
+/// Returns texts of 24 long words, and copies in which every third word has a changed last letter, in the same cluster.
+fn misspelled(count: usize) -> Vec<Value> {
+    let mut random = Random(SplitMix64(21));
+    let mut records = Vec::new();
+    for i in 0..count {
+        let spelled: Vec<String> =
+            (0..24).map(|_| spell(&format!("{:012}", random.0.below(1 << 39)))).collect();
+        let mut copy = spelled.clone();
+        for word in copy.iter_mut().skip(1).step_by(3) {
+            word.pop();
+            word.push('z');
+        }
+        records.push(json!({"id": i, "cluster": i, "text": spelled.join(" ")}));
+        records.push(json!({"id": count + i, "cluster": i, "text": copy.join(" ")}));
+    }
+    records
+}
+
+/// Writes a number in letters.
+fn spell(digits: &str) -> String {
+    digits.bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
+}
+
+#[test]
+fn proposes_characters_where_they_are_better() {
+    let dir = Dir::new();
+    let records = misspelled(60);
+    dir.write_records("labeled.jsonl", &records);
+    dir.write_records("plain.jsonl", &without_clusters(&records));
+    for (input, chosen_by) in [("labeled.jsonl", "f1"), ("plain.jsonl", "valley")] {
+        let object = tune(&dir, &[input]);
+        let proposal = &object["proposal"];
+        assert_eq!(
+            (&proposal["shingle"], &proposal["chosen_by"]),
+            (&json!("chars:5"), &json!(chosen_by)),
+            "{object}"
+        );
+        assert_eq!(proposal["pairs"], 60.0, "{object}");
+        let tried: Vec<&Value> =
+            object["shingles"].as_array().unwrap().iter().map(|trial| &trial["shingle"]).collect();
+        assert_eq!(tried, [&json!("words:3"), &json!("chars:5")]);
+        let run = dir.run(["tune", input, "--ascii"]).ends_with(0);
+        fits_the_terminal(&run);
+        let threshold = &proposal["threshold"];
+        let command =
+            format!("sameish pairs {input} --shingle chars:5 --threshold {threshold} --recall 0.99");
+        assert!(run.stdout.contains(&command), "{}", run.stdout);
+        assert!(flat(&run.stdout).contains("matches have no `facts` (null)"), "{}", run.stdout);
+        let pairs = dir.run(command.split(' ').skip(1)).ends_with(0);
+        assert_eq!(pairs.stdout.lines().count(), 60);
+    }
+    assert_eq!(tune(&dir, &["labeled.jsonl"])["shingles"][1]["f1"], 1.0);
+}
+
+#[test]
+fn a_given_shingle_or_threshold_is_the_only_one() {
+    let dir = Dir::new();
+    dir.write_records("in.jsonl", &misspelled(20));
+    dir.write("words.toml", "[minhash]\nshingle = \"words:2\"\n");
+    let cases: [(&[&str], &str); 4] = [
+        (&["--shingle", "words:1"], "words:1"),
+        (&["--config", "words.toml"], "words:2"),
+        (&["--threshold", "0.5"], "words:3"),
+        (&["--preset", "headlines"], "chars:3"),
+    ];
+    for (args, shingle) in cases {
+        let object = tune(&dir, &[args, &["in.jsonl"]].concat());
+        assert_eq!(object["proposal"]["shingle"], shingle, "{object}");
+        assert_eq!(object["shingles"].as_array().unwrap().len(), 1, "{object}");
+    }
+    assert!(tune(&dir, &["in.jsonl", "--preset", "wire"]).get("shingles").is_none());
+}
+
+#[test]
+fn templates_do_not_decide_for_characters() {
+    let dir = Dir::new();
+    let mut records = without_clusters(&reports(20));
+    records.truncate(20);
+    records.extend(without_clusters(&corpus(60, 0, 60)).into_iter().map(|mut record| {
+        record["id"] = json!(format!("other {}", record["id"]));
+        record
+    }));
+    dir.write_records("in.jsonl", &records);
+    let object = tune(&dir, &["in.jsonl"]);
+    assert_eq!(object["proposal"]["shingle"], "words:3", "{object}");
+    assert_eq!(object["shingles"][1]["chosen_by"], "valley", "{object}");
+    let run = dir.run(["tune", "in.jsonl", "--ascii"]).ends_with(0);
+    assert!(flat(&run.stdout).contains("they cannot keep 190 pairs of templates apart"), "{}", run.stdout);
 }

@@ -62,6 +62,29 @@ impl Dir {
         command
     }
 
+    /// Returns a command that runs without the privileges of the superuser, for whom file permissions have no effect.
+    ///
+    /// If the tests run as superuser, the command runs as another user, with a program in the directory: this user may not be
+    /// able to reach the target directory.
+    pub fn unprivileged_command(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        use std::os::unix::process::CommandExt;
+        const NOBODY: u32 = 65_534;
+        // Files belong to the user that creates them.
+        if std::fs::metadata(self.dir.path()).unwrap().uid() != 0 {
+            return self.command(args);
+        }
+        std::fs::set_permissions(self.dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let program = self.path("sameish");
+        let original = env!("CARGO_BIN_EXE_sameish");
+        std::fs::hard_link(original, &program)
+            .or_else(|_| std::fs::copy(original, &program).map(drop))
+            .unwrap();
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.dir.path()).stdin(Stdio::null()).uid(NOBODY).gid(NOBODY);
+        command
+    }
+
     pub fn run(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Run {
         Run::from(self.command(args).stdin(Stdio::null()).output().unwrap())
     }

@@ -1,5 +1,6 @@
 //! `sameish bench hamming`: bulk operations of the Hamming index on random fingerprints.
 
+use super::texts::Random;
 use crate::exit::{Exit, Failure};
 use crate::output::messages::grouped;
 use crate::output::print;
@@ -69,7 +70,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 fn measure(args: &Args, index: &mut HammingIndex) -> Report {
-    let mut random = Random(args.seed);
+    let mut random = Random::new(args.seed);
     let codes: Vec<u64> = (0..args.random).map(|_| random.next()).collect();
     let queries: Vec<Fingerprint> =
         (0..codes.len()).map(|i| query(&codes, i, args.bits, &mut random)).collect();
@@ -130,16 +131,4 @@ fn in_words(report: &Report) -> String {
         "\nrecall of queries near a stored fingerprint {:.4}, {bytes:.1} bytes per fingerprint\n",
         report.recall
     )
-}
-
-/// SplitMix64 (Steele, Lea and Flood 2014), which gives the same numbers on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    }
 }

@@ -5,6 +5,7 @@ use crate::cmd::index::failure;
 use crate::exit::Failure;
 use crate::output::escape::escaped_name;
 use crate::output::jsonl::push_line;
+use sameish::document::{Given, GivenSketches};
 use sameish::{Content, DocId};
 use sameish_batch::Error;
 use sameish_batch::input::{FileFormat, Input, ReadOptions};
@@ -97,9 +98,25 @@ fn copy(directory: &Path, work: &WorkArgs, read: &ReadOptions) -> Result<CopiedI
 fn record(id: &DocId, content: Content, read: &ReadOptions) -> Map<String, Value> {
     let id =
         serde_json::to_value(id).unwrap_or_else(|error| unreachable!("every id has a JSON form: {error}"));
-    let content = match content {
-        Content::Text(text) => (read.fields.text_name().to_owned(), text.into()),
-        Content::Tokens(tokens) => ("tokens".to_owned(), tokens.into()),
+    let content: Vec<(String, Value)> = match content {
+        Content::Text(text) => vec![(read.fields.text_name().to_owned(), text.into())],
+        Content::Tokens(tokens) => vec![("tokens".to_owned(), tokens.into())],
+        Content::Sketches(given) => sketch_fields(&given),
     };
-    read.fields.id.clone().map(|field| (field, id)).into_iter().chain([content]).collect()
+    read.fields.id.clone().map(|field| (field, id)).into_iter().chain(content).collect()
+}
+
+/// Returns the fields of sketches in place of a text.
+fn sketch_fields(given: &GivenSketches) -> Vec<(String, Value)> {
+    let field = |name: &str, value: String| (name.to_owned(), Value::from(value));
+    let mut fields = Vec::new();
+    if let Some(Given { scheme, sketch }) = &given.simhash {
+        fields.push(field("simhash", sketch.to_hex()));
+        fields.push(field("simhash_scheme", scheme.to_string()));
+    }
+    if let Some(Given { scheme, sketch }) = &given.minhash {
+        fields.push(field("minhash", sketch.to_hex()));
+        fields.push(field("minhash_scheme", scheme.to_string()));
+    }
+    fields
 }

@@ -6,34 +6,16 @@ use crate::exit::Failure;
 use crate::output::html::{Example, LargeCluster, Removed, Report, page};
 use crate::output::messages::say;
 use crate::output::table::removals;
-use sameish::{Analyzer, Content, Timestamp};
+use sameish::Analyzer;
+use sameish_batch::report::{LARGEST_CLUSTERS, SHOWN_PAIRS, beginning, length_class, now, pair, twentieths};
 use sameish_batch::{Row, State};
 use std::collections::{BTreeMap, HashMap};
-use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Number of clusters shown.
-const LARGEST: usize = 10;
-/// Number of example pairs of each kind.
-const EXAMPLES: usize = 8;
-/// Number of characters shown of the text of a cluster.
-const EXCERPT: usize = 120;
-/// Minimum length of a shared passage in words.
-const PASSAGE: usize = 5;
-
-/// Length classes: the maximum length in bytes, and the name.
-const LENGTHS: [(u32, &str); 5] = [
-    (200, "up to 200 B"),
-    (1_000, "up to 1 kB"),
-    (5_000, "up to 5 kB"),
-    (20_000, "up to 20 kB"),
-    (u32::MAX, "longer"),
-];
 
 impl DedupResult<'_> {
     /// Prints the tables of removals.
-    pub(super) fn print_tables(&self) -> Result<(), Failure> {
+    pub(super) fn print_tables(&self, analyzer: &Analyzer) -> Result<(), Failure> {
         if self.selection.removed > 0 {
-            say(format_args!("{}", removals(&self.by_source(), &self.by_length(), &self.largest()?)));
+            say(format_args!("{}", removals(&self.by_source(), &self.by_length(), &self.largest(analyzer)?)));
         }
         Ok(())
     }
@@ -58,10 +40,11 @@ impl DedupResult<'_> {
         let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
         let command: Vec<String> = std::iter::once("sameish".to_owned()).chain(arguments).collect();
         Ok(page(&Report {
+            analyzer: analyzer.clone(),
             title: format!("dedup of {inputs} input{}", if inputs == 1 { "" } else { "s" }),
             made_at: now(),
             command: command.join(" "),
-            facts: summary.figures(),
+            facts: summary.counted().figures(),
             threshold: config.matching.threshold,
             expected_recall: analyzer.expected_recall(),
             curve: curve.iter().map(|point| (point.jaccard, point.probability)).collect(),
@@ -69,7 +52,7 @@ impl DedupResult<'_> {
             cluster_sizes: self.cluster_sizes(),
             sources: self.by_source(),
             lengths: self.by_length(),
-            largest: self.largest()?,
+            largest: self.largest(analyzer)?,
             examples: self.examples(analyzer)?,
             notes: summary.notes(),
         }))
@@ -86,9 +69,11 @@ impl DedupResult<'_> {
     }
 
     fn by_length(&self) -> Vec<Removed> {
-        let class = |row: &Row| LENGTHS.iter().position(|(limit, _)| row.text_bytes <= *limit).unwrap_or(4);
-        let mut rows = self.removals_by(|row| LENGTHS[class(row)].1.to_owned());
-        rows.sort_by_key(|row| LENGTHS.iter().position(|(_, name)| *name == row.name));
+        let class = |row: &Row| length_class(u64::from(row.text_bytes));
+        let mut rows = self.removals_by(|row| class(row).1.to_owned());
+        let place: HashMap<&str, usize> =
+            self.corpus.signed.rows.iter().map(|row| (class(row).1, class(row).0)).collect();
+        rows.sort_by_key(|row| place[row.name.as_str()]);
         rows
     }
 
@@ -115,7 +100,7 @@ impl DedupResult<'_> {
     }
 
     /// Returns the largest clusters; of equal ones those whose centers come first.
-    fn largest(&self) -> Result<Vec<LargeCluster>, Failure> {
+    fn largest(&self, analyzer: &Analyzer) -> Result<Vec<LargeCluster>, Failure> {
         let mut clusters: Vec<&Vec<u32>> = self.selection.clusters.iter().collect();
         clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.len()));
         let show = |cluster: &&Vec<u32>| {
@@ -124,10 +109,10 @@ impl DedupResult<'_> {
                 center: self.corpus.signed.ids.get(cluster[0]).to_owned(),
                 size: cluster.len() as u64,
                 least_similar: similarities.reduce(f64::min),
-                begins: self.corpus.text(cluster[0])?.chars().take(EXCERPT).collect(),
+                begins: beginning(analyzer, &self.corpus.text(cluster[0])?),
             })
         };
-        clusters.iter().take(LARGEST).map(show).collect()
+        clusters.iter().take(LARGEST_CLUSTERS).map(show).collect()
     }
 
     fn cluster_sizes(&self) -> Vec<(u64, u64)> {
@@ -147,39 +132,14 @@ impl DedupResult<'_> {
         let similarity = |doc: u32| self.clusters.similarity[doc as usize];
         removed.sort_by(|&a, &b| similarity(a).total_cmp(&similarity(b)));
         let removed =
-            removed.iter().take(EXAMPLES).map(|&doc| (self.clusters.center[doc as usize], doc, true));
-        let templates = self.clusters.templates.iter().take(EXAMPLES).map(|&(a, b, _)| (a, b, false));
+            removed.iter().take(SHOWN_PAIRS).map(|&doc| (self.clusters.center[doc as usize], doc, true));
+        let templates = self.clusters.templates.iter().take(SHOWN_PAIRS).map(|&(a, b, _)| (a, b, false));
         removed.chain(templates).map(|(a, b, removed)| self.example(a, b, removed, analyzer)).collect()
     }
 
     fn example(&self, a: u32, b: u32, removed: bool, analyzer: &Analyzer) -> Result<Example, Failure> {
-        let a_content = Content::Text(self.corpus.text(a)?);
-        let b_content = Content::Text(self.corpus.text(b)?);
-        let comparison = analyzer.compare(&a_content, &b_content, PASSAGE);
-        Ok(Example {
-            a: self.corpus.signed.ids.get(a).to_owned(),
-            b: self.corpus.signed.ids.get(b).to_owned(),
-            similarity: comparison.similarity,
-            facts: comparison.facts,
-            template: !removed,
-            removed,
-            a_text: self.corpus.text(a)?,
-            b_text: self.corpus.text(b)?,
-            passages: comparison.passages,
-            differences: comparison.differences,
-        })
+        let [a, b] = [a, b].map(|doc| Ok((self.corpus.signed.ids.get(doc), self.corpus.text(doc)?)));
+        let (a, b): (Result<_, Failure>, Result<_, Failure>) = (a, b);
+        Ok(pair(analyzer, a?, b?, removed))
     }
-}
-
-/// Returns the current time in UTC.
-fn now() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    Timestamp::parse(&format!("{seconds:010}")).map_or_else(|_| String::new(), |now| now.to_string())
-}
-
-/// Sums hundredths to twentieths; the last one includes similarity 1.
-fn twentieths(hundredths: &[u64]) -> Vec<u64> {
-    let mut bins = vec![0; 20];
-    hundredths.iter().enumerate().for_each(|(at, count)| bins[(at / 5).min(19)] += count);
-    bins
 }

@@ -2,7 +2,9 @@
 
 use super::DedupResult;
 use crate::output::messages::{counted, counted_as, grouped, limits_reached};
+use crate::output::recall::RecallFields;
 use sameish::Analyzer;
+use sameish_batch::report::RunCounts;
 use sameish_batch::{ClusterCounts, Counts};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,7 +54,11 @@ pub(super) struct Summary {
     templates: u64,
     chains_cut: u64,
     caps_hit: u64,
+    /// Number of candidates that were not compared because of limits.
+    omitted: u64,
     expected_recall: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected_recall_interval: Option<[f64; 2]>,
     /// Fields from which texts were read; none for plain text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     text_fields: Vec<String>,
@@ -63,6 +69,8 @@ pub(super) struct Summary {
     /// Not in the JSON, where `verified` is 0 then.
     #[serde(skip)]
     unverified: bool,
+    #[serde(skip)]
+    recall: Option<RecallFields>,
 }
 
 impl Summary {
@@ -72,7 +80,9 @@ impl Summary {
         analyzer: &Analyzer,
         times: StepTimes,
     ) -> Summary {
-        let ClusterCounts { candidates, verified, caps_hit, chains_cut, templates } = result.clusters.counts;
+        let counted = result.clusters.counts;
+        let ClusterCounts { candidates, verified, caps_hit, left, chains_cut, templates, .. } = counted;
+        let recall = counted.recall(analyzer).filter(|_| counts.documents > 0).map(RecallFields::from);
         let selection = result.selection;
         let sizes = selection.clusters.iter().map(|cluster| cluster.len() as u64);
         Summary {
@@ -92,13 +102,16 @@ impl Summary {
             templates,
             chains_cut,
             caps_hit,
-            expected_recall: analyzer.expected_recall().filter(|_| counts.documents > 0),
+            omitted: left,
+            expected_recall: recall.map(|recall| recall.expected_recall),
+            expected_recall_interval: recall.and_then(|recall| recall.expected_recall_interval),
             text_fields: counts.text_fields,
             bytes: counts.bytes,
             seconds: counts.seconds,
             stages: times.times,
             peak_memory: peak_memory(),
             unverified: !analyzer.config().matching.verify,
+            recall,
         }
     }
 
@@ -107,44 +120,27 @@ impl Summary {
         &self.text_fields
     }
 
-    /// Returns the figures of the HTML report.
-    pub(super) fn figures(&self) -> Vec<(String, String)> {
-        let figures = [
-            ("documents", self.documents),
-            ("kept", self.kept),
-            ("removed", self.removed),
-            ("clusters", self.clusters),
-            ("largest cluster", self.largest_cluster),
-            ("too short", self.too_short),
-            ("rejected", self.rejected),
-        ];
-        figures.map(|(name, count)| (name.to_owned(), grouped(count))).to_vec()
+    /// Returns the counts that the HTML report shows.
+    pub(super) fn counted(&self) -> RunCounts {
+        RunCounts {
+            documents: self.documents,
+            kept: self.kept,
+            removed: self.removed,
+            clusters: self.clusters,
+            largest_cluster: self.largest_cluster,
+            too_short: self.too_short,
+            rejected: self.rejected,
+            templates: self.templates,
+            chains_cut: self.chains_cut,
+            caps_hit: self.caps_hit,
+        }
     }
 
     /// Returns the notes of the HTML report.
     pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let mut add = |count: u64, one: &str, many: &str, what: &str| {
-            if count > 0 {
-                notes.push(format!("{} {what}", counted_as(count, one, many)));
-            }
-        };
-        add(
-            self.templates,
-            "pair is a template",
-            "pairs are templates",
-            "(the same wording with different names or numbers), which `--templates merge` would remove.",
-        );
-        add(
-            self.chains_cut,
-            "match between documents of different clusters was ignored",
-            "matches between documents of different clusters were ignored",
-            "so that every document matches the center of its cluster.",
-        );
-        let limits = ["bucket or candidate limit was reached:", "bucket or candidate limits were reached:"];
-        add(self.caps_hit, limits[0], limits[1], "some matches may be missing.");
-        if self.unverified {
-            notes.push("Only fingerprints were compared; nothing was verified.".to_owned());
+        let mut notes = self.counted().notes("--templates merge", !self.unverified);
+        if let Some(recall) = &self.recall {
+            notes.push(format!("This run: {}.", recall.in_words()));
         }
         notes
     }
@@ -176,8 +172,8 @@ impl Summary {
         if self.caps_hit > 0 {
             _ = write!(words, ", {}", limits_reached(self.caps_hit, "matches"));
         }
-        if let Some(recall) = self.expected_recall {
-            _ = write!(words, "; expected recall at the threshold {:.1} %", 100.0 * recall);
+        if let Some(recall) = &self.recall {
+            _ = write!(words, "; {}", recall.in_words());
         }
         if self.unverified {
             words += "; only fingerprints compared, nothing verified";

@@ -1,14 +1,14 @@
 //! `sameish eval --exact`: precision and recall against brute force.
 //!
-//! The first pass draws a sample of the documents ([`survey`](super::survey)). The second pass compares every document of the
+//! The first pass draws a sample of the documents ([`first_pass`](super::first_pass)). The second pass compares every document of the
 //! input with all of them: an inverted index maps each feature to the sampled documents that have it, so one lookup per feature
 //! counts the features shared with every sampled document. The similarities are exact, and memory grows with the sample, not
 //! with the input.
 
+use super::first_pass::{Draw, FirstPass, Sampled};
 use super::prediction::{File, Index, Prediction, oracle};
-use super::survey::{Draw, Sampled, Survey};
 use super::tally::{Pair, Tally};
-use super::{Args, Ids, read};
+use super::{Args, read};
 use crate::args::Size;
 use crate::exit::{Exit, Failure};
 use crate::output::audit::{Answer, Example};
@@ -16,8 +16,9 @@ use crate::output::print;
 use crate::run_log::{Log, finish, plain_log};
 use sameish::features::TextKey;
 use sameish::{Analyzer, DocId, Prepared, Scratch, Status};
+use sameish_batch::input::judgments::DocumentNumbers;
 use sameish_batch::input::{
-    InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, check_inputs,
+    InputError, InputResult, ReadOptions, Record, RecordBatch, RecordBatches, RecordRules, check_inputs,
 };
 use sameish_batch::ordered_pool::{in_order, with_scratch};
 use std::collections::HashMap;
@@ -33,7 +34,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let config = engine.config();
     let index = Index::new(config)?;
     let truth = oracle(config)?;
-    let mut ids = Ids::default();
+    let mut ids = DocumentNumbers::default();
     let side = args.predicted.as_ref().map(|file| read(file, args, &mut ids)).transpose()?;
     let sources = args.documents.find(&args.exact)?;
     let mut reading = args.documents.reading(args.max_line.unwrap_or(Size::RECORD), &sources, args.quiet);
@@ -47,13 +48,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         seed: args.seed,
         on_dup_id: args.matching.on_dup_id,
     };
-    let survey = Survey::new(draw, sources.clone(), reading.clone(), threads, &mut log)?;
+    let first_pass = FirstPass::new(draw, sources.clone(), reading.clone(), threads, &mut log)?;
     let prediction = match side {
         None => Prediction::Engine(index),
-        Some(side) => Prediction::File(File::new(side, ids, &survey.sampled)),
+        Some(side) => {
+            let templates = args.templates.requested();
+            Prediction::File(File::new(side, ids, &first_pass.sampled, templates))
+        }
     };
     let examples = usize::from(args.examples);
-    let audit = Arc::new(Audit::new(truth, prediction, survey, reading.rules, examples));
+    let audit = Arc::new(Audit::new(truth, prediction, first_pass, reading.rules, examples));
     let quiet = ReadOptions { on_guessed_text: None, ..reading };
     let tally = audit.run(sources, quiet, threads, &mut log)?;
     let answer = audit.answer(&tally);
@@ -66,7 +70,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 struct Audit {
     truth: Analyzer,
     prediction: Prediction,
-    survey: Survey,
+    first_pass: FirstPass,
     rules: RecordRules,
     examples: usize,
     features: Features,
@@ -83,23 +87,23 @@ impl Audit {
     fn new(
         truth: Analyzer,
         prediction: Prediction,
-        survey: Survey,
+        first_pass: FirstPass,
         rules: RecordRules,
         examples: usize,
     ) -> Audit {
         let mut by_key: HashMap<TextKey, Vec<u32>> = HashMap::new();
-        for (at, doc) in (0..).zip(&survey.sampled) {
+        for (at, doc) in (0..).zip(&first_pass.sampled) {
             if let Some(key) = doc.prepared.key {
                 by_key.entry(key).or_default().push(at);
             }
         }
         Audit {
-            features: Features::of(&survey.sampled),
-            by_record: survey.sampled.iter().map(|doc| doc.record).zip(0..).collect(),
+            features: Features::of(&first_pass.sampled),
+            by_record: first_pass.sampled.iter().map(|doc| doc.record).zip(0..).collect(),
             by_key,
             truth,
             prediction,
-            survey,
+            first_pass,
             rules,
             examples,
         }
@@ -120,12 +124,12 @@ impl Audit {
         let take = |turn: Result<Tally, InputError>| {
             if let Ok(tally) = turn {
                 sum.add(tally, self.examples);
-                log.monitor.share("comparing", sum.documents as usize, self.survey.documents as usize);
+                log.monitor.share("comparing", sum.documents as usize, self.first_pass.documents as usize);
             }
             anyhow::Ok(ControlFlow::Continue(()))
         };
         in_order(RecordBatches::new(sources, reading), threads, BYTES_PER_RECORD, work, take)?;
-        if sum.documents != self.survey.documents {
+        if sum.documents != self.first_pass.documents {
             let reason = "the documents changed while they were read; run the command again";
             return Err(Failure::new(Exit::Unreadable, reason).into());
         }
@@ -134,9 +138,10 @@ impl Audit {
 
     fn work(&self, batch: &RecordBatch, scratch: &mut Scratch) -> Tally {
         let mut tally = Tally::default();
-        let mut shared = Shared::new(self.survey.sampled.len());
+        let mut shared = Shared::new(self.first_pass.sampled.len());
         for (number, taken) in (batch.first..).zip(batch.records(self.rules)) {
-            let Some(taken) = taken.ok().filter(|_| !self.survey.ignored.contains(&number)) else {
+            let is_compared = |taken: &Record| taken.has_text() && !self.first_pass.ignored.contains(&number);
+            let Some(taken) = taken.ok().filter(is_compared) else {
                 continue;
             };
             let prepared = self.truth.prepare(&taken.document.content, scratch);
@@ -164,7 +169,7 @@ impl Audit {
                 }
             }
             Prediction::Engine(index) if index.uses_fingerprints() => {
-                (0..self.survey.sampled.len() as u32).for_each(|at| shared.touch(at));
+                (0..self.first_pass.sampled.len() as u32).for_each(|at| shared.touch(at));
             }
             Prediction::Engine(_) => {}
         }
@@ -176,10 +181,10 @@ impl Audit {
     }
 
     fn count_pair(&self, doc: &Doc, at: u32, shared: u32, joined: &[u32], tally: &mut Tally) {
-        let a = &self.survey.sampled[at as usize].prepared;
+        let a = &self.first_pass.sampled[at as usize].prepared;
         let b = &doc.prepared;
         let equal = a.key.is_some() && a.key == b.key;
-        let short = [a, b].iter().any(|doc| doc.sketches.status == Status::TooShort);
+        let is_covered = [a, b].iter().all(|doc| is_covered(doc));
         let all = a.features.shingles.len() + b.features.shingles.len() - shared as usize;
         let similarity = if equal { 1.0 } else { f64::from(shared) / all.max(1) as f64 };
         let predicted = match &self.prediction {
@@ -192,11 +197,11 @@ impl Audit {
                 equal || (candidate && index.matches(a, b, similarity))
             }
         };
-        // Texts that are too short have no guaranteed recall: a pair of them is correct if it was found and is similar, and it
-        // is missed only if the texts are equal. Without fingerprints, they match only if they are equal.
+        // A pair that is not covered is correct if it was found and is similar, and it is missed only if the texts are equal.
+        // Without fingerprints, short texts match only if they are equal.
         let config = self.truth.config();
-        let is_covered = !short || (predicted && config.simhash.is_some());
-        let correct = equal || (is_covered && similarity >= config.matching.threshold);
+        let counts = is_covered || (predicted && config.simhash.is_some());
+        let correct = equal || (counts && similarity >= config.matching.threshold);
         if !correct && !predicted {
             return;
         }
@@ -204,7 +209,7 @@ impl Audit {
             tally.templates += 1;
             return;
         }
-        let expected = if equal || short { Some(1.0) } else { self.prediction.probability(similarity) };
+        let expected = if equal || !is_covered { Some(1.0) } else { self.prediction.probability(similarity) };
         tally.count(at, correct, predicted);
         if correct {
             tally.class(similarity).count(predicted, expected.unwrap_or(0.0));
@@ -220,18 +225,18 @@ impl Audit {
 
     /// Returns `true` if a file keeps the pair apart as a template.
     fn is_kept_template(&self, a: &Prepared, b: &Prepared, similarity: f64) -> bool {
-        matches!(&self.prediction, Prediction::File(file) if !file.lists_templates)
-            && self.truth.keeps_apart(&a.features, &b.features, similarity)
+        matches!(&self.prediction, Prediction::File(file) if file.keeps_templates)
+            && self.truth.keeps_apart(a, b, similarity)
     }
 
     fn answer(&self, tally: &Tally) -> Answer {
-        let sampled = &self.survey.sampled;
+        let sampled = &self.first_pass.sampled;
         let example = |pair: &Pair| Example {
             a: sampled[pair.sampled as usize].id.clone(),
             b: pair.other.clone(),
             similarity: pair.similarity,
         };
-        let mut answer = Answer::new(self.survey.documents, sampled.len() as u64, self.truth.config());
+        let mut answer = Answer::new(self.first_pass.documents, sampled.len() as u64, self.truth.config());
         answer.count(tally);
         match &self.prediction {
             Prediction::Engine(index) => answer.of_engine(tally, |similarity| index.probability(similarity)),
@@ -287,6 +292,12 @@ impl Features {
             }
         }
     }
+}
+
+/// Returns `true` if the engine must find the texts that are similar to this one: if it is long enough or, although it is too
+/// short, found by a signature.
+fn is_covered(doc: &Prepared) -> bool {
+    doc.sketches.status == Status::Ok || doc.sketches.short_minhash.is_some()
 }
 
 /// Mixes a feature, because the leading bits of some presets' hashes are weak.

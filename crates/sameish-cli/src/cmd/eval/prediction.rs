@@ -1,11 +1,12 @@
 //! The audited prediction: the pairs of a file or of the engine's index.
 
-use super::survey::Sampled;
-use super::{Ids, Side};
+use super::Side;
+use super::first_pass::Sampled;
 use crate::exit::Failure;
-use sameish::config::Bands;
+use sameish::config::{Bands, Templates};
 use sameish::matching::Judge;
 use sameish::{Analyzer, Config, DocId, Fingerprint, Prepared, Status};
+use sameish_batch::input::judgments::DocumentNumbers;
 use sameish_batch::input::judgments::Judgments;
 use std::collections::HashMap;
 
@@ -58,7 +59,7 @@ impl Index {
     }
 
     pub(super) fn is_candidate(&self, a: &Prepared, b: &Prepared) -> bool {
-        let rows = a.sketches.minhash.as_ref().zip(b.sketches.minhash.as_ref());
+        let rows = a.sketches.indexed_signature().zip(b.sketches.indexed_signature());
         let share_band =
             || self.bands.zip(rows).is_some_and(|(bands, (a, b))| bands.share(a.rows(), b.rows()));
         let fingerprint =
@@ -93,21 +94,29 @@ pub(crate) struct File {
     pub(crate) kind: &'static str,
     /// Number of documents in the file.
     pub(crate) documents: u64,
-    numbers: HashMap<DocId, u32>,
+    numbers: DocumentNumbers,
     /// Sampled documents that are paired with a document (by document number) or are in a cluster (by cluster number).
     joined: HashMap<u32, Vec<u32>>,
     /// The cluster of each document number; absent in a file of pairs.
     clusters: Option<Vec<u32>>,
-    /// Whether the file lists templates among its pairs, so that it does not keep them apart.
-    pub(super) lists_templates: bool,
+    /// Whether templates that the file lacks were kept apart, so that it does not miss them.
+    pub(super) keeps_templates: bool,
 }
 
 impl File {
-    pub(super) fn new(side: Side, ids: Ids, sampled: &[Sampled]) -> File {
+    /// Prepares a file. `templates` is the treatment of templates that was requested, if any.
+    ///
+    /// Clusters and removals keep templates apart by default. A list of pairs may lack templates for any reason, so it does so
+    /// only on request, and not if it lists some.
+    pub(super) fn new(
+        side: Side,
+        numbers: DocumentNumbers,
+        sampled: &[Sampled],
+        templates: Option<Templates>,
+    ) -> File {
         let Side { name, judgments } = side;
-        let numbers = ids.numbers;
         let mut joined: HashMap<u32, Vec<u32>> = HashMap::new();
-        let known = (0..).zip(sampled).filter_map(|(at, doc)| Some((*numbers.get(&doc.id)?, at)));
+        let known = (0..).zip(sampled).filter_map(|(at, doc)| Some((numbers.get(&doc.id)?, at)));
         let clusters = match judgments.pairs() {
             Some(pairs) => {
                 let sampled: HashMap<u32, u32> = known.collect();
@@ -130,14 +139,15 @@ impl File {
         };
         let kind = judgments.kind().name();
         let documents = judgments.documents();
-        let lists_templates = judgments.lists_templates();
-        File { name, kind, documents, numbers, joined, clusters, lists_templates }
+        let is_requested = templates == Some(Templates::Keep) && !judgments.lists_templates();
+        let keeps_templates = clusters.is_some() || is_requested;
+        File { name, kind, documents, numbers, joined, clusters, keeps_templates }
     }
 
     /// Returns the sampled documents that the file joins with a document, in ascending order, or `None` if the file does not
     /// contain the document. A sampled document may be joined with itself.
     pub(super) fn joined_with(&self, id: &DocId) -> Option<&[u32]> {
-        let number = *self.numbers.get(id)?;
+        let number = self.numbers.get(id)?;
         let key = self.clusters.as_ref().map_or(number, |clusters| clusters[number as usize]);
         Some(self.joined.get(&key).map_or(&[], Vec::as_slice))
     }

@@ -2,7 +2,7 @@
 
 use super::{Access, DirectoryArgs, MatchLine, failure};
 use crate::args::{EngineArgs, InputArgs, ON_DUP_ID};
-use crate::choice::one_of;
+use crate::choice::{Choice, choice, one_of};
 use crate::exit::{Exit, Failure};
 use crate::output::command::quoted;
 use crate::output::escape::escaped;
@@ -17,7 +17,7 @@ use sameish_batch::input::{
 use sameish_batch::ordered_pool::in_order;
 use sameish_batch::output::CompressedOutput;
 use sameish_batch::{Counts, OnDupId, duplicate_id};
-use sameish_store::{Catalog, Collection, CollectionConfig, Error, Inserted, Outcome, Pending};
+use sameish_store::{Catalog, Center, Collection, CollectionConfig, Error, Inserted, Outcome, Pending};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -26,18 +26,29 @@ use std::path::Path;
 
 /// Create a collection from documents
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("collection", |name| name.help("Name of the collection [default: the name of the preset]")))]
 pub(super) struct BuildArgs {
-    #[command(flatten)]
-    engine: EngineArgs,
     /// Retention period: a service, or `index expire`, deletes documents older than DAYS
     #[arg(long, value_name = "DAYS")]
     retention_days: Option<u32>,
     /// Match only documents whose dates are at most DAYS apart
     #[arg(long, value_name = "DAYS")]
     window_days: Option<u32>,
+    /// Documents that become centers of clusters first [default: `newest` with linkage `greedy`, otherwise `first`]
+    #[arg(long, value_parser = one_of(&CENTERS))]
+    center: Option<Center>,
     #[command(flatten)]
     add: AddArgs,
+    // Last, because its heading also applies to the arguments after it.
+    #[command(flatten)]
+    engine: EngineArgs,
 }
+
+const CENTERS: [Choice<Center>; 3] = [
+    choice("first", "Those that arrived first", Center::First),
+    choice("newest", "Those with the latest date (`--date-field`)", Center::Newest),
+    choice("longest", "Those with the longest texts", Center::Longest),
+];
 
 /// Add documents to a collection
 ///
@@ -69,10 +80,11 @@ pub(super) struct AddArgs {
 }
 
 pub(super) fn build(args: BuildArgs) -> anyhow::Result<Exit> {
-    let BuildArgs { engine, retention_days, window_days, add } = args;
+    let BuildArgs { engine, retention_days, window_days, center, add } = args;
     let (preset, config) = engine.settings()?;
     let overrides = if config == preset.config() { String::new() } else { config.to_toml() };
-    let settings = CollectionConfig { preset, overrides, retention_days, window_days };
+    let settings = CollectionConfig { preset, overrides, retention_days, window_days, center };
+    settings.resolve_center().map_err(failure)?;
     let name = add.directory.collection.as_deref().unwrap_or(preset.name());
     let files = InputFiles::check(&add)?;
     let catalog = add.directory.open(Access::Create)?;

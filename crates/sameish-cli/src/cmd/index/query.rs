@@ -32,12 +32,15 @@ pub(super) struct Args {
     /// Minimum similarity, from 0 to 1 [default: from the collection]
     #[arg(long, value_name = "SIMILARITY")]
     min_similarity: Option<f64>,
+    /// Compare the texts of matches again, and print whether one is an excerpt or an update of the other
+    #[arg(long)]
+    relation: bool,
     #[command(flatten)]
     run: RunArgs,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { directory, input, limit, min_similarity, run } = args;
+    let Args { directory, input, limit, min_similarity, relation, run } = args;
     if min_similarity.is_some_and(|minimum| !(0.0..=1.0).contains(&minimum)) {
         return Err(Failure::usage("`--min-similarity` must be from 0 to 1").into());
     }
@@ -50,7 +53,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
     let rules = read.rules;
     let mut output = LineOutput::create(&run, &inputs)?;
     run.check_inputs(&inputs, &read)?;
-    let options = SimilarOptions { limit: limit.map(|limit| limit as usize), min_similarity, evidence: None };
+    // The relation is derived from the evidence, of which nothing else is printed.
+    let evidence = relation.then_some(usize::MAX);
+    let options = SimilarOptions { limit: limit.map(|limit| limit as usize), min_similarity, evidence };
     let work = move |batch: RecordBatch| query(&batch, &collection, rules, options);
     let batches = RecordBatches::new(inputs, read);
     let mut with_matches = 0;
@@ -81,8 +86,14 @@ const BYTES_PER_RECORD: usize = 1024;
 #[derive(Serialize)]
 struct Line<'a> {
     id: &'a DocId,
-    /// Whether the text has too few words to be compared.
+    /// `ok`, or `too_short` if the text has too few words for the collection's preset.
+    status: &'static str,
+    /// Whether `status` is `too_short`.
     too_short: bool,
+    /// Number of candidates that were examined.
+    candidates: usize,
+    /// Whether a limit was reached, so that matches may be missing.
+    capped: bool,
     similar: Vec<MatchLine<'a>>,
 }
 
@@ -116,7 +127,15 @@ fn query(
                 let similar = answer.similar.iter().map(match_line).collect();
                 let too_short = answer.status == Status::TooShort;
                 lines.counts.too_short += u64::from(too_short);
-                push_line(&mut lines.lines, &Line { id: &record.document.id, too_short, similar });
+                let line = Line {
+                    id: &record.document.id,
+                    status: answer.status.name(),
+                    too_short,
+                    candidates: answer.candidates,
+                    capped: answer.capped > 0,
+                    similar,
+                };
+                push_line(&mut lines.lines, &line);
             }
             Err(error @ Error::Engine(_)) => {
                 lines.reject(batch.reject_record(position, escaped(&error.to_string())));
@@ -130,7 +149,11 @@ fn query(
 fn match_line(similar: &Similar) -> MatchLine<'_> {
     let title = similar.title.as_deref();
     let host = similar.source.as_deref();
-    MatchLine { title, host, ..MatchLine::from(&similar.found) }
+    let url = similar.url.as_deref();
+    let published_at = similar.published_at.as_deref();
+    let line = MatchLine::from(&similar.found);
+    let verdict = line.verdict.with_relation(similar.relation);
+    MatchLine { title, host, url, published_at, verdict, ..line }
 }
 
 /// Summary of a run.

@@ -3,6 +3,7 @@
 use super::labels::{Level, Quality};
 use super::measure::{Origin, Similarities};
 use super::proposal::{Basis, Expected, Proposal};
+use super::shingles::{Shingles, Trial};
 use super::{Findings, Measured, Tuning};
 use crate::output::jsonl::rounded;
 use serde_json::{Value, json};
@@ -17,6 +18,9 @@ pub(super) fn object(tuning: &Tuning<'_>, findings: &Findings) -> Value {
         "sampled": tuning.sample.docs.len(),
         "proposal": proposal_object(tuning, proposal),
     });
+    if let Some(shingles) = tuning.shingles {
+        object["shingles"] = self::shingles(shingles);
+    }
     match measured {
         Measured::Similarities(measured) => {
             object["histogram"] = histogram(measured);
@@ -46,18 +50,37 @@ fn origin(origin: Origin) -> Value {
     }
 }
 
-fn proposal_object(tuning: &Tuning<'_>, proposal: &Proposal) -> Value {
-    let chosen_by = match proposal.basis {
+fn shingles(shingles: &Shingles) -> Value {
+    let trial = |trial: &Trial| {
+        let mut object = json!({
+            "shingle": trial.shingle, "threshold": trial.limit, "chosen_by": chosen_by(trial.basis), "pairs": rounded(trial.pairs),
+        });
+        if let Some(f1) = trial.f1 {
+            object["f1"] = json!(rounded(f1));
+        }
+        if let Basis::Valley { depth, .. } = trial.basis {
+            object["depth"] = json!(rounded(depth));
+        }
+        object
+    };
+    json!(shingles.tried.iter().map(trial).collect::<Vec<_>>())
+}
+
+fn chosen_by(basis: Basis) -> &'static str {
+    match basis {
         Basis::Given => "given",
         Basis::Precision => "precision",
         Basis::BestF1 => "f1",
         Basis::Valley { .. } => "valley",
         Basis::NoCopies => "preset, as there are no copies",
-        Basis::NoUnrelatedPairs => "preset, as there are no strangers",
+        Basis::NoUnrelatedPairs => "preset, as there are no unrelated pairs",
         Basis::Slope => "preset, as there is no valley",
         Basis::TooFewTexts => "preset, as there is nothing to compare",
-    };
-    let mut object = json!({ "chosen_by": chosen_by, "pairs": rounded(proposal.pairs) });
+    }
+}
+
+fn proposal_object(tuning: &Tuning<'_>, proposal: &Proposal) -> Value {
+    let mut object = json!({ "chosen_by": chosen_by(proposal.basis), "pairs": rounded(proposal.pairs) });
     object["pairs_of_all"] = json!(rounded(proposal.pairs * tuning.sample.scale()));
     if let Basis::Valley { from, to, depth } = proposal.basis {
         object["valley"] = json!({ "from": from, "to": to, "depth": rounded(depth) });
@@ -69,6 +92,7 @@ fn proposal_object(tuning: &Tuning<'_>, proposal: &Proposal) -> Value {
     let Expected { bands, recall_at, recall_above, candidates, bytes } = expected;
     let curve = CURVE.map(|at| json!({ "similarity": at, "probability": rounded(bands.probability(at)) }));
     object["threshold"] = json!(proposal.limit);
+    object["shingle"] = json!(tuning.config.minhash.as_ref().map(|minhash| minhash.shingle));
     object["recall"] = json!(tuning.config.matching.recall);
     object["bands"] = json!(bands);
     object["even_odds"] = json!(rounded(bands.even_odds()));

@@ -90,7 +90,7 @@ fn labels_in_words(tuning: &Tuning<'_>, quality: &Quality, is_radius: bool) -> S
         "; a pair that shares no band of the index for a threshold counts as missed"
     };
     format!(
-        "{labels} Recall is over all positive pairs{missed}. The intervals assume independent pairs, so they are too narrow \
+        "{labels} Recall refers to all positive pairs{missed}. The intervals assume independent pairs, so they are too narrow \
          for large clusters."
     )
 }
@@ -110,7 +110,7 @@ fn labeled_pairs(pairs: u64, unknown: u64, quality: &Quality) -> String {
 
 fn labeled_clusters(field: &str, tuning: &Tuning<'_>, quality: &Quality) -> String {
     let mut text = format!(
-        "Two documents with the same `{}` are a positive pair, all others are negative: {} in {}.",
+        "Two documents with the same `{}` are a positive pair; all other pairs are negative: {} in {}.",
         escaped(field),
         counted(quality.positives, "positive pair"),
         counted(tuning.texts.clusters as u64, "cluster")

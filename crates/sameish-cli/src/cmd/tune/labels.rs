@@ -8,14 +8,15 @@ use super::LabelArgs;
 use super::measure::{Distances, MAX_BITS, MIN_LEVEL, Origin, Similarities, fingerprint};
 use super::sample::Texts;
 use crate::exit::{Exit, Failure};
-use crate::output::escape::{escaped, escaped_name};
+use crate::output::escape::escaped;
 use crate::output::messages::{counted, grouped, say};
 use rayon::prelude::*;
 use sameish::config::{Bands, TokenHash};
 use sameish::features::hash_token;
 use sameish::matching::Interval;
 use sameish::{Analyzer, Config, DocId};
-use serde::Deserialize;
+use sameish_batch::input::judgments::{DocumentNumbers, read_judgments};
+use sameish_batch::input::{Input, ReadOptions};
 use std::path::Path;
 
 /// Maximum number of positive pairs that are compared. If there are more, a random sample is compared.
@@ -23,30 +24,38 @@ const MAX_POSITIVES: u64 = 500_000;
 /// Maximum cost of comparing positive pairs, in features.
 const MAX_FEATURES: f64 = 3e9;
 
-/// A line of a label file.
-#[derive(Clone, Debug, Deserialize)]
+/// A pair of documents that is judged to be the same or different.
+#[derive(Clone, Debug)]
 pub(super) struct LabeledPair {
     pub(super) a: DocId,
     pub(super) b: DocId,
     same: bool,
 }
 
-/// Reads a label file.
-pub(super) fn read_file(path: &Path) -> Result<Vec<LabeledPair>, Failure> {
-    let name = escaped_name(path.as_os_str());
-    let unreadable = |reason: String| Failure::new(Exit::Unreadable, format!("{name}: {reason}"));
-    let text =
-        std::fs::read_to_string(path).map_err(|error| unreadable(format!("{error}; check the path")))?;
-    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    let read = |(number, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| {
-            let reason = escaped(&error.to_string());
-            unreadable(format!(
-                "line {number}: {reason}; expected `{{\"a\": ID, \"b\": ID, \"same\": true}}`"
-            ))
-        })
+/// Reads a label file: a file of pairs, as `eval` reads it.
+pub(super) fn read_file(path: &Path, reading: &ReadOptions) -> Result<Vec<LabeledPair>, Failure> {
+    let input = Input::file(path.to_owned());
+    let mut ids = DocumentNumbers::default();
+    let judgments = read_judgments(&input, "id", "cluster", reading, |id| ids.number(id))
+        .map_err(sameish_batch::Error::from)?;
+    let Some(same) = judgments.pairs() else {
+        if judgments.documents() == 0 {
+            return Ok(Vec::new());
+        }
+        let reason = format!(
+            "{}: contains {}; expected lines `{{\"a\": ID, \"b\": ID, \"same\": true}}`",
+            input.name,
+            judgments.kind().name()
+        );
+        return Err(Failure::new(Exit::Unreadable, reason));
     };
-    lines.map(read).collect()
+    let judged = same.iter().map(|&pair| (pair, true));
+    let mut judged: Vec<_> = judged.chain(judgments.negatives().iter().map(|&pair| (pair, false))).collect();
+    // Sets have no order, and the result must not depend on it.
+    judged.sort_unstable();
+    let ids = ids.into_ids();
+    let id = |number: u32| ids[number as usize].clone();
+    Ok(judged.into_iter().map(|((a, b), same)| LabeledPair { a: id(a), b: id(b), same }).collect())
 }
 
 pub(super) enum LabelSource {
@@ -135,11 +144,11 @@ impl Labels {
     /// Uses the labeled pairs if there are any, and the clusters otherwise.
     pub(super) fn choose(
         args: &LabelArgs,
-        labeled: Option<Vec<LabeledPair>>,
+        labeled: Option<&[LabeledPair]>,
         texts: &Texts<'_>,
     ) -> Result<Labels, Failure> {
         let source = match labeled {
-            Some(labeled) => known_pairs(&labeled, texts),
+            Some(labeled) => known_pairs(labeled, texts),
             None if texts.clusters > 0 => LabelSource::Clusters {
                 field: args.cluster_field.clone().unwrap_or_else(|| "cluster".into()),
             },
@@ -168,10 +177,10 @@ impl Labels {
         let hint = "check `--id-field` and the type of the ids (7 and \"7\" are different)";
         match pairs.len() {
             0 => say(format_args!(
-                "warning: none of {labels} has ids of documents, so the labels are ignored; {hint}"
+                "warning: no document has the ids of {labels}, so the labels are ignored; {hint}"
             )),
             _ => say(format_args!(
-                "warning: {} of {labels} ignored, because no document has one of their ids; {hint}",
+                "warning: ignored {} of {labels}, because no document has one of their ids; {hint}",
                 grouped(*unknown)
             )),
         }
@@ -340,13 +349,14 @@ impl LevelBands {
         levels
     }
 
-    /// Compares two texts. A text that is too short matches only an equal text.
+    /// Compares two texts. A text without a signature, because it is too short, matches only an equal text.
     fn compare(&self, analyzer: &Analyzer, texts: &Texts<'_>, a: u32, b: u32) -> Positive {
         if a == b {
             return Positive { score: 1.0, found: !0, is_separate: false };
         }
         let [x, y] = [a, b].map(|text| texts.texts[text as usize].prepared);
-        let Some((rows_x, rows_y)) = x.sketches.minhash.as_ref().zip(y.sketches.minhash.as_ref()) else {
+        let rows = x.sketches.indexed_signature().zip(y.sketches.indexed_signature());
+        let Some((rows_x, rows_y)) = rows else {
             return Positive { score: 0.0, found: 0, is_separate: false };
         };
         let shared =
@@ -355,7 +365,7 @@ impl LevelBands {
         if score < MIN_LEVEL {
             return Positive { score, found: 0, is_separate: false };
         }
-        let is_separate = analyzer.keeps_apart(&x.features, &y.features, score);
+        let is_separate = analyzer.keeps_apart(x, y, score);
         let found = self.bands.iter().enumerate().map(shared).fold(0, |all, bit| all | bit);
         Positive { score, found: if is_separate { 0 } else { found }, is_separate }
     }

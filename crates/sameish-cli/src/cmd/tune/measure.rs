@@ -74,7 +74,7 @@ pub(super) struct Similarities {
 
 impl Similarities {
     pub(super) fn measure(analyzer: &Analyzer, texts: &Texts<'_>) -> Result<Similarities, Failure> {
-        let comparable = comparable(texts, |text| text.prepared.sketches.minhash.is_some());
+        let comparable = comparable(texts, |text| text.prepared.sketches.indexed_signature().is_some());
         let features: u64 =
             comparable.iter().map(|&text| of(texts, text).prepared.features.shingles.len() as u64).sum();
         let n = comparable.len() as u64;
@@ -141,7 +141,12 @@ impl Similarities {
         let drawn: f64 = random.iter().map(|pair| documents(texts, pair)).sum();
         let scale = self.document_pairs(texts) / drawn;
         for pair in random.iter().filter(|pair| pair.similarity < cut) {
-            self.histogram.add(pair.similarity, scale * documents(texts, pair));
+            let weight = scale * documents(texts, pair);
+            if pair.similarity >= MIN_LEVEL && is_separate(analyzer, texts, pair) {
+                self.templates += weight;
+            } else {
+                self.histogram.add(pair.similarity, weight);
+            }
         }
         self.origin = Origin::Sampled { bands, cut, random: random.len() as u64, candidates, capped };
         self.near = found;
@@ -196,7 +201,7 @@ impl Similarities {
     fn candidates(&self, texts: &Texts<'_>, rows: u32, bands: Bands) -> Result<(Vec<Scored>, u64), Failure> {
         let mut index = BandIndex::new(rows, bands)?;
         let signatures = self.comparable.iter().filter_map(|&text| {
-            let signature: Option<&Signature> = of(texts, text).prepared.sketches.minhash.as_ref();
+            let signature: Option<&Signature> = of(texts, text).prepared.sketches.indexed_signature();
             Some((DocNumber(text), signature?))
         });
         index.insert_all(signatures)?;
@@ -230,8 +235,8 @@ fn jaccard(texts: &Texts<'_>, a: u32, b: u32) -> f64 {
 
 /// Returns `true` if a pair is a template that the configuration keeps apart.
 fn is_separate(analyzer: &Analyzer, texts: &Texts<'_>, pair: &Scored) -> bool {
-    let features = |text: u32| &of(texts, text).prepared.features;
-    analyzer.keeps_apart(features(pair.a), features(pair.b), pair.similarity)
+    let prepared = |text: u32| of(texts, text).prepared;
+    analyzer.keeps_apart(prepared(pair.a), prepared(pair.b), pair.similarity)
 }
 
 /// Returns the number of pairs of documents with these two texts.

@@ -14,7 +14,7 @@ const WITH_VALUE: [&str; 15] = [
     "--labels",
     "--precision",
     "--svg",
-    "--html",
+    "--report",
     "--output",
     "--rejects",
     "--threads",
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn keeps_arguments_that_other_commands_accept() {
-        let args = "--sample 9 a.jsonl --text-field=body --html=x.html --ascii -o out.txt -q --preset articles b's.csv";
+        let args = "--sample 9 a.jsonl --text-field=body --report=x.html --ascii -o out.txt -q --preset articles b's.csv";
         let line = arguments(args.split(' ').map(OsString::from));
         assert_eq!(line, r"a.jsonl --text-field=body --preset articles 'b'\''s.csv'");
         assert_eq!(arguments((0..1000).map(|i| format!("file{i}.jsonl").into())), "IN...");

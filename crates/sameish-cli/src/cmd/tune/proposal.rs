@@ -1,7 +1,7 @@
-//! The proposed threshold or radius, the reason for it, and the expected recall and cost.
+//! The proposed threshold or radius, the reason for it, and the recall and cost of the index.
 
 use super::labels::Quality;
-use super::measure::{Distances, MAX_BITS, Similarities};
+use super::measure::{Distances, MAX_BITS, Origin, Similarities};
 use super::sample::Texts;
 use crate::exit::Failure;
 use sameish::Config;
@@ -19,7 +19,7 @@ pub(super) enum Basis {
     BestF1,
     /// The middle of a valley of the histogram.
     Valley { from: f64, to: f64, depth: f64 },
-    /// The preset's: there are almost no pairs above the bulk of unrelated pairs.
+    /// The preset's: almost no pairs are more similar than the bulk of unrelated pairs.
     NoCopies,
     /// The preset's: almost all pairs are similar.
     NoUnrelatedPairs,
@@ -40,11 +40,11 @@ pub(super) struct Proposal {
     pub(super) pairs: f64,
 }
 
-/// Expected recall and cost of a band index.
+/// Recall and cost of a band index.
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
     pub(super) bands: Bands,
-    /// Recall of pairs exactly at the threshold.
+    /// Recall at the threshold: the probability that a pair exactly at the threshold is found.
     pub(super) recall_at: f64,
     /// Recall of all pairs at or above the threshold, or `None` if there are no such pairs.
     pub(super) recall_above: Option<f64>,
@@ -158,6 +158,9 @@ fn by_similarities(measured: &Similarities, texts: &Texts<'_>, preset: f64) -> (
     };
     let mut counts = histogram.counts(bins);
     counts[bins - 1] -= equal;
+    if let Origin::Sampled { cut, .. } = measured.origin {
+        fill_gaps(&mut counts, cut);
+    }
     if let Some(Valley { first, last, depth }) = valley(&counts) {
         let from = first as f64 / bins as f64;
         let to = (last + 1) as f64 / bins as f64;
@@ -165,6 +168,17 @@ fn by_similarities(measured: &Similarities, texts: &Texts<'_>, preset: f64) -> (
         return (middle.clamp(MIN_THRESHOLD, MAX_THRESHOLD), Basis::Valley { from, to, depth });
     }
     (preset, without_valley(histogram.at_least(0.5), histogram.total()))
+}
+
+/// Raises the counts below the cut to at least the count of the next bin.
+///
+/// These counts come from random pairs, each of which represents many pairs, so an empty bin may only mean that none of its pairs
+/// was drawn. Without this step, a slope that continues below the cut would have a valley there.
+fn fill_gaps(counts: &mut [f64], cut: f64) {
+    let last = (cut * counts.len() as f64) as usize;
+    for bin in (0..last.min(counts.len() - 1)).rev() {
+        counts[bin] = counts[bin].max(counts[bin + 1]);
+    }
 }
 
 /// Chooses by the histogram of distances.
@@ -187,5 +201,25 @@ fn without_valley(near: f64, pairs: f64) -> Basis {
         Basis::NoUnrelatedPairs
     } else {
         Basis::Slope
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slope_that_random_pairs_did_not_sample_is_not_a_valley() {
+        // Twenty bins. Below 0.3, the counts are multiples of 500. Above, they fall from 98.
+        let mut slope = vec![90_000.0, 500.0, 0.0, 0.0, 0.0, 0.0];
+        slope.extend((1..15).rev().map(|bin| f64::from(bin * bin) / 2.0));
+        assert!(valley(&slope).is_some());
+        fill_gaps(&mut slope, 0.3);
+        assert_eq!(slope[2..6], [98.0; 4]);
+        assert_eq!(valley(&slope), None);
+        let mut with_copies = [90_000.0, 500.0, 0.0, 1.0, 0.0, 0.0, 1.0, 2.0, 30.0, 60.0];
+        let before = valley(&with_copies).unwrap();
+        fill_gaps(&mut with_copies, 0.3);
+        assert_eq!(valley(&with_copies).unwrap().last, before.last);
     }
 }

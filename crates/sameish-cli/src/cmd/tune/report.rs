@@ -6,6 +6,8 @@ use super::labels::Quality;
 use super::measure::{Distances, MAX_BITS, Origin, Similarities};
 use super::next_command::arguments;
 use super::proposal::{Basis, Expected, Proposal};
+use super::shingle_report;
+use super::shingles::Shingles;
 use super::{Findings, Measured, Tuning};
 use crate::output::messages::{counted, grouped};
 use crate::output::plot::{Bar, BarChart, Line, LineChart, Mark, similarity_bars};
@@ -44,6 +46,7 @@ pub(super) fn sections(tuning: &Tuning<'_>, findings: &Findings) -> Vec<Section>
     }
     sections.push(histogram(measured, proposal.limit));
     sections.push(choice(tuning, proposal, quality.as_ref()));
+    sections.extend(tuning.shingles.and_then(shingle_report::section));
     if let Some(expected) = &proposal.expected {
         sections.push(detection(tuning.config, proposal.limit, expected));
     }
@@ -101,8 +104,8 @@ fn origin(measured: &Similarities) -> String {
         },
         Origin::Sampled { bands, cut, random, candidates, capped } => {
             let mut text = format!(
-                "Estimated. Counts from {cut} up: {} that share one of {}, each compared exactly and weighted by \
-                 1 / P(found) to account for pairs that were not found. Counts below {cut}: {} random pairs.",
+                "The counts are estimates. From {cut} up, they come from {} that share one of {}. Each was compared exactly and \
+                 counts 1 / P(found) times, to account for pairs that were not found. Below {cut}, they come from {} random pairs.",
                 counted(candidates, "pair"),
                 in_words(bands),
                 grouped(random)
@@ -240,12 +243,12 @@ fn reason_valley(proposal: &Proposal, from: f64, to: f64, depth: f64) -> String 
     text
 }
 
-/// Shows the detection probability of the bands, and the expected recall and cost.
+/// Shows the detection probability of the bands, and the recall and cost of the index.
 fn detection(config: &Config, threshold: f64, expected: &Expected) -> Section {
     let Expected { bands, recall_at, recall_above, candidates, bytes } = *expected;
     let text = format!(
-        "Chosen for a recall of {} at {threshold}. The probability is 50 % at {:.3}. Candidates below the threshold are \
-         compared and discarded.",
+        "The bands are chosen for a recall of {} at {threshold}. They find a pair of similarity {:.3} with a probability of \
+         50 %. Candidates below the threshold are compared and discarded.",
         config.matching.recall,
         bands.even_odds()
     );
@@ -317,6 +320,10 @@ fn curve_table(bands: Bands) -> Vec<String> {
     vec![row("similarity", &|at| format!("{at}")), row("found", &|at| percent(bands.probability(at)))]
 }
 
+fn replaces_shingle(tuning: &Tuning<'_>) -> bool {
+    tuning.shingles.is_some_and(Shingles::replaces_preset)
+}
+
 fn next_steps(tuning: &Tuning<'_>, proposal: &Proposal) -> Section {
     let command = |name: &str, flags: &str| {
         Part::Command(format!("sameish {name} {} {flags}", arguments(std::env::args_os().skip(2))))
@@ -325,13 +332,16 @@ fn next_steps(tuning: &Tuning<'_>, proposal: &Proposal) -> Section {
     let parts = if proposal.is_radius() {
         let flags = format!("--radius {}", proposal.limit);
         vec![
-            prose("List the matching pairs (within the radius, all are found):"),
+            prose("List the matching pairs (the index finds every pair within the radius):"),
             command("pairs", &flags),
             prose("Cluster the documents:"),
             command("cluster", &flags),
         ]
     } else {
-        let flags = format!("--threshold {} --recall {}", proposal.limit, tuning.config.matching.recall);
+        let mut flags = format!("--threshold {} --recall {}", proposal.limit, tuning.config.matching.recall);
+        if let Some(minhash) = tuning.config.minhash.as_ref().filter(|_| replaces_shingle(tuning)) {
+            flags = format!("--shingle {} {flags}", minhash.shingle);
+        }
         let merges = tuning.config.matching.templates == Templates::Merge;
         let merge = if merges { " --templates merge" } else { "" };
         vec![

@@ -4,9 +4,10 @@
 //! Documents of labeled pairs are kept in addition, for the labels only.
 
 use crate::run_log::Log;
+use rayon::prelude::*;
 use sameish::config::TokenHash;
 use sameish::features::{TextKey, hash_token};
-use sameish::{Analyzer, DocId, Prepared, Scratch, Status};
+use sameish::{Analyzer, Content, DocId, Prepared, Scratch, Status};
 use sameish_batch::input::{
     InputError, InputResult, ReadOptions, RecordBatch, RecordBatches, RecordRules, Reject,
 };
@@ -23,12 +24,16 @@ pub(super) struct Plan {
     /// Documents that are kept regardless of their hashes.
     pub(super) required: HashSet<DocId>,
     pub(super) on_dup_id: OnDupId,
+    /// Keeps the texts, for [`Sample::prepare`].
+    pub(super) keep_texts: bool,
 }
 
 /// A sampled document.
 pub(super) struct Doc {
     pub(super) id: DocId,
     pub(super) prepared: Prepared,
+    /// Present if the plan keeps texts.
+    content: Option<Content>,
     pub(super) cluster: Option<String>,
 }
 
@@ -48,6 +53,30 @@ impl Sample {
         let sampled = self.docs.len() as f64;
         let all = sampled.max(self.read as f64);
         if sampled < 2.0 { 1.0 } else { pairs(all) / pairs(sampled) }
+    }
+}
+
+/// Maximum size of the texts of a sample that are prepared again, in bytes. A character needs up to 8 bytes of features.
+const MAX_TEXT_BYTES: usize = 32 << 20;
+
+impl Sample {
+    /// Prepares the documents with another configuration: first the sample, then the extra documents. Returns `None` if the
+    /// texts were not kept or are too long.
+    pub(super) fn prepare(&self, analyzer: &Analyzer) -> Option<Vec<Prepared>> {
+        let contents: Option<Vec<&Content>> =
+            self.docs.iter().chain(&self.extra).map(|doc| doc.content.as_ref()).collect();
+        let contents = contents?;
+        let bytes: usize = contents.iter().map(|content| text_bytes(content)).sum();
+        let prepare = |content: &&Content| with_scratch(|scratch| analyzer.prepare(*content, scratch));
+        (bytes <= MAX_TEXT_BYTES).then(|| contents.par_iter().map(prepare).collect())
+    }
+}
+
+fn text_bytes(content: &Content) -> usize {
+    match content {
+        Content::Text(text) => text.len(),
+        Content::Tokens(tokens) => tokens.iter().map(|token| token.len() + 1).sum(),
+        Content::Sketches(_) => 0,
     }
 }
 
@@ -127,6 +156,10 @@ impl Preparer {
                     continue;
                 }
             };
+            if let Some(reject) = batch.reject_without_text(record, &taken) {
+                rejects.push(reject);
+                continue;
+            }
             counts.documents += 1;
             counts.replaced += u64::from(taken.replaced);
             let document = taken.document;
@@ -135,10 +168,11 @@ impl Preparer {
                 continue;
             }
             let prepared = self.engine.prepare(&document.content, scratch);
+            let content = Some(document.content).filter(|_| self.plan.keep_texts);
             ready.push(Ready {
                 record,
                 place,
-                doc: Doc { id: document.id, prepared, cluster: document.source },
+                doc: Doc { id: document.id, prepared, content, cluster: document.source },
             });
         }
         Loaded { batch, ready, rejects, counts }
@@ -227,7 +261,10 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Texts<'a> {
-    pub(super) fn of(sample: &'a Sample) -> Texts<'a> {
+    /// Groups the documents of a sample by text. `prepared` replaces their features and sketches, in the order of
+    /// [`Sample::prepare`].
+    pub(super) fn of(sample: &'a Sample, prepared: Option<&'a [Prepared]>) -> Texts<'a> {
+        let chosen = |at: usize, doc: &'a Doc| prepared.map_or(&doc.prepared, |prepared| &prepared[at]);
         let mut texts = Texts {
             texts: Vec::new(),
             text_of: Vec::new(),
@@ -237,8 +274,8 @@ impl<'a> Texts<'a> {
         };
         let mut by_key = HashMap::new();
         let mut names = HashMap::new();
-        for doc in &sample.docs {
-            let text = texts.add(doc, &mut by_key);
+        for (at, doc) in sample.docs.iter().enumerate() {
+            let text = texts.add(&doc.id, chosen(at, doc), &mut by_key);
             let cluster = doc.cluster.as_deref().map(|name| {
                 let next = names.len() as u32;
                 *names.entry(name).or_insert(next)
@@ -250,20 +287,22 @@ impl<'a> Texts<'a> {
         }
         texts.texts.iter_mut().for_each(|text| count_equal(&mut text.clusters));
         texts.clusters = names.len();
-        sample.extra.iter().for_each(|doc| _ = texts.add(doc, &mut by_key));
+        for (at, doc) in (sample.docs.len()..).zip(&sample.extra) {
+            texts.add(&doc.id, chosen(at, doc), &mut by_key);
+        }
         texts
     }
 
-    fn add(&mut self, doc: &'a Doc, by_key: &mut HashMap<TextKey, u32>) -> u32 {
-        let known = doc.prepared.key.and_then(|key| by_key.get(&key).copied());
-        let same = known.filter(|&text| self.texts[text as usize].prepared.sketches == doc.prepared.sketches);
+    fn add(&mut self, id: &'a DocId, prepared: &'a Prepared, by_key: &mut HashMap<TextKey, u32>) -> u32 {
+        let known = prepared.key.and_then(|key| by_key.get(&key).copied());
+        let same = known.filter(|&text| self.texts[text as usize].prepared.sketches == prepared.sketches);
         let text = same.unwrap_or_else(|| {
             let text = self.texts.len() as u32;
-            self.texts.push(Text { prepared: &doc.prepared, copies: 0, clusters: Vec::new() });
-            by_key.extend(doc.prepared.key.filter(|_| known.is_none()).map(|key| (key, text)));
+            self.texts.push(Text { prepared, copies: 0, clusters: Vec::new() });
+            by_key.extend(prepared.key.filter(|_| known.is_none()).map(|key| (key, text)));
             text
         });
-        self.by_id.insert(&doc.id, self.text_of.len() as u32);
+        self.by_id.insert(id, self.text_of.len() as u32);
         self.text_of.push(text);
         text
     }

@@ -15,6 +15,20 @@ fn keeps_short_and_blank_texts_and_removes_equal_short_ones() {
 }
 
 #[test]
+fn equal_short_headlines_are_kept() {
+    let dir = Dir::new();
+    let long = "Storm closes harbors along northern coast overnight";
+    dir.write("a.jsonl", corpus(["Breaking news", "breaking NEWS", long, long].map(str::to_owned)));
+    let preset = ["--preset", "headlines"];
+    let run = |command: &[&str]| dir.run([command, &preset].concat()).ends_with(0);
+    assert_eq!(run(&["dedup", "a.jsonl", "--max-removed", "100%"]).ids(), "0,1,2");
+    assert_eq!(run(&["pairs", "a.jsonl"]).stdout.lines().count(), 1);
+    for linkage in ["online", "cohesive", "components"] {
+        assert_eq!(run(&["cluster", "a.jsonl", "--linkage", linkage]).stdout.lines().count(), 3, "{linkage}");
+    }
+}
+
+#[test]
 fn keep_rule_selects_the_document() {
     let dir = Dir::new();
     dir.write("a.jsonl", news());

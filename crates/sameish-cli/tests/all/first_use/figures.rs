@@ -18,13 +18,26 @@ fn no_recall_is_claimed_without_documents() {
 
 #[test]
 fn articles_reports_the_recall_that_its_bands_have() {
-    let dir = directory();
-    let run = dir.run(["pairs", "a.jsonl", "--preset", "articles", "--json"]).ends_with(0);
-    let recall = lines(&run.stderr)[0]["expected_recall"].as_f64().unwrap();
+    let dir = Dir::new();
+    let record = |id: u32, text: &str| json!({"id": id, "text": text});
+    dir.write_records("a.jsonl", &[record(1, BRIDGE), record(2, HARVEST)]);
+    let summary = |flags: [&str; 2]| {
+        let run = dir.run(["pairs", "a.jsonl", "--json"].iter().chain(&flags)).ends_with(0);
+        lines(&run.stderr)[0].clone()
+    };
+    // Without matches, it is the recall at the threshold.
+    let found = summary(["--preset", "articles"]);
+    let recall = found["expected_recall"].as_f64().unwrap();
     assert!((recall - 0.8732).abs() < 1e-3, "{recall}");
+    assert_eq!(found["expected_recall_interval"], json!(null));
     dir.write("r.toml", "preset = \"articles\"\n[matching]\nrecall = 0.95\n");
-    let run = dir.run(["pairs", "a.jsonl", "--config", "r.toml", "--json"]).ends_with(0);
-    assert!(lines(&run.stderr)[0]["expected_recall"].as_f64().unwrap() >= 0.95);
+    let found = summary(["--config", "r.toml"]);
+    assert!(found["expected_recall"].as_f64().unwrap() >= 0.95);
+    // Equal texts are found with certainty.
+    dir.write_records("a.jsonl", &[record(1, BRIDGE), record(2, BRIDGE)]);
+    let found = summary(["--preset", "articles"]);
+    assert_eq!(found["expected_recall"], json!(1.0));
+    assert_eq!(found["expected_recall_interval"], json!([1.0, 1.0]));
 }
 
 #[test]
@@ -60,13 +73,13 @@ fn tune_warns_of_labels_that_match_no_document() {
     dir.write_records("a.jsonl", &(0..10).map(text).collect::<Vec<_>>());
     dir.write_records("all.jsonl", &[json!({"a": "0", "b": "1", "same": true})]);
     let run = dir.run(["tune", "a.jsonl", "--labels", "all.jsonl"]).ends_with(0);
-    let run = run.says(&["warning: none of 1 labeled pair has ids of documents", "--id-field"]);
+    let run = run.says(&["warning: no document has the ids of 1 labeled pair", "--id-field"]);
     assert!(!run.stdout.contains("Best F1"), "{}", run.stdout);
     let pair = |a: u32| json!({"a": a, "b": 1, "same": true});
     dir.write_records("some.jsonl", &[pair(0), pair(99)]);
     dir.run(["tune", "a.jsonl", "--labels", "some.jsonl"])
         .ends_with(0)
-        .says(&["warning: 1 of 2 labeled pairs ignored"]);
+        .says(&["warning: ignored 1 of 2 labeled pairs"]);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn a_failed_run_never_replaces_or_creates_an_output() {
     }
     keeps_previous(&dir, &format!("dedup bad.jsonl --on-bad skip {lists}"), 4);
     dir.run(["index", "build", "idx", "missing.jsonl"]).ends_with(4).says(&["no such file"]);
-    dir.run(["tune", "bad.jsonl", "--html", "tuned.html", "-o", "tuned"]).ends_with(4);
+    dir.run(["tune", "bad.jsonl", "--report", "tuned.html", "-o", "tuned"]).ends_with(4);
     assert!(!dir.exists("idx") && !dir.exists("tuned.html") && !dir.exists("tuned"));
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Draw {
 }
 
 /// The result of the first pass.
-pub(super) struct Survey {
+pub(super) struct FirstPass {
     /// In the order of the input.
     pub(super) sampled: Vec<Sampled>,
     /// Numbers of the records that are ignored because their ids are duplicates.
@@ -54,7 +54,8 @@ struct Ready {
     prepared: Option<Prepared>,
 }
 
-struct Surveyed {
+/// A processed batch.
+struct PreparedBatch {
     batch: RecordBatch,
     ready: Vec<Ready>,
     rejects: Vec<Reject>,
@@ -63,7 +64,7 @@ struct Surveyed {
 /// Approximate size of a processed document, in bytes.
 const BYTES_PER_RECORD: usize = 512;
 
-impl Survey {
+impl FirstPass {
     /// Reads all inputs once.
     pub(super) fn new(
         draw: Draw,
@@ -71,7 +72,7 @@ impl Survey {
         reading: ReadOptions,
         threads: usize,
         log: &mut Log,
-    ) -> anyhow::Result<Survey> {
+    ) -> anyhow::Result<FirstPass> {
         let rules = reading.rules;
         let preparer = Arc::new(Preparer { draw, rules, bound: AtomicU64::new(u64::MAX) });
         let worker = preparer.clone();
@@ -89,7 +90,7 @@ impl Survey {
         let documents = sampler.known.len() as u64;
         let mut sampled: Vec<Sampled> = sampler.sampled.into_values().collect();
         sampled.sort_by_key(|doc| doc.record);
-        Ok(Survey { sampled, ignored: sampler.ignored, documents })
+        Ok(FirstPass { sampled, ignored: sampler.ignored, documents })
     }
 }
 
@@ -103,13 +104,17 @@ struct Preparer {
 }
 
 impl Preparer {
-    fn work(&self, batch: RecordBatch, scratch: &mut Scratch) -> Surveyed {
+    fn work(&self, batch: RecordBatch, scratch: &mut Scratch) -> PreparedBatch {
         let mut ready = Vec::with_capacity(batch.len());
         let mut rejects = Vec::new();
         for (record, taken) in batch.records(self.rules).enumerate() {
             match taken {
                 Err(reject) => rejects.push(reject),
                 Ok(taken) => {
+                    if let Some(reject) = batch.reject_without_text(record, &taken) {
+                        rejects.push(reject);
+                        continue;
+                    }
                     let id = taken.document.id;
                     let content = taken.document.content;
                     let place = self.place(&id);
@@ -125,7 +130,7 @@ impl Preparer {
                 }
             }
         }
-        Surveyed { batch, ready, rejects }
+        PreparedBatch { batch, ready, rejects }
     }
 
     /// Returns the sort key of an id. The smallest keys are sampled.
@@ -146,16 +151,16 @@ struct Sampler<'a> {
 }
 
 impl Sampler<'_> {
-    fn take(&mut self, turn: Result<Surveyed, InputError>) -> anyhow::Result<ControlFlow<()>> {
+    fn take(&mut self, turn: Result<PreparedBatch, InputError>) -> anyhow::Result<ControlFlow<()>> {
         match turn {
             Err(broken) => self.log.input_failed(&broken)?,
-            Ok(surveyed) => self.take_surveyed(surveyed)?,
+            Ok(prepared) => self.take_batch(prepared)?,
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    fn take_surveyed(&mut self, surveyed: Surveyed) -> anyhow::Result<()> {
-        let Surveyed { batch, ready, mut rejects } = surveyed;
+    fn take_batch(&mut self, prepared: PreparedBatch) -> anyhow::Result<()> {
+        let PreparedBatch { batch, ready, mut rejects } = prepared;
         let mut counts = Counts { bytes: batch.bytes.len() as u64, ..Counts::default() };
         self.log.count_records(&batch.input_name(), batch.len() as u64, rejects.len() as u64)?;
         for ready in ready {

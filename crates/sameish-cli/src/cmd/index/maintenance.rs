@@ -63,8 +63,9 @@ pub(super) fn drop_collection(args: DropArgs) -> anyhow::Result<Exit> {
 /// Delete documents that are older than the retention period of their collection
 ///
 /// Deletes nothing if the system clock is not plausible (more than a day ahead of the latest insertion plus the longest pause
-/// between two insertions), or if more than half of a collection would be deleted. Pass `--confirm` if the clock is right and
-/// the documents may be deleted. If a service uses the directory, `--confirm` makes the service delete them.
+/// between two insertions), or if more than 100 documents, and more than half of their collection, would be deleted. Pass
+/// `--confirm` if the clock is right and the documents may be deleted. If a service uses the directory, `--confirm` makes the
+/// service delete them.
 #[derive(Debug, clap::Args)]
 pub(super) struct ExpireArgs {
     /// Data directory
