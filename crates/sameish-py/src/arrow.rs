@@ -4,6 +4,7 @@
 //! arrays share the memory of the exporting library.
 
 use crate::error::{excerpt, setting_error, type_error};
+use crate::parallel::decode;
 use crate::texts::utf8;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
@@ -18,6 +19,7 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use sameish::{DocId, Timestamp};
+use std::borrow::Cow;
 use std::ffi::CStr;
 use std::ptr::NonNull;
 
@@ -156,6 +158,36 @@ impl TextColumn {
     }
 }
 
+/// Returns the texts of a column. `lossy` replaces invalid UTF-8.
+pub(crate) fn utf8_texts(column: &ArrayRef, lossy: bool) -> PyResult<Utf8Texts> {
+    TextColumn::new(column).map(|column| Utf8Texts { column, lossy })?.check()
+}
+
+/// A column of texts that are valid UTF-8 after replacement.
+pub(crate) struct Utf8Texts {
+    column: TextColumn,
+    lossy: bool,
+}
+
+impl Utf8Texts {
+    fn check(self) -> PyResult<Utf8Texts> {
+        let mut texts = Vec::new();
+        self.column.append_to(&mut texts);
+        for (position, text) in texts.into_iter().enumerate() {
+            let valid = text.map(|bytes| decode(bytes, self.lossy)).transpose();
+            valid.map_err(|error| error.to_py_err(&format!("text at position {position}")))?;
+        }
+        Ok(self)
+    }
+
+    /// Returns the text of each row; `None` for a null.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Option<Cow<'_, str>>> {
+        let mut texts = Vec::new();
+        self.column.append_to(&mut texts);
+        texts.into_iter().map(|text| text.map(String::from_utf8_lossy))
+    }
+}
+
 /// Passes the texts of a column of ids or dates to `read`, with their positions. `first` is the position of the first row.
 fn for_each_text(
     chunk: &ArrayRef,
@@ -270,6 +302,66 @@ fn push_dates(chunk: &ArrayRef, dates: &mut Vec<Option<Timestamp>>) -> PyResult<
         dates.push(date.transpose()?);
     }
     Ok(())
+}
+
+/// Reads a column as text: strings as they are, numbers and dates as they are written.
+pub(crate) fn values_as_text(chunks: &[ArrayRef], name: &str) -> PyResult<Vec<Option<String>>> {
+    let mut found = Vec::new();
+    for chunk in chunks {
+        push_values(chunk, name, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn push_values(chunk: &ArrayRef, name: &str, found: &mut Vec<Option<String>>) -> PyResult<()> {
+    match chunk.data_type() {
+        DataType::Int8 => push_numbers::<arrow_types::Int8Type>(chunk, found),
+        DataType::Int16 => push_numbers::<arrow_types::Int16Type>(chunk, found),
+        DataType::Int32 => push_numbers::<arrow_types::Int32Type>(chunk, found),
+        DataType::Int64 => push_numbers::<arrow_types::Int64Type>(chunk, found),
+        DataType::UInt8 => push_numbers::<arrow_types::UInt8Type>(chunk, found),
+        DataType::UInt16 => push_numbers::<arrow_types::UInt16Type>(chunk, found),
+        DataType::UInt32 => push_numbers::<arrow_types::UInt32Type>(chunk, found),
+        DataType::UInt64 => push_numbers::<arrow_types::UInt64Type>(chunk, found),
+        DataType::Float32 => push_numbers::<arrow_types::Float32Type>(chunk, found),
+        DataType::Float64 => push_numbers::<arrow_types::Float64Type>(chunk, found),
+        _ => match DateColumn::new(chunk) {
+            Some(column) => {
+                let date = |value: i64| column.timestamp(value).map(|date| date.to_string());
+                found.extend(column.values.iter().map(|value| value.and_then(date)));
+            }
+            None => {
+                return for_each_text(chunk, name, "strings, numbers or dates", found.len(), |_, text| {
+                    found.push(text.map(str::to_owned));
+                    Ok(())
+                });
+            }
+        },
+    }
+    Ok(())
+}
+
+fn push_numbers<T: ArrowPrimitiveType<Native: ToString>>(chunk: &ArrayRef, found: &mut Vec<Option<String>>) {
+    found.extend(chunk.as_primitive::<T>().iter().map(|number| number.map(|number| number.to_string())));
+}
+
+/// Reads a column of dates as microseconds: null for a missing date, `Err` for one that cannot be read.
+pub(crate) fn microseconds(chunk: &ArrayRef) -> PyResult<Vec<Result<Option<i64>, ()>>> {
+    if let Some(column) = DateColumn::new(chunk) {
+        let micros = |value: i64| {
+            let micros =
+                i128::from(value) * i128::from(column.multiplier) * 1000 / i128::from(column.divisor);
+            column.timestamp(value).and_then(|_| i64::try_from(micros).ok()).ok_or(())
+        };
+        return Ok(column.values.iter().map(|value| value.map(micros).transpose()).collect());
+    }
+    let mut found = Vec::new();
+    for_each_text(chunk, "date", "timestamps or strings", 0, |_, text| {
+        let date = text.map(Timestamp::parse).transpose();
+        found.push(date.map(|date| date.map(Timestamp::as_microseconds)).map_err(|_| ()));
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// A column of timestamps or days.

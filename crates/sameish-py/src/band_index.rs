@@ -246,6 +246,32 @@ impl BandIndex {
         results::found(py, &NEAR, hits, candidates as u64, capped as u64)
     }
 
+    /// Returns the key of each band of a signature: 32 bits of a hash of the rows of the band.
+    ///
+    /// Two signatures that share a band have an equal key in it. Keys are the same in every process and
+    /// version, so they can be stored and joined elsewhere.
+    ///
+    /// Args:
+    ///     signature: A `Signature`, or its rows as a list or an array of uint32.
+    ///
+    /// Returns:
+    ///     An array of uint32 with one key per band.
+    ///
+    /// Raises:
+    ///     SchemeMismatch: The signature has a different scheme or number of rows than the index.
+    fn keys<'py>(
+        &self,
+        py: Python<'py>,
+        signature: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let given = GivenSignature::read(signature)?;
+        let keys = self.inner.read(py, |inner| {
+            inner.check_scheme(&given)?;
+            inner.index.keys(&given.signature).map_err(engine_error)
+        })??;
+        Ok(PyArray1::from_vec(py, keys))
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.inner.read(py, |inner| inner.index.len())
     }

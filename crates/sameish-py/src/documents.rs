@@ -30,24 +30,29 @@ pub(crate) struct Fields<'py> {
     pub(crate) text: Option<String>,
     pub(crate) id: Option<Bound<'py, PyAny>>,
     pub(crate) date: Option<Bound<'py, PyAny>>,
+    pub(crate) source: Option<Bound<'py, PyAny>>,
+    /// Whether sources are needed, so that those of files are read without a name, too.
+    pub(crate) with_sources: bool,
+    /// Name of the field whose largest value decides which document is kept.
+    pub(crate) keep_field: Option<String>,
     pub(crate) format: Option<String>,
     pub(crate) delimiter: Option<String>,
 }
 
 /// Documents in memory, or in files.
-pub(crate) enum Corpus<'py> {
-    Memory(MemoryCorpus<'py>),
+pub(crate) enum Documents<'py> {
+    Memory(DocumentTables<'py>),
     Files(FileCorpus),
 }
 
 /// Documents in memory, and those of an existing corpus.
-pub(crate) struct MemoryCorpus<'py> {
+pub(crate) struct DocumentTables<'py> {
     pub(crate) own: Table<'py>,
     against: Option<Table<'py>>,
     lossy: bool,
 }
 
-impl<'py> Corpus<'py> {
+impl<'py> Documents<'py> {
     /// Reads objects, or finds files.
     pub(crate) fn new(
         py: Python<'py>,
@@ -55,12 +60,14 @@ impl<'py> Corpus<'py> {
         against: Option<&Data<'py>>,
         fields: &Fields<'py>,
         lossy: bool,
-    ) -> PyResult<Corpus<'py>> {
+    ) -> PyResult<Documents<'py>> {
         match (&own.paths, against.map(|against| &against.paths)) {
-            (Some(paths), None) => find_files(py, paths, &[], fields).map(Corpus::Files),
-            (Some(paths), Some(Some(against))) => find_files(py, paths, against, fields).map(Corpus::Files),
+            (Some(paths), None) => find_files(py, paths, &[], fields).map(Documents::Files),
+            (Some(paths), Some(Some(against))) => {
+                find_files(py, paths, against, fields).map(Documents::Files)
+            }
             (None, None | Some(None)) => {
-                MemoryCorpus::new(&own.data, against, fields, lossy).map(Corpus::Memory)
+                DocumentTables::new(&own.data, against, fields, lossy).map(Documents::Memory)
             }
             _ => {
                 Err(type_error("`against` must be of the same kind as `data`: both paths, or both in memory"))
@@ -71,24 +78,24 @@ impl<'py> Corpus<'py> {
     /// Returns the ids of documents in memory, if the caller gave any.
     pub(crate) fn given_ids(&self) -> Option<&[DocId]> {
         match self {
-            Corpus::Memory(corpus) => corpus.own.ids.as_deref(),
-            Corpus::Files(_) => None,
+            Documents::Memory(corpus) => corpus.own.ids.as_deref(),
+            Documents::Files(_) => None,
         }
     }
 
     /// Returns `true` if documents are read from files.
     pub(crate) fn is_files(&self) -> bool {
-        matches!(self, Corpus::Files(_))
+        matches!(self, Documents::Files(_))
     }
 }
 
-impl<'py> MemoryCorpus<'py> {
+impl<'py> DocumentTables<'py> {
     fn new(
         own: &Bound<'py, PyAny>,
         against: Option<&Data<'py>>,
         fields: &Fields<'py>,
         lossy: bool,
-    ) -> PyResult<MemoryCorpus<'py>> {
+    ) -> PyResult<DocumentTables<'py>> {
         if fields.format.is_some() {
             return Err(setting_error("`format` is the format of files, but the data is in memory: omit it"));
         }
@@ -96,11 +103,17 @@ impl<'py> MemoryCorpus<'py> {
             return Err(setting_error("`delimiter` is that of files, but the data is in memory: omit it"));
         }
         let text = fields.text.as_deref();
-        let columns = Columns { text, id: fields.id.as_ref(), date: fields.date.as_ref(), lossy };
-        let only_texts = Columns { text, id: None, date: None, lossy };
+        let only_texts = Columns { text, id: None, date: None, source: None, keep_field: None, lossy };
+        let columns = Columns {
+            id: fields.id.as_ref(),
+            date: fields.date.as_ref(),
+            source: fields.source.as_ref(),
+            keep_field: fields.keep_field.as_deref(),
+            ..only_texts
+        };
         let own = Table::read(own, &columns)?;
         let against = against.map(|against| Table::read(&against.data, &only_texts)).transpose()?;
-        Ok(MemoryCorpus { own, against, lossy })
+        Ok(DocumentTables { own, against, lossy })
     }
 
     /// Returns the documents, which borrow their texts.
@@ -112,8 +125,15 @@ impl<'py> MemoryCorpus<'py> {
         let against = texts.len();
         texts.extend(self.own.texts.raw("texts")?);
         self.own.check(texts.len() - against)?;
-        let dates = self.own.dates.as_deref();
-        Ok(MemoryDocuments { texts, against, dates, lossy: self.lossy, invalid: FirstInvalid::default() })
+        Ok(MemoryDocuments {
+            texts,
+            against,
+            dates: self.own.dates.as_deref(),
+            sources: self.own.sources.as_deref(),
+            kept_by: self.own.kept_by.as_deref(),
+            lossy: self.lossy,
+            invalid: FirstInvalid::default(),
+        })
     }
 }
 
@@ -123,6 +143,9 @@ pub(crate) struct MemoryDocuments<'a> {
     against: usize,
     /// Dates of the documents after those of the existing corpus.
     dates: Option<&'a [Option<Timestamp>]>,
+    sources: Option<&'a [Option<String>]>,
+    /// Values in place of the dates.
+    kept_by: Option<&'a [Option<String>]>,
     lossy: bool,
     invalid: FirstInvalid,
 }
@@ -158,7 +181,14 @@ impl DocumentSource for MemoryDocuments<'_> {
         .into()
     }
 
+    fn source(&self, position: usize) -> Option<Cow<'_, str>> {
+        self.sources?[position.checked_sub(self.against)?].as_deref().map(Cow::Borrowed)
+    }
+
     fn published_at(&self, position: usize) -> Option<Cow<'_, str>> {
+        if let Some(values) = self.kept_by {
+            return values[position.checked_sub(self.against)?].as_deref().map(Cow::Borrowed);
+        }
         let date = self.dates?[position.checked_sub(self.against)?];
         date.map(|date| Cow::Owned(date.to_string()))
     }
@@ -179,11 +209,18 @@ fn find_files(
         fields: FileFields {
             text: fields.text.clone(),
             id: field_name(fields.id.as_ref(), "id")?,
-            date: field_name(fields.date.as_ref(), "date")?,
-            source: None,
+            date: match &fields.keep_field {
+                // The field is read in place of the date.
+                Some(field) => Some(field.clone()),
+                None => field_name(fields.date.as_ref(), "date")?,
+            },
+            source: field_name(fields.source.as_ref(), "source")?,
         },
-        names: NAMES,
-        with_sources: false,
+        names: match fields.keep_field {
+            Some(_) => ParameterNames { date: "keep", ..NAMES },
+            None => NAMES,
+        },
+        with_sources: fields.with_sources,
         format: fields.format.as_deref().map(file_format).transpose()?,
         delimiter: fields.delimiter.as_deref().map(delimiter).transpose()?,
     };

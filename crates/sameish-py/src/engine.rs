@@ -15,6 +15,8 @@ use crate::sketchers::Signature;
 use crate::texts::Texts;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use sameish::analyzer::Schemes;
+use sameish::sketch::SchemeId;
 use sameish::{DocId, Prepared, SearchOptions, Status, Timestamp};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -23,6 +25,7 @@ use std::path::PathBuf;
 pub(crate) const INLINE_DOCUMENTS: usize = 8;
 
 static SKETCHES: ResultClass = ResultClass::new("Sketches");
+static SCHEMES: ResultClass = ResultClass::new("Schemes");
 
 /// A collection of documents that can be searched for near-duplicates.
 ///
@@ -52,10 +55,14 @@ static SKETCHES: ResultClass = ResultClass::new("Sketches");
 ///     unverified: Whether short texts also match by their fingerprints alone, and whether matches
 ///         that were not verified join clusters; default False. Has no effect without `verify`.
 ///     tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`.
-///     stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`.
+///     stop_words: Words that are removed: those of a language, as a two-letter code such as `"en"`, or
+///         a list of words.
 ///     min_words: Minimum number of words, without stop words. A document with fewer words has
 ///         the status `too_short`.
 ///     lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
+///     fold_accents: Whether accents, Arabic vowel signs and Hebrew points are removed before texts are
+///         compared.
+///     html: Whether texts are HTML, whose markup is removed before texts are compared.
 ///     text: Other settings of the section `text` of a configuration file, as a mapping.
 ///     simhash: Settings of SimHash fingerprints, as a mapping; None computes no fingerprints.
 ///     minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None
@@ -118,12 +125,23 @@ impl Engine {
         self.analyzer.config().to_toml()
     }
 
-    /// Probability that a pair exactly at the threshold is found, 0 to 1.
+    /// Recall at the threshold: the probability that the index finds a pair exactly at the threshold, 0 to 1.
     ///
     /// None if only fingerprints are compared; their index misses no match.
     #[getter]
     fn expected_recall(&self) -> Option<f64> {
         self.analyzer.expected_recall()
+    }
+
+    /// The schemes of the sketches, as a `Schemes`.
+    ///
+    /// A scheme identifies the settings that determine the bytes of a sketch. Other interfaces require it with a
+    /// sketch in place of a text, and `encode_sketch` stores it.
+    #[getter]
+    fn schemes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let Schemes { simhash, minhash, sdr } = self.analyzer.schemes();
+        let hex = |scheme: Option<SchemeId>| scheme.map(|scheme| scheme.to_string());
+        SCHEMES.create(py, (hex(simhash), hex(minhash), hex(sdr)))
     }
 
     /// Adds a document, or replaces the document with the same id.
@@ -132,7 +150,7 @@ impl Engine {
     ///     id: Integer from -2**63 to 2**64 - 1, or a str. `7` and `"7"` are different ids.
     ///     text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
     ///     published_at: Publication date: ISO 8601 str, `datetime`, `date`, NumPy or pandas
-    ///         timestamp; default None. Only the linkage `greedy` uses it.
+    ///         timestamp; default None. Used by the linkage `greedy` and for the `relation` of pairs.
     ///
     /// Returns:
     ///     An `Inserted`.
@@ -217,8 +235,8 @@ impl Engine {
     /// Args:
     ///     text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
     ///     limit: Maximum number of matches, at least 1; default: the setting `limit`.
-    ///     min_similarity: Minimum similarity, 0 to 1; default: the setting `threshold`. Far below
-    ///         the threshold, the index finds few documents.
+    ///     min_similarity: Minimum similarity, 0 to 1; default: the setting `threshold`. Below
+    ///         that, the search compares all sketches if the index would miss matches.
     ///
     /// Returns:
     ///     A list (`Found`) of `Match`, the most similar first.
@@ -330,17 +348,22 @@ impl Engine {
     ///     a: First text: a str, or a list of tokens. Also bytes if the settings are `lossy`.
     ///     b: Second text, of the same types as `a`.
     ///     min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
+    ///     published_at_a: Publication date of the first text; default None. With both dates, `relation`
+    ///         can be `"update_of"` or `"updated_by"`.
+    ///     published_at_b: Publication date of the second text; default None.
     ///
     /// Returns:
     ///     A `Comparison`.
-    #[pyo3(signature = (a, b, *, min_tokens=5))]
+    #[pyo3(signature = (a, b, *, min_tokens=5, published_at_a=None, published_at_b=None))]
     fn compare<'py>(
         &self,
         a: &Bound<'py, PyAny>,
         b: &Bound<'py, PyAny>,
         min_tokens: i64,
+        published_at_a: Option<&Bound<'py, PyAny>>,
+        published_at_b: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        compare_with(&self.analyzer, a, b, min_tokens)
+        compare_with(&self.analyzer, a, b, min_tokens, [published_at_a, published_at_b])
     }
 
     /// Writes the engine to a file atomically: if the call fails, an existing file is unchanged.

@@ -90,7 +90,9 @@ pub(crate) fn batch_error(error: sameish_batch::Error) -> PyErr {
         E::MemoryLimitTooSmall { least_mib } => {
             setting_error(format!("`max_memory` must be at least {} bytes", least_mib << 20))
         }
-        E::MemoryLimit { .. } => limit_error(format!("{error}; raise `max_memory`")),
+        E::MemoryLimit { .. } | E::CrowdsMemoryLimit { .. } => {
+            limit_error(format!("{error}; raise `max_memory`"))
+        }
         E::Threads { .. } => limit_error(format!("{error}; pass a smaller number of `threads`")),
         E::TooManyDocuments => limit_error(error.to_string()),
         E::Temporary(error) => {

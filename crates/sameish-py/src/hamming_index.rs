@@ -90,6 +90,53 @@ impl HammingIndex {
         self.inner.read(py, sameish::index::HammingIndex::radius)
     }
 
+    /// Which part of a divided index this is, as `(index, of)` with the index from 0; `(0, 1)` for a whole index.
+    #[getter]
+    fn part(&self, py: Python<'_>) -> PyResult<(u32, u32)> {
+        let part = self.inner.read(py, sameish::index::HammingIndex::part)?;
+        Ok((part.index, part.of))
+    }
+
+    /// Divides the index into parts by key range, for several processes or machines.
+    ///
+    /// Together, the parts find exactly what this index finds, each document once. `to_bytes` and
+    /// pickling keep what part an index is.
+    ///
+    /// Args:
+    ///     count: Number of parts, 1 to 65,536.
+    ///
+    /// Returns:
+    ///     A list of `HammingIndex`.
+    ///
+    /// Raises:
+    ///     SettingError: This index is itself a part.
+    ///
+    /// Examples:
+    ///     >>> from sameish import HammingIndex
+    ///     >>> index = HammingIndex(3)
+    ///     >>> index.insert_bulk([0xABCD, 0xABCE, 0xFFFF0000], [1, 2, 3])
+    ///     3
+    ///     >>> parts = index.parts(4)
+    ///     >>> sorted(hit for part in parts for hit in part.find_all(0xABCF))
+    ///     [Hit(doc=1, distance=1), Hit(doc=2, distance=1)]
+    fn parts(&self, py: Python<'_>, count: i64) -> PyResult<Vec<HammingIndex>> {
+        let count = in_range(count, "count", 1..=65_536)?;
+        let parts = self.inner.read(py, |index| index.parts(count))?.map_err(engine_error)?;
+        Ok(parts.into_iter().map(HammingIndex::from).collect())
+    }
+
+    /// Returns the parts that can contain documents within the radius of a query.
+    ///
+    /// Args:
+    ///     query: The fingerprint to compare with.
+    ///
+    /// Returns:
+    ///     The indexes of the parts, from 0, in ascending order; the same list for every part.
+    fn parts_for(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        let query = numbers::fingerprint(query)?;
+        self.inner.read(py, |index| index.parts_for(query))
+    }
+
     /// Adds a document.
     ///
     /// Args:

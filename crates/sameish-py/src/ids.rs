@@ -84,6 +84,36 @@ pub(crate) fn dates(value: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Timestamp>>
     }
 }
 
+/// Reads a list or a column of values as text: strings as they are, numbers and dates as they are written.
+pub(crate) fn values_as_text(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Option<String>>> {
+    match arrow::chunks(value)? {
+        Some(chunks) => arrow::values_as_text(&chunks, name),
+        None => read_list(value, name, value_as_text),
+    }
+}
+
+fn value_as_text(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<String>> {
+    let is_missing = value.is_none()
+        || matches!(&*type_name(value), "NAType" | "NaTType")
+        || value.is_instance_of::<PyFloat>() && value.extract::<f64>()?.is_nan();
+    if is_missing {
+        return Ok(None);
+    }
+    if value.is_instance_of::<PyString>() {
+        return texts::from_python(value, what).map(Some);
+    }
+    let text = match value.getattr_opt("isoformat")? {
+        Some(isoformat) => isoformat.call0()?,
+        // Numbers of NumPy, too.
+        None if value.hasattr("__float__")? => value.str()?.into_any(),
+        None => {
+            let found = type_name(value);
+            return Err(type_error(format!("{what} is of type {found}: must be a str, a number or a date")));
+        }
+    };
+    Ok(Some(text.extract()?))
+}
+
 /// Returns an error for a dict or a set, whose items have no position.
 pub(crate) fn refuse_unordered(value: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
     let is_unordered = value.is_instance_of::<PyDict>()

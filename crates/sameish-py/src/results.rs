@@ -7,6 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple, PyType};
 use pyo3::{BoundObject, IntoPyObjectExt};
 use sameish::engine::{Effort, Spread};
+use sameish::matching::Relation;
 use sameish::{DocId, Groups, Inserted, MatchedPair, Search, Verdict};
 
 /// A class of `sameish/_types.py`, imported once.
@@ -60,16 +61,18 @@ pub(crate) fn found<'py>(
 /// Creates a `Found` of `Match`.
 pub(crate) fn matches<'py>(py: Python<'py>, search: &Search) -> PyResult<Bound<'py, PyList>> {
     let matches = search.matches.iter();
-    let matches = matches.map(|found| judged(&MATCH, [ids::to_python(py, &found.id)?], &found.verdict));
+    let matches = matches.map(|found| {
+        let fields = judged([ids::to_python(py, &found.id)?], &found.verdict)?;
+        MATCH.create(py, PyTuple::new(py, fields)?)
+    });
     found(py, &MATCH, matches, search.candidates as u64, search.capped as u64)
 }
 
-/// Creates a `Match` or a `Pair`: ids followed by the fields of the verdict.
+/// Returns the fields that `Match` and `Pair` share: ids followed by the fields of the verdict.
 fn judged<'py, const N: usize>(
-    class: &ResultClass,
     ids: [Bound<'py, PyAny>; N],
     verdict: &Verdict,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let py = ids[0].py();
     let Verdict { similarity, kind, verified, distance, facts, template } = *verdict;
     let verdict = [
@@ -80,8 +83,7 @@ fn judged<'py, const N: usize>(
         facts.into_bound_py_any(py)?,
         template.into_bound_py_any(py)?,
     ];
-    let fields: Vec<_> = ids.into_iter().chain(verdict).collect();
-    class.create(py, PyTuple::new(py, fields)?)
+    Ok(ids.into_iter().chain(verdict).collect())
 }
 
 /// A matching pair that owns its ids.
@@ -89,11 +91,13 @@ pub(crate) struct OwnedPair {
     a: DocId,
     b: DocId,
     verdict: Verdict,
+    relation: Option<Relation>,
 }
 
 impl From<MatchedPair<'_>> for OwnedPair {
     fn from(pair: MatchedPair<'_>) -> OwnedPair {
-        OwnedPair { a: pair.a.clone(), b: pair.b.clone(), verdict: pair.verdict }
+        let MatchedPair { a, b, verdict, relation } = pair;
+        OwnedPair { a: a.clone(), b: b.clone(), verdict, relation }
     }
 }
 
@@ -110,17 +114,28 @@ pub(crate) fn pairs<'py>(
     Pairs { pairs, effort }: &Pairs,
     to_python: impl Fn(&DocId) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let pairs = pairs.iter().map(|pair| Ok(([to_python(&pair.a)?, to_python(&pair.b)?], pair.verdict)));
+    let pairs = pairs.iter().map(|pair| {
+        let ids = [to_python(&pair.a)?, to_python(&pair.b)?];
+        Ok((ids, pair.verdict, pair.relation))
+    });
     found_pairs(py, pairs, effort)
 }
 
-/// Creates a `Found` of `Pair` from ids and verdicts.
+/// The ids of a pair, how the documents match, and how the first one relates to the second one.
+type PairFields<'py> = ([Bound<'py, PyAny>; 2], Verdict, Option<Relation>);
+
+/// Creates a `Found` of `Pair`.
 pub(crate) fn found_pairs<'py>(
     py: Python<'py>,
-    pairs: impl Iterator<Item = PyResult<([Bound<'py, PyAny>; 2], Verdict)>>,
+    pairs: impl Iterator<Item = PyResult<PairFields<'py>>>,
     effort: &Effort,
 ) -> PyResult<Bound<'py, PyList>> {
-    let pairs = pairs.map(|pair| pair.and_then(|(ids, verdict)| judged(&PAIR, ids, &verdict)));
+    let pairs = pairs.map(|pair| {
+        let (ids, verdict, relation) = pair?;
+        let mut fields = judged(ids, &verdict)?;
+        fields.push(relation.map(Relation::name).into_bound_py_any(py)?);
+        PAIR.create(py, PyTuple::new(py, fields)?)
+    });
     found(py, &PAIR, pairs, effort.candidates, effort.capped)
 }
 

@@ -3,7 +3,7 @@
 //! Documents in memory are borrowed, so an interrupted call waits until the worker threads have noticed it. A run over files owns
 //! its data, so an interrupted call returns at once, unless it writes: then it waits until its temporary files are removed.
 
-use crate::documents::{Corpus, MemoryCorpus};
+use crate::documents::{DocumentTables, Documents};
 use crate::error::{batch_error, engine_error, excerpt, remedy, setting_error};
 use crate::interrupt::{Progress, Task, run_detached, run_scoped};
 use crate::parallel::thread_count;
@@ -60,13 +60,13 @@ impl<'py> RunArgs<'py> {
     pub(crate) fn run<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        corpus: &mut Corpus<'_>,
+        corpus: &mut Documents<'_>,
         options: Options,
         work: impl FnOnce(Run<'_>) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
         match corpus {
-            Corpus::Memory(corpus) => self.run_in_memory(py, corpus, options, work),
-            Corpus::Files(corpus) => {
+            Documents::Memory(corpus) => self.run_in_memory(py, corpus, options, work),
+            Documents::Files(corpus) => {
                 let (progress, work) = self.prepare_files(py, corpus, options, work)?;
                 run_detached(py, progress, work)?.map_err(batch_error)
             }
@@ -78,13 +78,13 @@ impl<'py> RunArgs<'py> {
     pub(crate) fn run_and_write<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        corpus: &mut Corpus<'_>,
+        corpus: &mut Documents<'_>,
         options: Options,
         work: impl FnOnce(Run<'_>) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
         match corpus {
-            Corpus::Memory(corpus) => self.run_in_memory(py, corpus, options, work),
-            Corpus::Files(corpus) => {
+            Documents::Memory(corpus) => self.run_in_memory(py, corpus, options, work),
+            Documents::Files(corpus) => {
                 let (progress, work) = self.prepare_files(py, corpus, options, work)?;
                 run_scoped(py, progress, work)?.map_err(batch_error)
             }
@@ -94,7 +94,7 @@ impl<'py> RunArgs<'py> {
     fn run_in_memory<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        corpus: &MemoryCorpus<'_>,
+        corpus: &DocumentTables<'_>,
         options: Options,
         work: impl FnOnce(Run<'_>) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {

@@ -66,7 +66,9 @@ fn vocabulary(mapping: &Bound<'_, PyAny>) -> PyResult<BTreeMap<String, u32>> {
 fn excludes(tokens: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     match texts::content(tokens, "`excludes`", false)? {
         Content::Tokens(tokens) => Ok(tokens),
-        Content::Text(_) => Err(type_error("`excludes` is a single str: must be a list of tokens")),
+        Content::Text(_) | Content::Sketches(_) => {
+            Err(type_error("`excludes` is a single str: must be a list of tokens"))
+        }
     }
 }
 
@@ -131,6 +133,7 @@ impl SdrEncoder {
         let inner = run_detached(py, progress, move |_| match &content {
             Content::Text(text) => encoder.encode(text),
             Content::Tokens(tokens) => encoder.encode_tokens(tokens),
+            Content::Sketches(_) => encoder.encode_tokens::<&str>([]),
         })?;
         Ok(Sdr { inner })
     }

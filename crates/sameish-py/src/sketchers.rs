@@ -53,6 +53,48 @@ pub(crate) fn hamming(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<u3
     Ok(numbers::fingerprint(a)?.distance(numbers::fingerprint(b)?))
 }
 
+/// Returns the similarity of two fingerprints with a Hamming distance: 1 - distance / 64.
+///
+/// Args:
+///     distance: Distance in bits, 0 to 64; an average may have a fraction.
+///
+/// Returns:
+///     The similarity, 0 to 1.
+///
+/// Examples:
+///     >>> import sameish
+///     >>> sameish.distance_to_similarity(3)
+///     0.953125
+#[pyfunction]
+pub(crate) fn distance_to_similarity(distance: f64) -> PyResult<f64> {
+    Ok(sameish::matching::distance_to_similarity(checked_distance(distance)?))
+}
+
+/// Classifies a Hamming distance of two fingerprints.
+///
+/// Args:
+///     distance: Distance in bits, 0 to 64; a fraction is rounded up.
+///
+/// Returns:
+///     `"exact"` for 0, `"near"` for up to 3, `"similar"` for up to 10, otherwise `"different"`.
+///
+/// Examples:
+///     >>> import sameish
+///     >>> [sameish.match_type(distance) for distance in (0, 2, 7, 15)]
+///     ['exact', 'near', 'similar', 'different']
+#[pyfunction]
+pub(crate) fn match_type(distance: f64) -> PyResult<String> {
+    let distance = checked_distance(distance)?.ceil() as u32;
+    Ok(sameish::matching::MatchType::of_distance(distance).to_string())
+}
+
+fn checked_distance(distance: f64) -> PyResult<f64> {
+    match (0.0..=64.0).contains(&distance) {
+        true => Ok(distance),
+        false => Err(setting_error(format!("`distance` is {distance}: must be 0 to 64"))),
+    }
+}
+
 /// Computes 64-bit SimHash fingerprints of texts.
 ///
 /// Args:
@@ -63,8 +105,8 @@ pub(crate) fn hamming(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<u3
 ///         `"words:1"`.
 ///     weighting: Weight of a feature: its number of occurrences (`"frequency"`, the default) or 1
 ///         (`"uniform"`).
-///     stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; default
-///         None.
+///     stop_words: Words that are removed: those of a language, as a two-letter code such as `"en"`, or
+///         a list of words; default None.
 ///
 /// Examples:
 ///     >>> from sameish import SimHasher
@@ -89,7 +131,7 @@ impl SimHasher {
         tokenizer: &str,
         hash: &str,
         weighting: &str,
-        stop_words: Option<&str>,
+        stop_words: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SimHasher> {
         let simhash = PyDict::new(py);
         simhash.set_item("shingle", shingle)?;
@@ -192,8 +234,8 @@ impl SimHasher {
 ///     tokenizer: `"unicode"` (the default), `"ascii-words"` or `"whitespace"`.
 ///     counting: Whether a repeated feature counts once (`"set"`, the default) or as often as it occurs
 ///         (`"multiset"`).
-///     stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; default
-///         None.
+///     stop_words: Words that are removed: those of a language, as a two-letter code such as `"en"`, or
+///         a list of words; default None.
 ///     min_words: Minimum number of words, without stop words; default 1. A text with fewer words has
 ///         no signature.
 ///
@@ -227,7 +269,7 @@ impl MinHasher {
         shingle: &str,
         tokenizer: &str,
         counting: &str,
-        stop_words: Option<&str>,
+        stop_words: Option<&Bound<'_, PyAny>>,
         min_words: i64,
     ) -> PyResult<MinHasher> {
         let minhash = PyDict::new(py);
@@ -447,7 +489,7 @@ fn reduce_by_config<'py>(
 fn text_settings<'py>(
     py: Python<'py>,
     tokenizer: &str,
-    stop_words: Option<&str>,
+    stop_words: Option<&Bound<'_, PyAny>>,
     min_words: i64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let keywords = PyDict::new(py);

@@ -13,7 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use sameish::{DocId, Timestamp};
 
-/// Where the texts, ids and dates of a table are.
+/// Where the texts, ids, dates and sources of a table are.
+#[derive(Clone, Copy)]
 pub(crate) struct Columns<'a, 'py> {
     /// Name of the text column; by default [`TEXT`].
     pub(crate) text: Option<&'a str>,
@@ -21,6 +22,10 @@ pub(crate) struct Columns<'a, 'py> {
     pub(crate) id: Option<&'a Bound<'py, PyAny>>,
     /// Name of the date column, or a list or column of dates.
     pub(crate) date: Option<&'a Bound<'py, PyAny>>,
+    /// Name of the column of sources, or a list or column of sources.
+    pub(crate) source: Option<&'a Bound<'py, PyAny>>,
+    /// Name of the column whose largest value decides which document is kept.
+    pub(crate) keep_field: Option<&'a str>,
     /// Whether texts may contain invalid UTF-8.
     pub(crate) lossy: bool,
 }
@@ -35,9 +40,10 @@ impl Columns<'_, '_> {
 
     /// Returns the names of the columns to read from the table, without repetition.
     fn names(&self) -> Vec<String> {
-        let others = [self.id, self.date].into_iter().flatten();
+        let others = [self.id, self.date, self.source].into_iter().flatten();
         let others = others.filter_map(|column| column.extract::<String>().ok());
-        let mut names: Vec<String> = std::iter::once(self.text().to_owned()).chain(others).collect();
+        let named = std::iter::once(self.text()).chain(self.keep_field).map(str::to_owned);
+        let mut names: Vec<String> = named.chain(others).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -50,6 +56,9 @@ pub(crate) struct Table<'py> {
     /// Ids; `None` if documents are identified by row number.
     pub(crate) ids: Option<Vec<DocId>>,
     pub(crate) dates: Option<Vec<Option<Timestamp>>>,
+    pub(crate) sources: Option<Vec<Option<String>>>,
+    /// The values of the column that decides which document is kept.
+    pub(crate) kept_by: Option<Vec<Option<String>>>,
 }
 
 impl<'py> Table<'py> {
@@ -75,7 +84,19 @@ impl<'py> Table<'py> {
             Ok(name) => arrow::dates(&arrow::column(chunks, name.to_str()?)?),
             Err(_) => ids::dates(date),
         });
-        Ok(Table { texts, ids: ids.transpose()?, dates: dates.transpose()? })
+        let sources = columns.source.map(|source| match source.cast::<PyString>() {
+            Ok(name) => arrow::values_as_text(&arrow::column(chunks, name.to_str()?)?, "source"),
+            Err(_) => ids::values_as_text(source, "source"),
+        });
+        let kept_by =
+            columns.keep_field.map(|name| arrow::values_as_text(&arrow::column(chunks, name)?, "value"));
+        Ok(Table {
+            texts,
+            ids: ids.transpose()?,
+            dates: dates.transpose()?,
+            sources: sources.transpose()?,
+            kept_by: kept_by.transpose()?,
+        })
     }
 
     fn from_pandas(data: &Bound<'py, PyAny>, columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
@@ -93,7 +114,12 @@ impl<'py> Table<'py> {
         let texts = Texts::read(&by_name(text.as_any())?, "texts", columns.lossy)?;
         let ids = columns.id.map(|id| ids::list_from_python(&column(id)?)).transpose()?;
         let dates = columns.date.map(|date| ids::dates(&column(date)?)).transpose()?;
-        Ok(Table { texts, ids, dates })
+        let sources =
+            columns.source.map(|source| ids::values_as_text(&column(source)?, "source")).transpose()?;
+        let kept_by = columns
+            .keep_field
+            .map(|name| ids::values_as_text(&by_name(PyString::new(data.py(), name).as_any())?, "value"));
+        Ok(Table { texts, ids, dates, sources, kept_by: kept_by.transpose()? })
     }
 
     fn from_texts(texts: Texts<'py>, columns: &Columns<'_, 'py>) -> PyResult<Table<'py>> {
@@ -103,7 +129,13 @@ impl<'py> Table<'py> {
                 excerpt(text)
             )));
         }
-        for (name, column) in [("id", columns.id), ("date", columns.date)] {
+        if let Some(field) = columns.keep_field {
+            return Err(type_error(format!(
+                "`keep` is `field:{}`, but the data is not a table: pass a table with this column",
+                excerpt(field)
+            )));
+        }
+        for (name, column) in [("id", columns.id), ("date", columns.date), ("source", columns.source)] {
             if column.is_some_and(|column| column.is_instance_of::<PyString>()) {
                 return Err(type_error(format!(
                     "`{name}` is a column name, but the data is not a table: pass a list or a column of {name}s"
@@ -112,7 +144,8 @@ impl<'py> Table<'py> {
         }
         let ids = columns.id.map(ids::list_from_python).transpose()?;
         let dates = columns.date.map(ids::dates).transpose()?;
-        Ok(Table { texts, ids, dates })
+        let sources = columns.source.map(|source| ids::values_as_text(source, "source")).transpose()?;
+        Ok(Table { texts, ids, dates, sources, kept_by: None })
     }
 
     /// Returns an error if there are not as many ids and dates as texts, or if an id occurs twice.
@@ -123,6 +156,9 @@ impl<'py> Table<'py> {
         }
         if let Some(dates) = &self.dates {
             same_length(("texts", texts), ("dates", dates.len()))?;
+        }
+        if let Some(sources) = &self.sources {
+            same_length(("texts", texts), ("sources", sources.len()))?;
         }
         Ok(())
     }

@@ -144,6 +144,7 @@ pub(crate) fn size(content: &Content) -> usize {
     match content {
         Content::Text(text) => text.len(),
         Content::Tokens(tokens) => tokens.iter().map(|token| token.len() + 1).sum(),
+        Content::Sketches(_) => 0,
     }
 }
 

@@ -56,7 +56,7 @@ def test_files_of_every_format_give_the_result_of_lists(tmp_path):
         found = sameish.dedup(path, keep="newest", **FIELDS)
         assert found.centers.tolist() == expected.centers.tolist(), path
         assert found.clusters == expected.clusters and found.summary == expected.summary, path
-        assert sameish.pairs(path, **FIELDS) == sameish.pairs(TEXTS, id=IDS, **OPTIONS), path
+        assert sameish.pairs(path, **FIELDS) == sameish.pairs(TEXTS, id=IDS, date=DATES, **OPTIONS), path
         assert sameish.cluster(path, **FIELDS) == sameish.cluster(TEXTS, id=IDS, **OPTIONS), path
 
 

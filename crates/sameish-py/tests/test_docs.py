@@ -37,6 +37,16 @@ def test_readme_examples_run():
         exec(compile(example, "README.md", "exec"), {})
 
 
+@pytest.mark.parametrize("page", ["docs/presets.md"])
+def test_programs_of_a_page_print_what_their_comments_say(page, capsys):
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)
+    assert programs
+    for program in programs:
+        exec(compile(program, page, "exec"), {})
+        expected = re.findall(r"^print\(.*\)  # (.*)$", program, re.M)
+        assert expected and capsys.readouterr().out.splitlines() == expected, program
+
+
 def test_public_names_have_docstrings():
     for name in sameish.__all__:
         thing = getattr(sameish, name)

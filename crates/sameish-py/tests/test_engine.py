@@ -113,7 +113,7 @@ def test_settings_are_equal_as_keywords_toml_and_mapping():
         (lambda: sameish.Engine("copies").search(TEXT, limit=0), "`limit` is 0"),
         (lambda: sameish.Engine("copies").search(TEXT, min_similarity=2), "`min_similarity` is 2"),
         (lambda: sameish.compare(TEXT, OTHER, min_tokens=0), "`min_tokens` is 0"),
-        (lambda: sameish.dedup([], keep="best"), "must be `first`, `longest` or `newest`"),
+        (lambda: sameish.dedup([], keep="best"), "must be `first`, `longest`, `newest` or `field:NAME`"),
         (lambda: sameish.MinHasher().sketch_many([], threads=0), "`threads` is 0"),
     ],
 )
@@ -520,3 +520,18 @@ def test_results_report_candidates_and_limits():
     row[:, 1] = np.arange(70_000)
     index.insert_bulk(row)
     assert index.search([0, 1], 0.5).capped > 0
+
+
+def test_html_and_accents_can_be_removed():
+    html, plain = "<p>Le caf&eacute; du <b>port</b> est ouvert ce soir", "Le cafe du port est ouvert ce soir"
+    comparison = sameish.compare(html, plain, html=True, fold_accents=True)
+    passage = comparison.passages[0]
+    assert (comparison.match_type, html[passage.a_start : passage.a_end]) == ("exact", html[3:])
+    assert sameish.dedup([html, plain], html=True, fold_accents=True).removed.tolist() == [1]
+    assert [p.match_type for p in sameish.pairs([html, plain], html=True, fold_accents=True)] == ["exact"]
+    assert len(sameish.cluster([html, plain], html=True, fold_accents=True)) == 1
+    assert sameish.dedup([html, plain]).removed.tolist() == []
+    engine = sameish.Engine("copies", html=True, fold_accents=True)
+    engine.add("a", html)
+    assert [match.id for match in engine.search(plain)] == ["a"]
+    assert "html" not in sameish.Engine("copies").config

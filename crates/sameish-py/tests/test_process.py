@@ -38,6 +38,7 @@ LONG_CALLS = {
     "file": "[sameish.dedup(path, threads=1, preset='headlines') for _ in iter(int, 1)]",
     "pipe": "sameish.dedup(pipe)",
     "corpus": "c.insert_bulk(h[:500_000]); [c.find_all_bulk(h) for _ in iter(int, 1)]",
+    "fingerprint pairs": "[sameish.fingerprint_pairs(h) for _ in iter(int, 1)]",
     "build": "[sameish.Corpus(6, 3).insert_bulk(h) for _ in iter(int, 1)]",
     "pairs": "e.pairs()",
     "greedy": "[e.clusters() for _ in iter(int, 1)]",

@@ -2,7 +2,8 @@
 
 `Engine` holds documents and searches them. `dedup`, `pairs` and `cluster` process a whole corpus;
 `compare` compares two texts. `SimHasher`, `MinHasher` and `SdrEncoder` compute sketches; `Corpus`,
-`HammingIndex` and `BandIndex` search them.
+`HammingIndex` and `BandIndex` search them, and `fingerprint_pairs` and `fingerprint_groups` process
+a whole list of fingerprints. `tokenize`, `shingle` and `normalize` show what is compared.
 
 >>> import sameish
 >>> engine = sameish.Engine("wire")
@@ -41,10 +42,32 @@ from ._sameish import (
     SimHasher,
     __version__,
     compare,
+    decode_sketch,
+    distance_to_similarity,
+    encode_sketch,
+    fingerprint_groups,
+    fingerprint_pairs,
     hamming,
+    match_type,
+    normalize,
+    shingle,
     simhash,
+    tokenize,
 )
-from ._types import Cluster, Comparison, Difference, Found, Hit, Inserted, Match, Near, Pair, Passage, Sketches
+from ._types import (
+    Cluster,
+    Comparison,
+    Difference,
+    Found,
+    Hit,
+    Inserted,
+    Match,
+    Near,
+    Pair,
+    Passage,
+    Schemes,
+    Sketches,
+)
 
 __all__ = [
     "BandIndex",
@@ -71,6 +94,7 @@ __all__ = [
     "RecordError",
     "Passage",
     "SchemeMismatch",
+    "Schemes",
     "Sdr",
     "SdrEncoder",
     "SettingError",
@@ -84,8 +108,17 @@ __all__ = [
     "__version__",
     "cluster",
     "compare",
+    "decode_sketch",
     "dedup",
+    "distance_to_similarity",
+    "encode_sketch",
+    "fingerprint_groups",
+    "fingerprint_pairs",
     "hamming",
+    "match_type",
+    "normalize",
     "pairs",
+    "shingle",
     "simhash",
+    "tokenize",
 ]

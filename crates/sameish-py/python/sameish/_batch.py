@@ -45,6 +45,7 @@ Arrow = Union[ArrowStream, ArrowArray]
 Path = Union[str, "os.PathLike[str]"]
 Data = Union[Iterable[str], Iterable[bytes], Iterable["os.PathLike[str]"], Arrow, Dataset, Path]
 Ids = Union[Iterable[Id], Arrow]
+Sources = Union[Iterable[Union[str, None]], Arrow]
 Dates = Union[Iterable[Union[str, Day, np.datetime64, None]], Arrow]
 Config = Union[str, Mapping[str, Any]]
 # The default, `...`, stands for the settings of the preset, because None removes a section.
@@ -78,7 +79,9 @@ def dedup(
     *,
     id: str | Ids | None = None,
     date: str | Dates | None = None,
-    keep: Literal["first", "longest", "newest"] = "first",
+    source: str | Sources | None = None,
+    keep: str = "first",
+    per_source: bool = False,
     against: Data | None = None,
     output: Path | None = None,
     overwrite: bool = False,
@@ -91,9 +94,11 @@ def dedup(
     templates: Literal["keep", "merge"] | None = None,
     unverified: bool | None = None,
     tokenizer: Literal["unicode", "ascii-words", "whitespace"] | None = None,
-    stop_words: str | None | EllipsisType = ...,
+    stop_words: str | Iterable[str] | None | EllipsisType = ...,
     min_words: int | None = None,
     lossy: bool | None = None,
+    fold_accents: bool | None = None,
+    html: bool | None = None,
     simhash: Settings = ...,
     minhash: Settings = ...,
     sdr: Settings = ...,
@@ -129,8 +134,14 @@ def dedup(
             distinct ids (integers or strings). Default None: documents are identified by their row number.
         date: Name of the column or field that contains the dates, or, for data in memory, a list or column of
             dates; default None.
-        keep: Which document of a cluster is kept: the `"first"` (the default), the `"longest"` or the
-            `"newest"`, which requires `date`.
+        source: Name of the column or field that contains the sources, such as host names, or, for data in
+            memory, a list or column of sources; default None. The default for files is `"source"`, else
+            `"host"`.
+        keep: Which document of a cluster is kept: the `"first"` (the default), the `"longest"`, the
+            `"newest"`, which requires `date`, or, with `"field:NAME"`, the one with the largest value of a
+            column or field; a number is preferred to a string, and any value to none.
+        per_source: Whether one document per source is kept in each cluster, and not one per cluster; default
+            False. Requires `source`, except for files with its default.
         against: An existing corpus: documents that match one of its documents are also removed. Must be paths
             if `data` consists of paths, otherwise any other data, with the same text column or field;
             default None.
@@ -145,22 +156,27 @@ def dedup(
         config: Configuration file in TOML, or a mapping with its contents; default None.
         threshold: Minimum similarity of a match, inclusive; greater than 0 and at most 1. Default None:
             that of the preset, 0.8 for `"copies"`.
-        recall: Minimum probability that a pair at the threshold is found; greater than 0 and less than 1.
+        recall: Minimum probability that the index finds a pair exactly at the threshold; greater than 0 and less than 1.
             Default None: that of the preset.
         verify: Whether candidates are verified by comparing the features of the documents. Default None:
             as in the preset.
         templates: Whether documents with the same wording but different names or numbers are kept in
             separate clusters (`"keep"`) or clustered like other matches (`"merge"`). Default None: as in
             the preset, `"keep"`.
-        unverified: Whether short texts also match by their fingerprints alone, so that they are duplicates
-            without verification (preset `"articles"`). Default None: as in the preset, False.
+        unverified: Whether matches that cannot be verified count as duplicates: those of documents with sketches
+            and no text and, with the preset `"articles"`, of short texts with near fingerprints. Default
+            None: as in the preset, False.
         tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`. Default None: that of the preset.
-        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; None removes
-            no words. Default: that of the preset.
+        stop_words: Words that are removed: those of a language, as a two-letter code such as `"en"`, or a list
+            of words; None removes no words. Default: that of the preset.
         min_words: Minimum number of words, without stop words; a document with fewer words is too short.
             Default None: that of the preset.
         lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD. Default None: as in the
             preset.
+        fold_accents: Whether accents, Arabic vowel signs and Hebrew points are removed before texts are
+            compared. Default None: as in the preset, False.
+        html: Whether texts are HTML, whose markup is removed before texts are compared. Default None: as in the preset,
+            False.
         simhash: Settings of SimHash fingerprints, as a mapping; None computes no fingerprints. Default:
             those of the preset.
         minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None computes no
@@ -175,8 +191,10 @@ def dedup(
         on_bad: What happens to a record of a file that is invalid, or has the id of an earlier record and
             a different text: `"fail"` (the default) raises `RecordError`; `"skip"` leaves the record out
             and counts it.
-        max_memory: Memory limit in bytes, at least 64 MiB; default None, no limit. About 300 bytes per
-            document are needed, in addition to data in memory. The result does not depend on it.
+        max_memory: Memory limit in bytes, at least 64 MiB; default None, no limit. A run needs about
+            300 bytes per document (450 with fingerprints, as in `"articles"`; up to 2 kB more for each
+            document of a large group of similar ones), in addition to data in memory. The result does
+            not depend on the limit.
         temp_dir: Directory for temporary files; default None, that of the system.
         threads: Number of threads, 1 to 1024; default None, one per processor. The result does not depend
             on it.
@@ -205,10 +223,15 @@ def dedup(
     """
     settings = _settings(
         threshold=threshold, recall=recall, verify=verify, templates=templates, unverified=unverified,
-        tokenizer=tokenizer, stop_words=stop_words, min_words=min_words, lossy=lossy, simhash=simhash,
-        minhash=minhash, sdr=sdr, matching=matching,
+        tokenizer=tokenizer, stop_words=stop_words, min_words=min_words, lossy=lossy,
+        fold_accents=fold_accents, html=html, simhash=simhash, minhash=minhash, sdr=sdr, matching=matching,
     )
-    fields = {"text": text, "id": id, "date": date, "format": format, "delimiter": delimiter}
+    fields = {
+        **_fields(text, id, date, format, delimiter),
+        "source": source,
+        "with_sources": per_source,
+        "keep_field": keep[len("field:") :] if isinstance(keep, str) and keep.startswith("field:") else None,
+    }
     run = _run(preset, config, settings, on_bad, max_memory, temp_dir, threads, progress)
     dedup = {
         "keep": keep,
@@ -233,11 +256,14 @@ def pairs(
     threshold: float | None = None,
     recall: float | None = None,
     verify: bool | None = None,
+    templates: Literal["include", "exclude", "only"] = "include",
     unverified: bool | None = None,
     tokenizer: Literal["unicode", "ascii-words", "whitespace"] | None = None,
-    stop_words: str | None | EllipsisType = ...,
+    stop_words: str | Iterable[str] | None | EllipsisType = ...,
     min_words: int | None = None,
     lossy: bool | None = None,
+    fold_accents: bool | None = None,
+    html: bool | None = None,
     simhash: Settings = ...,
     minhash: Settings = ...,
     sdr: Settings = ...,
@@ -255,8 +281,10 @@ def pairs(
     Args:
         data, text, id, date: See `dedup`.
         limit_pairs: Maximum number of pairs, at least 0; default None, no limit.
+        templates: Whether templates (the same wording with different names or numbers) are listed: `"include"` (the
+            default), `"exclude"`, or `"only"`.
         preset, config, threshold, recall, verify, unverified, tokenizer, stop_words, min_words, lossy,
-            simhash, minhash, sdr, matching, format, delimiter, on_bad, max_memory, temp_dir, threads,
+            fold_accents, html, simhash, minhash, sdr, matching, format, delimiter, on_bad, max_memory, temp_dir, threads,
             progress: See `dedup`.
 
     Returns:
@@ -275,12 +303,12 @@ def pairs(
     """
     settings = _settings(
         threshold=threshold, recall=recall, verify=verify, unverified=unverified, tokenizer=tokenizer,
-        stop_words=stop_words, min_words=min_words, lossy=lossy, simhash=simhash, minhash=minhash,
-        sdr=sdr, matching=matching,
+        stop_words=stop_words, min_words=min_words, lossy=lossy, fold_accents=fold_accents, html=html,
+        simhash=simhash, minhash=minhash, sdr=sdr, matching=matching,
     )
-    fields = {"text": text, "id": id, "date": date, "format": format, "delimiter": delimiter}
+    fields = _fields(text, id, date, format, delimiter)
     run = _run(preset, config, settings, on_bad, max_memory, temp_dir, threads, progress)
-    found: Found[Pair] = _pairs(_inputs.source(data, "data"), fields, run, limit_pairs)
+    found: Found[Pair] = _pairs(_inputs.source(data, "data"), fields, run, templates, limit_pairs)
     return found
 
 
@@ -301,9 +329,11 @@ def cluster(
     templates: Literal["keep", "merge"] | None = None,
     unverified: bool | None = None,
     tokenizer: Literal["unicode", "ascii-words", "whitespace"] | None = None,
-    stop_words: str | None | EllipsisType = ...,
+    stop_words: str | Iterable[str] | None | EllipsisType = ...,
     min_words: int | None = None,
     lossy: bool | None = None,
+    fold_accents: bool | None = None,
+    html: bool | None = None,
     simhash: Settings = ...,
     minhash: Settings = ...,
     sdr: Settings = ...,
@@ -324,8 +354,8 @@ def cluster(
         preset, config, threshold, recall, verify: See `dedup`.
         linkage: How matches are clustered: `"cohesive"`, `"greedy"`, `"components"` or `"online"`. Default
             None: that of the preset, `"cohesive"` for `"copies"`.
-        templates, unverified, tokenizer, stop_words, min_words, lossy, simhash, minhash, sdr, matching,
-            format, delimiter, on_bad, max_memory, temp_dir, threads, progress: See `dedup`.
+        templates, unverified, tokenizer, stop_words, min_words, lossy, fold_accents, html, simhash,
+            minhash, sdr, matching, format, delimiter, on_bad, max_memory, temp_dir, threads, progress: See `dedup`.
 
     Returns:
         A list (`Found`) of `Cluster`. `to_frame` converts it to a data frame.
@@ -342,12 +372,20 @@ def cluster(
     settings = _settings(
         threshold=threshold, recall=recall, verify=verify, linkage=linkage, templates=templates,
         unverified=unverified, tokenizer=tokenizer, stop_words=stop_words, min_words=min_words, lossy=lossy,
-        simhash=simhash, minhash=minhash, sdr=sdr, matching=matching,
+        fold_accents=fold_accents, html=html, simhash=simhash, minhash=minhash, sdr=sdr, matching=matching,
     )
-    fields = {"text": text, "id": id, "date": date, "format": format, "delimiter": delimiter}
+    fields = _fields(text, id, date, format, delimiter)
     run = _run(preset, config, settings, on_bad, max_memory, temp_dir, threads, progress)
     found: Found[Cluster] = _cluster(_inputs.source(data, "data"), fields, run, min_size)
     return found
+
+
+def _fields(
+    text: str | None, id: str | Ids | None, date: str | Dates | None, format: str | None, delimiter: str | None
+) -> dict[str, Any]:
+    """Returns the parameters that say where the data of documents is."""
+    others = {"source": None, "with_sources": False, "keep_field": None}
+    return {"text": text, "id": id, "date": date, "format": format, "delimiter": delimiter, **others}
 
 
 # Settings that None removes. For the others, None stands for the value of the preset.

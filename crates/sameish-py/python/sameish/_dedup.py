@@ -106,7 +106,11 @@ class Dedup:
             members = [self._id(row) for row in self._members[start:end].tolist()]
             similarity, distance = (None, spread) if self._by_distance else (spread, None)
             clusters.append(Cluster(members[0], members, similarity, distance))
-        return Found(clusters, self._counts["candidates"], self._counts["caps_hit"], Cluster)
+        counts = self._counts
+        found = Found(clusters, counts["candidates"], counts["caps_hit"], Cluster)
+        for name in ("omitted", "expected_recall", "expected_recall_interval"):
+            setattr(found, name, counts[name])
+        return found
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -118,9 +122,11 @@ class Dedup:
         that are too short for the settings. `rejected`: number of records that could not be used.
         `repeated`: number of records that repeat an earlier record with the same id and text.
         `candidates`: number of candidates compared. `verified`: number of verified matches. `templates`:
-        number of verified matches that were kept apart as templates. `expected_recall`: probability
-        that a pair exactly at the threshold is found, or None. `caps_hit`: number of limits reached;
-        if it is not 0, matches may be missing.
+        number of verified matches that were kept apart as templates. `expected_recall`: estimated share of the pairs at or
+        above the threshold that were found or, if no match was found, the recall at the threshold (the probability that the
+        index finds a pair exactly at the threshold); None if only fingerprints are compared. `expected_recall_interval`: its 99 % interval, or None. `caps_hit`: number
+        of limits reached; if it is not 0, matches may be missing. `omitted`: number of candidates that were not compared because
+        of limits.
         """
         kept, removed = len(self.kept), len(self.removed)
         sizes = np.diff(self._ends, prepend=0)

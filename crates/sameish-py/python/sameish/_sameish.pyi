@@ -6,7 +6,7 @@ from typing import Any, Callable, Literal, Optional, Protocol, SupportsIndex, Ty
 import numpy as np
 from numpy.typing import NDArray
 
-from ._types import Cluster, Comparison, Found, Hit, Id, Inserted, Match, Near, Pair, Sketches
+from ._types import Cluster, Comparison, Found, Hit, Id, Inserted, Match, Near, Pair, Schemes, Sketches
 
 __version__: str
 __all__ = [
@@ -23,11 +23,30 @@ __all__ = [
     "BandIndex",
     "simhash",
     "hamming",
+    "distance_to_similarity",
+    "match_type",
+    "encode_sketch",
+    "decode_sketch",
     "compare",
+    "fingerprint_pairs",
+    "fingerprint_groups",
+    "tokenize",
+    "shingle",
+    "normalize",
     "_dedup",
     "_pairs",
     "_cluster",
     "_known_suffix",
+    "_config_toml",
+    "_components",
+    "_hamming_buckets",
+    "_hamming_keys",
+    "_ranks",
+    "_report",
+    "_length_classes",
+    "_Steps",
+    "_Centers",
+    "_Needed",
 ]
 
 class _ArrowStream(Protocol):
@@ -85,10 +104,14 @@ class Engine:
         unverified: Whether short texts also match by their fingerprints alone, and whether matches
             that were not verified join clusters; default False. Has no effect without `verify`.
         tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`.
-        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`.
+        stop_words: Words that are removed: those of a language, as a two-letter code such as `"en"`, or
+            a list of words.
         min_words: Minimum number of words, without stop words. A document with fewer words has
             the status `too_short`.
         lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
+        fold_accents: Whether accents, Arabic vowel signs and Hebrew points are removed before texts are
+            compared.
+        html: Whether texts are HTML, whose markup is removed before texts are compared.
         text: Other settings of the section `text` of a configuration file, as a mapping.
         simhash: Settings of SimHash fingerprints, as a mapping; None computes no fingerprints.
         minhash: Settings of MinHash signatures, as a mapping such as `{"rows": 256}`; None
@@ -124,9 +147,11 @@ class Engine:
         templates: Literal["keep", "merge"] = ...,
         unverified: bool = ...,
         tokenizer: Literal["unicode", "ascii-words", "whitespace"] = ...,
-        stop_words: Optional[str] = ...,
+        stop_words: Union[str, Iterable[str], None] = ...,
         min_words: int = ...,
         lossy: bool = ...,
+        fold_accents: bool = ...,
+        html: bool = ...,
         text: _Settings = ...,
         simhash: _Settings = ...,
         minhash: _Settings = ...,
@@ -138,9 +163,16 @@ class Engine:
         """All settings, as a configuration file in TOML."""
     @property
     def expected_recall(self) -> Optional[float]:
-        """Probability that a pair exactly at the threshold is found, 0 to 1.
+        """Recall at the threshold: the probability that the index finds a pair exactly at the threshold, 0 to 1.
 
         None if only fingerprints are compared; their index misses no match.
+        """
+    @property
+    def schemes(self) -> Schemes:
+        """The schemes of the sketches, as a `Schemes`.
+
+        A scheme identifies the settings that determine the bytes of a sketch. Other interfaces require it with a
+        sketch in place of a text, and `encode_sketch` stores it.
         """
     def add(self, id: Id, text: _Text, *, published_at: Optional[_Date] = None) -> Inserted:
         """Adds a document, or replaces the document with the same id.
@@ -149,7 +181,7 @@ class Engine:
             id: Integer from -2**63 to 2**64 - 1, or a str. `7` and `"7"` are different ids.
             text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
             published_at: Publication date: ISO 8601 str, `datetime`, `date`, NumPy or pandas
-                timestamp; default None. Only the linkage `greedy` uses it.
+                timestamp; default None. Used by the linkage `greedy` and for the `relation` of pairs.
 
         Returns:
             An `Inserted`.
@@ -197,8 +229,8 @@ class Engine:
         Args:
             text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
             limit: Maximum number of matches, at least 1; default: the setting `limit`.
-            min_similarity: Minimum similarity, 0 to 1; default: the setting `threshold`. Far below
-                the threshold, the index finds few documents.
+            min_similarity: Minimum similarity, 0 to 1; default: the setting `threshold`. Below
+                that, the search compares all sketches if the index would miss matches.
 
         Returns:
             A list (`Found`) of `Match`, the most similar first.
@@ -249,13 +281,24 @@ class Engine:
         Returns:
             A `Sketches`.
         """
-    def compare(self, a: _Text, b: _Text, *, min_tokens: int = 5) -> Comparison:
+    def compare(
+        self,
+        a: _Text,
+        b: _Text,
+        *,
+        min_tokens: int = 5,
+        published_at_a: Optional[_Date] = None,
+        published_at_b: Optional[_Date] = None,
+    ) -> Comparison:
         """Compares two texts with the settings of the engine.
 
         Args:
             a: First text: a str, or a list of tokens. Also bytes if the settings are `lossy`.
             b: Second text, of the same types as `a`.
             min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
+            published_at_a: Publication date of the first text; default None. With both dates, `relation`
+                can be `"update_of"` or `"updated_by"`.
+            published_at_b: Publication date of the second text; default None.
 
         Returns:
             A `Comparison`.
@@ -317,8 +360,8 @@ class SimHasher:
             `"words:1"`.
         weighting: Weight of a feature: its number of occurrences (`"frequency"`, the default) or 1
             (`"uniform"`).
-        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; default
-            None.
+        stop_words: Words that are removed: those of a language, as a two-letter code such as `"en"`, or
+            a list of words; default None.
 
     Examples:
         >>> from sameish import SimHasher
@@ -336,7 +379,7 @@ class SimHasher:
         tokenizer: Literal["unicode", "ascii-words", "whitespace"] = "unicode",
         hash: Literal["xxh3", "fnv1a"] = "xxh3",
         weighting: Literal["uniform", "frequency"] = "frequency",
-        stop_words: Optional[str] = None,
+        stop_words: Union[str, Iterable[str], None] = None,
     ) -> SimHasher: ...
     def sketch(self, text: _Text) -> int:
         """Computes the fingerprint of a text.
@@ -390,8 +433,8 @@ class MinHasher:
         tokenizer: `"unicode"` (the default), `"ascii-words"` or `"whitespace"`.
         counting: Whether a repeated feature counts once (`"set"`, the default) or as often as it occurs
             (`"multiset"`).
-        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`; default
-            None.
+        stop_words: Words that are removed: those of a language, as a two-letter code such as `"en"`, or
+            a list of words; default None.
         min_words: Minimum number of words, without stop words; default 1. A text with fewer words has
             no signature.
 
@@ -412,7 +455,7 @@ class MinHasher:
         shingle: str = "words:3",
         tokenizer: Literal["unicode", "ascii-words", "whitespace"] = "unicode",
         counting: Literal["set", "multiset"] = "set",
-        stop_words: Optional[str] = None,
+        stop_words: Union[str, Iterable[str], None] = None,
         min_words: int = 1,
     ) -> MinHasher: ...
     @property
@@ -770,6 +813,42 @@ class HammingIndex:
     @property
     def radius(self) -> int:
         """Maximum number of differing bits, inclusive."""
+    @property
+    def part(self) -> tuple[int, int]:
+        """Which part of a divided index this is, as `(index, of)` with the index from 0; `(0, 1)` for a whole index."""
+    def parts(self, count: int) -> list[HammingIndex]:
+        """Divides the index into parts by key range, for several processes or machines.
+
+        Together, the parts find exactly what this index finds, each document once. `to_bytes` and
+        pickling keep what part an index is.
+
+        Args:
+            count: Number of parts, 1 to 65,536.
+
+        Returns:
+            A list of `HammingIndex`.
+
+        Raises:
+            SettingError: This index is itself a part.
+
+        Examples:
+            >>> from sameish import HammingIndex
+            >>> index = HammingIndex(3)
+            >>> index.insert_bulk([0xABCD, 0xABCE, 0xFFFF0000], [1, 2, 3])
+            3
+            >>> parts = index.parts(4)
+            >>> sorted(hit for part in parts for hit in part.find_all(0xABCF))
+            [Hit(doc=1, distance=1), Hit(doc=2, distance=1)]
+        """
+    def parts_for(self, query: _Fingerprint) -> list[int]:
+        """Returns the parts that can contain documents within the radius of a query.
+
+        Args:
+            query: The fingerprint to compare with.
+
+        Returns:
+            The indexes of the parts, from 0, in ascending order; the same list for every part.
+        """
     def insert(self, hash: _Fingerprint, doc: SupportsIndex) -> bool:
         """Adds a document.
 
@@ -952,6 +1031,21 @@ class BandIndex:
         Raises:
             SchemeMismatch: The signature has a different scheme or number of rows than the index.
         """
+    def keys(self, signature: _SignatureLike) -> NDArray[np.uint32]:
+        """Returns the key of each band of a signature: 32 bits of a hash of the rows of the band.
+
+        Two signatures that share a band have an equal key in it. Keys are the same in every process and
+        version, so they can be stored and joined elsewhere.
+
+        Args:
+            signature: A `Signature`, or its rows as a list or an array of uint32.
+
+        Returns:
+            An array of uint32 with one key per band.
+
+        Raises:
+            SchemeMismatch: The signature has a different scheme or number of rows than the index.
+        """
     def __len__(self) -> int: ...
     def __contains__(self, doc: SupportsIndex, /) -> bool: ...
 
@@ -985,18 +1079,85 @@ def hamming(a: _Fingerprint, b: _Fingerprint) -> int:
         >>> sameish.hamming("a1b2c3d4e5f6a7b8", 0xa1b2c3d4e5f6a7b9)
         1
     """
+def distance_to_similarity(distance: float) -> float:
+    """Returns the similarity of two fingerprints with a Hamming distance: 1 - distance / 64.
+
+    Args:
+        distance: Distance in bits, 0 to 64; an average may have a fraction.
+
+    Returns:
+        The similarity, 0 to 1.
+
+    Examples:
+        >>> import sameish
+        >>> sameish.distance_to_similarity(3)
+        0.953125
+    """
+def match_type(distance: float) -> Literal["exact", "near", "similar", "different"]:
+    """Classifies a Hamming distance of two fingerprints.
+
+    Args:
+        distance: Distance in bits, 0 to 64; a fraction is rounded up.
+
+    Returns:
+        `"exact"` for 0, `"near"` for up to 3, `"similar"` for up to 10, otherwise `"different"`.
+
+    Examples:
+        >>> import sameish
+        >>> [sameish.match_type(distance) for distance in (0, 2, 7, 15)]
+        ['exact', 'near', 'similar', 'different']
+    """
+def encode_sketch(sketch: Union[_Fingerprint, Signature, Sdr], scheme: str) -> bytes:
+    """Encodes a sketch in the stored form of every interface, which carries its kind, its scheme and a checksum.
+
+    Args:
+        sketch: A fingerprint (an integer from 0 to 2**64 - 1, or a str of 16 hex digits), a `Signature`
+            or an `Sdr`.
+        scheme: Scheme of the sketch, as 16 hex digits: `Engine.schemes` has the schemes of an engine.
+
+    Returns:
+        The stored sketch, as bytes.
+
+    Raises:
+        SchemeMismatch: The signature has another scheme.
+
+    Examples:
+        >>> import sameish
+        >>> engine = sameish.Engine("wire")
+        >>> stored = sameish.encode_sketch(engine.sketch("storm hits the coast").simhash, engine.schemes.simhash)
+        >>> sameish.decode_sketch(stored, engine.schemes.simhash) == sameish.simhash("storm hits the coast")
+        True
+    """
+def decode_sketch(stored: _Bytes, scheme: str) -> Union[int, Signature, Sdr]:
+    """Decodes a sketch that `encode_sketch`, or another interface, has encoded.
+
+    Args:
+        stored: The stored sketch: bytes, bytearray or memoryview. A checksum is verified.
+        scheme: Expected scheme, as 16 hex digits.
+
+    Returns:
+        The fingerprint as an integer, the `Signature`, or the `Sdr`.
+
+    Raises:
+        SchemeMismatch: The sketch has another scheme.
+        CorruptFile: The bytes are damaged or truncated.
+    """
 def compare(
     a: _Text,
     b: _Text,
     *,
     preset: Optional[_Preset] = None,
     min_tokens: int = 5,
+    published_at_a: Optional[_Date] = None,
+    published_at_b: Optional[_Date] = None,
     config: Optional[_Config] = None,
     threshold: float = ...,
     tokenizer: Literal["unicode", "ascii-words", "whitespace"] = ...,
-    stop_words: Optional[str] = ...,
+    stop_words: Union[str, Iterable[str], None] = ...,
     min_words: int = ...,
     lossy: bool = ...,
+    fold_accents: bool = ...,
+    html: bool = ...,
     text: _Settings = ...,
     simhash: _Settings = ...,
     minhash: _Settings = ...,
@@ -1010,12 +1171,19 @@ def compare(
         b: Second text, of the same types as `a`.
         preset: Name of the preset; default `"copies"`. See `Engine`.
         min_tokens: Minimum length of a shared passage in words, at least 1; default 5.
+        published_at_a: Publication date of the first text: ISO 8601 str, `datetime`, `date`, NumPy or
+            pandas timestamp; default None. With both dates, `relation` can be `"update_of"` or `"updated_by"`.
+        published_at_b: Publication date of the second text; default None.
         config: Configuration file in TOML, or a mapping with its contents; default None.
         threshold: Minimum similarity of a match, greater than 0 and at most 1. Default: that of the preset.
         tokenizer: `"unicode"`, `"ascii-words"` or `"whitespace"`. Default: that of the preset.
-        stop_words: Language whose stop words are removed, as a two-letter code such as `"en"`, or None.
+        stop_words: Words that are removed: those of a language, as a two-letter code such as `"en"`, or
+            a list of words; or None.
         min_words: Minimum number of words, without stop words; a text with fewer words is too short.
         lossy: Whether texts may be bytes, with invalid UTF-8 replaced by U+FFFD.
+        fold_accents: Whether accents, Arabic vowel signs and Hebrew points are removed before texts are
+            compared.
+        html: Whether texts are HTML, whose markup is removed before texts are compared.
         text: Other settings of the section `text` of a configuration file, as a mapping.
         simhash: Settings of SimHash fingerprints, as a mapping, or None.
         minhash: Settings of MinHash signatures, as a mapping, or None.
@@ -1032,10 +1200,168 @@ def compare(
         >>> comparison = sameish.compare(a, b)
         >>> comparison.match_type
         'similar'
+        >>> comparison.relation
+        'overlaps'
         >>> [a[p.a_start:p.a_end] for p in comparison.passages]
         ['to close the old bridge for repairs until spring']
     """
+def fingerprint_pairs(
+    hashes: _Fingerprints, radius: int = 3, limit_pairs: Optional[int] = None
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
+    """Finds all pairs of fingerprints within a Hamming distance.
+
+    The search is exact. Fingerprint zero is treated like any other value: leave out texts without
+    words before. Nothing is verified on texts, because there are none.
+
+    Args:
+        hashes: Fingerprints: a list of integers, or an array of uint64.
+        radius: Maximum number of differing bits, inclusive; 0 to 64, default 3.
+        limit_pairs: Maximum number of pairs, the first ones of the order below; default None, no
+            limit. If there are as many, there may be more.
+
+    Returns:
+        Three arrays of uint32: the positions `a` and `b` of the fingerprints of each pair, with
+        `a < b`, and their distances in bits. Pairs are ordered by `b`, then by `a`.
+
+    Examples:
+        >>> import sameish
+        >>> a, b, distance = sameish.fingerprint_pairs([0b0111, 0b1111_0000, 0b0001])
+        >>> a.tolist(), b.tolist(), distance.tolist()
+        ([0], [2], [2])
+    """
+def fingerprint_groups(hashes: _Fingerprints, radius: int = 3) -> NDArray[np.uint32]:
+    """Groups fingerprints by Hamming distance.
+
+    The first ungrouped fingerprint becomes the center of a group and takes all ungrouped fingerprints
+    within the radius, like the linkage `greedy` of the preset `wire`. Pass the newest first to get the
+    groups of that preset.
+
+    Args:
+        hashes: Fingerprints: a list of integers, or an array of uint64.
+        radius: Maximum distance from the center in bits, inclusive; 0 to 64, default 3.
+
+    Returns:
+        An array of uint32 with the position of the center of each fingerprint. A center has its own
+        position.
+
+    Examples:
+        >>> import sameish
+        >>> sameish.fingerprint_groups([0b0111, 0b1111_0000, 0b0001]).tolist()
+        [0, 1, 0]
+    """
+def tokenize(
+    text: _Text,
+    *,
+    preset: Optional[_Preset] = None,
+    config: Optional[_Config] = None,
+    **settings: Any,
+) -> list[str]:
+    """Returns the words of a text on which similarity is measured, in order, without stop words.
+
+    Args:
+        text: A str, or a list of tokens, which are returned without stop words.
+        preset: Name of the preset; default `"copies"`. See `Engine`.
+        config: Configuration file in TOML, or a mapping with its contents; default None.
+        settings: Settings as keywords, as in `compare`.
+
+    Returns:
+        A list of str.
+
+    Examples:
+        >>> import sameish
+        >>> sameish.tokenize("The OLD bridge isn't closed")
+        ['the', 'old', 'bridge', "isn't", 'closed']
+        >>> sameish.tokenize("The OLD bridge isn't closed", preset="headlines")
+        ['old', 'bridge', 'closed']
+    """
+def shingle(
+    text: _Text,
+    *,
+    preset: Optional[_Preset] = None,
+    config: Optional[_Config] = None,
+    **settings: Any,
+) -> list[str]:
+    """Returns the shingles of a text on which similarity is measured, in order, with repetitions.
+
+    The Jaccard similarity of two texts is that of the sets of their shingles.
+
+    Args:
+        text: A str, or a list of tokens.
+        preset: Name of the preset; default `"copies"`. See `Engine`.
+        config: Configuration file in TOML, or a mapping with its contents; default None.
+        settings: Settings as keywords, as in `compare`.
+
+    Returns:
+        A list of str.
+
+    Examples:
+        >>> import sameish
+        >>> sameish.shingle("The old bridge is closed")
+        ['the old bridge', 'old bridge is', 'bridge is closed']
+        >>> sameish.shingle("ab cd", minhash={"shingle": "chars:4"})
+        ['ab c', 'b cd']
+    """
+def normalize(
+    text: _Text,
+    *,
+    preset: Optional[_Preset] = None,
+    config: Optional[_Config] = None,
+    **settings: Any,
+) -> str:
+    """Returns a text in the form whose equality makes a match `"exact"`: normalized, with one space between words.
+
+    Args:
+        text: A str.
+        preset: Name of the preset; default `"copies"`. See `Engine`.
+        config: Configuration file in TOML, or a mapping with its contents; default None.
+        settings: Settings as keywords, as in `compare`; `html` and `fold_accents` change the result.
+
+    Returns:
+        A str.
+
+    Examples:
+        >>> import sameish
+        >>> sameish.normalize("  The ＯＬＤ\tBridge. ")
+        'the old bridge.'
+    """
 def _dedup(data: Any, fields: Any, args: Any, dedup: Any) -> dict[str, Any]: ...
-def _pairs(data: Any, fields: Any, args: Any, limit_pairs: Optional[int]) -> Any: ...
+def _pairs(data: Any, fields: Any, args: Any, templates: str, limit_pairs: Optional[int]) -> Any: ...
 def _cluster(data: Any, fields: Any, args: Any, min_size: int) -> Any: ...
 def _known_suffix(path: Union[str, PathLike[str]]) -> bool: ...
+def _config_toml(preset: str, config: Any, keywords: dict[str, Any], dedup: bool) -> str: ...
+def _components(table: Any) -> Any: ...
+def _hamming_buckets(radius: int, limit: int, across: bool) -> Any: ...
+def _hamming_keys(table: Any, radius: int) -> Any: ...
+def _ranks(column: Any, dates: bool) -> Any: ...
+def _report(config: str, run: str) -> str: ...
+def _length_classes() -> list[int]: ...
+@final
+class _Steps:
+    def __new__(cls, config: str, verbatim: bool) -> _Steps: ...
+    def describe(self) -> dict[str, Any]: ...
+    def sign(self, texts: Any, max_document: int) -> Any: ...
+    def profiles(self, texts: Any) -> Any: ...
+    def cells(self, across: bool) -> Any: ...
+    def buckets(self, limit: int, across: bool) -> Any: ...
+    def verifier(self) -> Any: ...
+    def heads(self, table: Any) -> Any: ...
+    def copies(self, fingerprint: Optional[int]) -> Any: ...
+    def found(self) -> Any: ...
+    def recall(
+        self, sums: tuple[float, float, float], work: tuple[int, int, int]
+    ) -> Optional[tuple[float, Optional[tuple[float, float]]]]: ...
+
+@final
+class _Centers:
+    def __new__(cls) -> _Centers: ...
+    def push(self, table: Any) -> Any: ...
+    def finish(self) -> Any: ...
+
+@final
+class _Needed:
+    def __new__(cls, rows: int, parts: int) -> _Needed: ...
+    @staticmethod
+    def from_parts(parts: list[bytes]) -> _Needed: ...
+    def add(self, table: Any) -> None: ...
+    def part(self, number: int) -> bytes: ...
+    def contains(self, table: Any) -> Any: ...

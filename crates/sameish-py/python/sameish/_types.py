@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, List, Literal, NamedTuple, Optional, Type
 if TYPE_CHECKING:
     from ._sameish import Sdr, Signature
 
-__all__ = ["Cluster", "Comparison", "Difference", "Found", "Hit", "Inserted", "Match", "Near", "Pair", "Passage", "Sketches"]
+__all__ = ["Cluster", "Comparison", "Difference", "Found", "Hit", "Inserted", "Match", "Near", "Pair", "Passage", "Schemes", "Sketches"]
 
 Id = Union[int, str]
+Relation = Literal["same", "contains", "contained_in", "update_of", "updated_by", "overlaps"]
 _Item = TypeVar("_Item")
 
 
@@ -21,19 +22,38 @@ class Found(List[_Item]):
     Attributes:
         candidates: Number of candidates that were examined.
         capped: Number of limits reached. If it is not 0, results may be missing.
+        omitted: Number of candidates that were not compared because of limits; 0 in the results of engines and indexes.
+        expected_recall: Estimated share of the pairs at or above the threshold that were found. If no match was found, the
+            recall at the threshold: the probability that the index finds a pair exactly at the threshold. None if only fingerprints are compared, and in the
+            results of engines and indexes.
+        expected_recall_interval: 99 % interval of `expected_recall`, or None. It ends at 1 where limits make the estimate a lower
+            bound.
     """
 
-    __slots__ = ("candidates", "capped", "_item_type")
+    __slots__ = ("candidates", "capped", "expected_recall", "expected_recall_interval", "omitted", "_item_type")
 
     candidates: int
     capped: int
+    omitted: int
+    expected_recall: Optional[float]
+    expected_recall_interval: Optional[tuple[float, float]]
 
     def __init__(
-        self, items: Iterable[_Item] = (), candidates: int = 0, capped: int = 0, item_type: Optional[type] = None
+        self,
+        items: Iterable[_Item] = (),
+        candidates: int = 0,
+        capped: int = 0,
+        item_type: Optional[type] = None,
+        omitted: int = 0,
+        expected_recall: Optional[float] = None,
+        expected_recall_interval: Optional[tuple[float, float]] = None,
     ) -> None:
         super().__init__(items)
         self.candidates = candidates
         self.capped = capped
+        self.omitted = omitted
+        self.expected_recall = expected_recall
+        self.expected_recall_interval = expected_recall_interval
         self._item_type = item_type
 
     def to_frame(self, library: Optional[Literal["pandas", "polars", "pyarrow"]] = None) -> Any:
@@ -59,8 +79,9 @@ class Found(List[_Item]):
                     raise
         raise ImportError("a data frame requires pandas, Polars or pyarrow: run `pip install pandas`")
 
-    def __reduce__(self) -> "tuple[type[Found[_Item]], tuple[list[_Item], int, int, Optional[type]]]":
-        return Found, (list(self), self.candidates, self.capped, self._item_type)
+    def __reduce__(self) -> "tuple[type[Found[_Item]], tuple[Any, ...]]":
+        estimate = (self.omitted, self.expected_recall, self.expected_recall_interval)
+        return Found, (list(self), self.candidates, self.capped, self._item_type, *estimate)
 
 
 def _make_frame(library: str, columns: dict[str, list[Any]]) -> Any:
@@ -94,8 +115,9 @@ class Match(NamedTuple):
             most 3 differing bits) or `"similar"`.
         verified: Whether the features of the two documents were compared.
         simhash_distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
-        facts: Agreement of the names and numbers of the two texts, 0 to 1; None unless `verified`.
-        template: Whether the two texts have the same wording but different names or numbers.
+        facts: Agreement of the names and numbers of the two texts, 0 to 1; None unless `verified`, and for
+            short texts and shingles of characters.
+        template: Whether the match is a template: the same wording with different names or numbers.
     """
 
     id: Id
@@ -119,8 +141,12 @@ class Pair(NamedTuple):
             most 3 differing bits) or `"similar"`.
         verified: Whether the features of the two documents were compared.
         simhash_distance: Hamming distance of the fingerprints in bits, 0 to 64; None without fingerprints.
-        facts: Agreement of the names and numbers of the two texts, 0 to 1; None unless `verified`.
-        template: Whether the two texts have the same wording but different names or numbers.
+        facts: Agreement of the names and numbers of the two texts, 0 to 1; None unless `verified`, and for
+            short texts and shingles of characters.
+        template: Whether the match is a template: the same wording with different names or numbers.
+        relation: How `a` relates to `b`, if the match is verified: `"same"`, `"contains"` (`b` is an
+            excerpt), `"contained_in"` (`b` has more), `"update_of"` (`a` is a later version), `"updated_by"`
+            (an earlier version) or `"overlaps"`. Updates require dates. None unless `verified`.
     """
 
     a: Id
@@ -131,6 +157,7 @@ class Pair(NamedTuple):
     simhash_distance: Optional[int]
     facts: Optional[float]
     template: bool
+    relation: Optional[Relation]
 
 
 class Cluster(NamedTuple):
@@ -213,9 +240,11 @@ class Comparison(NamedTuple):
         coverage_b: Fraction of the words of the second text that are in a shared passage, 0 to 1.
         facts: How far the names and numbers agree, 0 to 1; None for short texts and for shingles of
             characters.
-        template: Whether the two are templates: the same wording with different names or numbers.
+        template: Whether the match is a template: the same wording with different names or numbers.
         differences: Parts in which the two texts differ between passages that they share, in the
             order of the texts; at most 1,000.
+        relation: How the first text relates to the second: `"same"`, `"contains"`, `"contained_in"`,
+            `"update_of"`, `"updated_by"` or `"overlaps"`, as in `Pair`; None if they do not match.
     """
 
     similarity: float
@@ -234,6 +263,7 @@ class Comparison(NamedTuple):
     facts: Optional[float]
     template: bool
     differences: list[Difference]
+    relation: Optional[Relation]
 
 
 class Sketches(NamedTuple):
@@ -253,6 +283,22 @@ class Sketches(NamedTuple):
     simhash: Optional[int]
     minhash: Optional[Signature]
     sdr: Optional[Sdr]
+
+
+class Schemes(NamedTuple):
+    """The schemes of the sketches that an engine computes.
+
+    A scheme identifies the settings that determine the bytes of a sketch.
+
+    Attributes:
+        simhash: Scheme of fingerprints, as 16 hex digits; None if the settings compute none.
+        minhash: Scheme of signatures; None if the settings compute none.
+        sdr: Scheme of sparse codes; None if the settings compute none.
+    """
+
+    simhash: Optional[str]
+    minhash: Optional[str]
+    sdr: Optional[str]
 
 
 class Hit(NamedTuple):
