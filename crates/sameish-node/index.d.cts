@@ -28,6 +28,13 @@ export interface FileUrl {
 export type MatchType = 'exact' | 'near' | 'similar' | 'different';
 
 /**
+ * How one text relates to another one: they are the `same`, except for small changes; it `contains` the other one, an excerpt; it is
+ * `contained_in` the other one, which has more; it is a later version (`update_of`) or an earlier one (`updated_by`); or it only
+ * `overlaps` with it.
+ */
+export type Relation = 'same' | 'contains' | 'contained_in' | 'update_of' | 'updated_by' | 'overlaps';
+
+/**
  * An article. `areArticlesSimilar` uses only `simHash`; grouping uses `id`, `simHash` and `publishedAt`. Other fields are
  * ignored.
  */
@@ -56,8 +63,17 @@ export interface ArticleGroup<Id extends DocId = string> {
   averageDistance: number;
 }
 
-/** Computes the 64-bit FNV-1a hash of the UTF-8 bytes of a string. Lone surrogates are hashed as U+FFFD. */
+/**
+ * Computes the 64-bit FNV-1a hash of the UTF-16 code units of a string, like `news-db-pure-analysis`. It equals {@link fnv1a64Utf8} for
+ * ASCII strings only.
+ */
 export function fnv1a64(str: string): bigint;
+
+/**
+ * Computes the 64-bit FNV-1a hash of the UTF-8 bytes of a string, like most other implementations and the Rust crate. Lone surrogates
+ * are hashed as U+FFFD.
+ */
+export function fnv1a64Utf8(str: string): bigint;
 
 /**
  * Computes the 64-bit SimHash fingerprint of a text.
@@ -118,6 +134,156 @@ export function groupArticlesBySimilarityAsync<A extends Pick<ArticleInput<DocId
   threshold?: number | null,
 ): Promise<ArticleGroup<A['id']>[]>;
 
+// Words and shingles, for teaching and debugging
+
+/** Settings of {@link tokenize}, {@link shingle} and {@link normalize}. */
+export interface InspectOptions extends SettingOptions {
+  /** Preset whose settings are used. Default: `copies`. */
+  preset?: Preset | null | undefined;
+  /** Configuration file in TOML. */
+  config?: string | null | undefined;
+}
+
+/** Returns the words of a text on which similarity is measured, in order, without stop words. */
+export function tokenize(text: Text, options?: InspectOptions | null): string[];
+
+/** Returns the shingles of a text on which similarity is measured, in order, with repetitions. */
+export function shingle(text: Text, options?: InspectOptions | null): string[];
+
+/** Returns a text in the form whose equality makes a match `exact`: normalized, with one space between words. */
+export function normalize(text: string, options?: InspectOptions | null): string;
+
+// Indexes of numbered documents
+
+/** Options of {@link HammingIndex}. */
+export interface HammingIndexOptions {
+  /** Maximum number of differing bits, inclusive; 0 to 64. Default: 3. */
+  radius?: number | null | undefined;
+  /** Number of blocks of the 64 bits, greater than the radius. It affects speed, not results. Default: chosen by `capacity`. */
+  blocks?: number | null | undefined;
+  /** Expected number of documents. Default: 1,000,000. */
+  capacity?: number | null | undefined;
+}
+
+/** A document that a {@link HammingIndex} found. */
+export interface HammingHit {
+  /** Number of the document. */
+  doc: number;
+  /** Hamming distance to the query in bits. */
+  distance: number;
+}
+
+/** The documents that a {@link HammingIndex} found for many queries. Those of query `i` are at `offsets[i]` to `offsets[i + 1]`. */
+export interface HammingHits {
+  docs: Uint32Array;
+  distances: Uint8Array;
+  offsets: Float64Array;
+}
+
+/**
+ * An index of documents by 64-bit fingerprint. The search is exact. Fingerprints are strings of 16 hex digits; documents are numbers
+ * from 0 to 2^32 - 1. A fingerprint can have many documents.
+ */
+export class HammingIndex {
+  /** Creates an empty index. */
+  constructor(options?: HammingIndexOptions | null);
+  /** Restores an index from the bytes that `toBytes` returned. */
+  static fromBytes(bytes: Uint8Array): HammingIndex;
+  /** Maximum number of differing bits, inclusive. */
+  readonly radius: number;
+  /** Number of documents. */
+  readonly size: number;
+  /** Adds a document. Returns `true` if the index did not contain it under this fingerprint. */
+  insert(hash: string, doc: number): boolean;
+  /** Adds many documents. Returns the number of new ones. */
+  insertMany(hashes: BigUint64Array, docs: Uint32Array): number;
+  /** Removes a document. Returns `true` if the index contained it under this fingerprint. */
+  remove(hash: string, doc: number): boolean;
+  /** Removes many documents. Returns the number of those that the index contained under their fingerprints. */
+  removeMany(hashes: BigUint64Array, docs: Uint32Array): number;
+  /** Returns some document within the radius, or `null`. */
+  findFirst(query: string): HammingHit | null;
+  /** Returns all documents within a radius, at most that of the index, by ascending distance, then by number. */
+  findAll(query: string, radius?: number | null): HammingHit[];
+  /** Returns what `findAll` returns for each of many queries, as columns. */
+  findAllMany(queries: BigUint64Array, radius?: number | null): HammingHits;
+  /** Returns the index as bytes, with a checksum. */
+  toBytes(): Uint8Array;
+}
+
+/** Options of {@link BandIndex}. */
+export interface BandIndexOptions {
+  /** Number of rows of a signature. Default: 128. */
+  rows?: number | null | undefined;
+  /** Number of bands and rows per band. Default: derived from `threshold` and `recall`. */
+  bands?: { count: number; rows: number } | null | undefined;
+  /** Similarity at which `recall` must be reached. Default: 0.8. */
+  threshold?: number | null | undefined;
+  /** Minimum probability that a pair at the threshold shares a band. Default: 0.99. */
+  recall?: number | null | undefined;
+  /**
+   * Scheme of the signatures, such as `engine.schemes.minhash`. If it is given, every signature is passed with its scheme, and one of
+   * another scheme throws `ERR_SAMEISH_SCHEME`.
+   */
+  scheme?: string | null | undefined;
+}
+
+/** A signature with its scheme, for a {@link BandIndex} with a scheme. */
+export interface SchemedSignature {
+  minhash: Uint32Array;
+  scheme: string;
+}
+
+/** The result of {@link BandIndex.search}. */
+export interface BandIndexSearch {
+  /** Documents by descending estimated similarity, then by number. */
+  hits: { doc: number; estimate: number }[];
+  /** Number of distinct candidates. */
+  candidates: number;
+  /** Number of limits reached. If it is not 0, documents may be missing. */
+  capped: number;
+}
+
+/** An index of documents by MinHash signature: two documents are candidates if they share all rows of some band. */
+export class BandIndex {
+  /** Creates an empty index. */
+  constructor(options?: BandIndexOptions | null);
+  /** Number of rows of a signature. */
+  readonly rows: number;
+  /** Scheme of the signatures, or `null` if the index does not check it. */
+  readonly scheme: string | null;
+  /** Number of bands and rows per band. */
+  readonly bands: { count: number; rows: number };
+  /** Number of documents. */
+  readonly size: number;
+  /** Returns `true` if the index contains the document. */
+  has(doc: number): boolean;
+  /** Adds a document, or replaces the one with the same number. Documents should be numbered consecutively from 0. */
+  insert(doc: number, signature: Uint32Array | SchemedSignature): void;
+  /** Removes a document. Returns `true` if the index contained it. */
+  remove(doc: number): boolean;
+  /** Returns the documents that share a band with a signature and whose estimated similarity is at least `threshold`, default 0.8. */
+  search(signature: Uint32Array | SchemedSignature, threshold?: number | null): BandIndexSearch;
+  /** Returns the probability that two documents of this similarity share a band. */
+  probability(similarity: number): number;
+  /** Returns the key of each band of a signature: signatures that share a band have an equal key in it, in every process and version. */
+  keys(signature: Uint32Array | SchemedSignature): Uint32Array;
+}
+
+// Stored sketches
+
+/** One sketch: a fingerprint, a signature, or a sparse code with its size in bits. */
+export type StoredSketch = { simhash: string } | { minhash: Uint32Array } | { sdr: Uint32Array; size: number };
+
+/** Encodes a sketch in the format of every interface, which carries its kind, its scheme and a checksum. */
+export function encodeSketch(sketch: StoredSketch, scheme: string): Uint8Array;
+
+/**
+ * Decodes a stored sketch.
+ * @throws `ERR_SAMEISH_SCHEME` if the sketch has another scheme, and `ERR_SAMEISH_CORRUPT` if it is damaged.
+ */
+export function decodeSketch(bytes: Uint8Array, scheme: string): { simhash?: string; minhash?: Uint32Array; sdr?: Uint32Array; size?: number };
+
 // Settings
 
 /**
@@ -151,6 +317,9 @@ export type Shingle = `words:${number}` | `chars:${number}` | `windows:${number}
  */
 export type Tokenizer = 'unicode' | 'ascii-words' | 'whitespace';
 
+/** Stop words: those of a language, as a two-letter code such as `en`, or a list in which each entry is one word. */
+export type StopWords = string | readonly string[];
+
 /** The 64-bit hash function of tokens. `fnv1a` requires the shingle `words:1`. */
 export type TokenHash = 'fnv1a' | 'xxh3';
 
@@ -180,12 +349,16 @@ export interface Config {
   text: {
     /** Rules for splitting a text into words. In preset `copies`: `unicode`. */
     tokenizer: Tokenizer;
-    /** Language whose stop words are removed, as a two-letter code such as `en`. Default: absent. */
-    stop_words?: string;
+    /** Words that are removed: those of a language, as a two-letter code such as `en`, or a list of words. Default: absent. */
+    stop_words?: StopWords;
     /** Minimum number of words, without stop words. A document with fewer words is `too_short`. In preset `copies`: 3. */
     min_words: number;
     /** Whether lone surrogates are replaced by U+FFFD. If `false`, texts that contain one are rejected. Default: `false`. */
     lossy: boolean;
+    /** Whether accents, Arabic vowel signs and Hebrew points are removed before texts are compared. Default: absent, `false`. */
+    fold_accents?: boolean;
+    /** Whether texts are HTML, whose markup is removed before texts are compared. Default: absent, `false`. */
+    html?: boolean;
   };
   /** Settings of SimHash fingerprints. If absent, no fingerprints are computed. */
   simhash?: {
@@ -292,25 +465,29 @@ export interface SettingOptions extends Overrides {
   /** Whether templates are kept in separate clusters (`keep`) or clustered like other matches (`merge`). Default: `keep`. */
   templates?: 'keep' | 'merge' | null | undefined;
   /**
-   * Whether short texts also match by their fingerprints alone, and whether matches that were not verified join clusters and cause
-   * removals. Has no effect without `verify`. Default: `false`.
+   * Whether short texts also match by their fingerprints alone, and whether matches that were not verified, such as those of documents
+   * with sketches and no text, join clusters and cause removals. Has no effect without `verify`. Default: `false`.
    */
   unverified?: boolean | null | undefined;
   /** Rules for splitting a text into words. In preset `copies`: `unicode`. */
   tokenizer?: Tokenizer | null | undefined;
-  /** Language whose stop words are removed, as a two-letter code such as `en`; `null` removes no words. */
-  stopWords?: string | null | undefined;
+  /** Words that are removed: those of a language, as a two-letter code such as `en`, or a list; `null` removes no words. */
+  stopWords?: StopWords | null | undefined;
   /** Minimum number of words, without stop words. A document with fewer words is `too_short`. In preset `copies`: 3. */
   minWords?: number | null | undefined;
   /** Whether lone surrogates in texts, and invalid UTF-8 in files, are replaced by U+FFFD. Default: `false`. */
   lossy?: boolean | null | undefined;
+  /** Whether accents, Arabic vowel signs and Hebrew points are removed before texts are compared. Default: `false`. */
+  foldAccents?: boolean | null | undefined;
+  /** Whether texts are HTML, whose markup is removed before texts are compared. Offsets refer to the original text. Default: `false`. */
+  html?: boolean | null | undefined;
 }
 
 /** Options that select a preset and change its settings. */
 export interface EngineOptions extends SettingOptions {
   /** Preset whose settings are used. Default: `copies`. */
   preset?: Preset | null | undefined;
-  /** Contents of a configuration file in TOML, such as one that `sameish tune` wrote. Other options override it. */
+  /** Contents of a configuration file in TOML. Other options override it. */
   config?: string | null | undefined;
 }
 
@@ -340,8 +517,8 @@ export interface SimHasherOptions {
   weighting?: Weighting | null | undefined;
   /** Rules for splitting a text into words. Default: `ascii-words`. */
   tokenizer?: Tokenizer | null | undefined;
-  /** Language whose stop words are removed, as a two-letter code. Default: none. */
-  stopWords?: string | null | undefined;
+  /** Words that are removed: those of a language, as a two-letter code such as `en`, or a list. Default: none. */
+  stopWords?: StopWords | null | undefined;
 }
 
 /** Computes SimHash fingerprints. Without options, they are those of {@link computeSimHash}. */
@@ -374,8 +551,8 @@ export interface MinHasherOptions {
   counting?: Counting | null | undefined;
   /** Rules for splitting a text into words. Default: `unicode`. */
   tokenizer?: Tokenizer | null | undefined;
-  /** Language whose stop words are removed, as a two-letter code. Default: none. */
-  stopWords?: string | null | undefined;
+  /** Words that are removed: those of a language, as a two-letter code such as `en`, or a list. Default: none. */
+  stopWords?: StopWords | null | undefined;
 }
 
 /** Computes MinHash signatures. */
@@ -458,12 +635,14 @@ export interface Comparison {
   /** How close the texts are. */
   matchType: MatchType;
   /**
-   * How far the names and numbers agree, 0 to 1. Absent if the texts differ and are short, or if shingles of characters are compared,
+   * How far the names and numbers agree, 0 to 1. `null` if the texts differ and are short, or if shingles of characters are compared,
    * because the measure is not reliable there.
    */
-  facts?: number;
-  /** Whether the two are templates: the same wording with different names or numbers. */
+  facts: number | null;
+  /** Whether the match is a template: the same wording with different names or numbers. */
   template: boolean;
+  /** How the first text relates to the second; `null` if they do not match. */
+  relation: Relation | null;
   /** Whether either text has too few words for the settings. */
   tooShort: boolean;
   /** Number of words in the first text. */
@@ -486,6 +665,10 @@ export interface CompareOptions extends EngineOptions {
   overrides?: SettingOptions | null | undefined;
   /** Minimum length of a passage in words, at least 1. Default: 5. */
   minTokens?: number | null | undefined;
+  /** Publication date of the first text. With both dates, `relation` can be `update_of` or `updated_by`. */
+  publishedAtA?: string | Date | null | undefined;
+  /** Publication date of the second text. */
+  publishedAtB?: string | Date | null | undefined;
 }
 
 /** Compares two texts with every measure and finds the passages that they share. */
@@ -507,7 +690,7 @@ export interface Document<Id extends DocId = DocId> {
   /** Title, compared if `text` and `tokens` are absent. */
   title?: string | null | undefined;
   /**
-   * Publication date, used only by linkage `greedy`: a `Date` or a string such as `2024-01-31`, `2024-01-31T12:00:00Z` or
+   * Publication date, used by linkage `greedy` and for the relations of pairs: a `Date` or a string such as `2024-01-31`, `2024-01-31T12:00:00Z` or
    * `Wed, 31 Jan 2024 12:00:00 GMT`. Without an offset, a time is UTC.
    */
   publishedAt?: string | Date | null | undefined;
@@ -520,7 +703,7 @@ export type DocumentInput = Document | readonly [DocId, Text];
 
 /** Options of `Engine.add`. */
 export interface AddOptions {
-  /** Publication date, used only by linkage `greedy`; see {@link Document}. */
+  /** Publication date, used by linkage `greedy` and for the relations of pairs; see {@link Document}. */
   publishedAt?: string | Date | null | undefined;
 }
 
@@ -554,9 +737,12 @@ export interface Verdict {
   verified: boolean;
   /** Hamming distance of the fingerprints in bits; null unless both documents have a fingerprint. */
   simhashDistance: number | null;
-  /** Agreement of the names and numbers of the two texts, 0 to 1. Present if the match is verified. */
-  facts?: number;
-  /** Whether the two documents are templates: the same wording with different names or numbers. */
+  /**
+   * Agreement of the names and numbers of the two texts, 0 to 1. `null` if the match is not verified, and for short texts and shingles
+   * of characters.
+   */
+  facts: number | null;
+  /** Whether the match is a template: the same wording with different names or numbers. */
   template: boolean;
 }
 
@@ -572,6 +758,8 @@ export interface MatchedPair extends Verdict {
   a: DocId;
   /** Id of the document that was added later. */
   b: DocId;
+  /** How `a` relates to `b`; `null` unless the match is verified. Updates require dates. */
+  relation: Relation | null;
 }
 
 /** Options of a search. */
@@ -579,8 +767,8 @@ export interface SearchOptions {
   /** Maximum number of matches, 0 to 2^32 - 1. Default: `matching.limit` of the settings, which is 10 in all presets. */
   limit?: number | null | undefined;
   /**
-   * Minimum similarity of a match, 0 to 1. Default: `matching.threshold` of the settings. Far below that, the index finds few
-   * documents.
+   * Minimum similarity of a match, 0 to 1. Default: `matching.threshold` of the settings. Below that, the search compares all
+   * sketches if the index would miss matches.
    */
   minSimilarity?: number | null | undefined;
 }
@@ -680,10 +868,12 @@ export class Engine {
   /** All settings. */
   readonly config: Config;
   /**
-   * Probability that the index finds a pair exactly at the threshold, 0 to 1; `null` if only fingerprints are compared, where it
-   * finds all.
+   * Recall at the threshold: the probability that the index finds a pair exactly at the threshold, 0 to 1. `null` if only
+   * fingerprints are compared, whose index finds every pair.
    */
   readonly expectedRecall: number | null;
+  /** Schemes of the sketches, for `encodeSketch` and `decodeSketch`: 16 hex digits each. */
+  readonly schemes: { simhash?: string; minhash?: string; sdr?: string };
   /** Number of documents. */
   readonly size: number;
   /** Returns `true` if there is a document with this id. */
@@ -802,7 +992,10 @@ export interface CorpusOptions extends Omit<EngineOptions, 'limit'> {
    * promise with `ERR_SAMEISH_RECORD`, `skip` leaves the record out and counts it. Default: `fail`.
    */
   onBad?: 'fail' | 'skip' | null | undefined;
-  /** Memory limit in bytes, at least 64 MiB. About 300 bytes per document are needed, in addition to data in memory. Default: none. */
+  /**
+   * Memory limit in bytes, at least 64 MiB. A run needs about 300 bytes per document (450 with fingerprints, as in
+   * `articles`; up to 2 kB more for each document of a large group of similar ones), in addition to data in memory. Default: none.
+   */
   maxMemory?: number | null | undefined;
   /** Directory for temporary files. Default: that of the system. */
   tempDir?: string | FileUrl | null | undefined;
@@ -849,6 +1042,8 @@ export interface DedupOptions extends Omit<CorpusOptions, 'linkage'> {
 export interface PairsOptions extends Omit<CorpusOptions, 'linkage' | 'templates'> {
   /** Maximum number of pairs. Default: no limit. */
   limitPairs?: number | null | undefined;
+  /** Whether templates (the same wording with different names or numbers) are listed, or only they. Default: `'include'`. */
+  templates?: 'include' | 'exclude' | 'only' | null | undefined;
 }
 
 /** Options of {@link cluster}. */
@@ -885,8 +1080,15 @@ export interface DedupSummary {
   templates: number;
   /** Number of limits reached. If it is not 0, matches may be missing. */
   capped: number;
-  /** Probability that a pair exactly at the threshold is found, or `null`. */
+  /** Number of candidates that were not compared because of limits. */
+  omitted: number;
+  /**
+   * Estimated share of the pairs at or above the threshold that were found; `null` if only fingerprints are compared. If no match was
+   * found, the recall at the threshold: the probability that the index finds a pair exactly at the threshold.
+   */
   expectedRecall: number | null;
+  /** 99 % interval of `expectedRecall`, or `null` without any match. */
+  expectedRecallInterval: [number, number] | null;
 }
 
 /**
@@ -929,6 +1131,15 @@ export interface CorpusPairs {
   candidates: number;
   /** Number of limits reached. If it is not 0, matches may be missing. */
   capped: number;
+  /** Number of candidates that were not compared because of limits. */
+  omitted: number;
+  /**
+   * Estimated share of the pairs at or above the threshold that were found; `null` if only fingerprints are compared. If no match was
+   * found, the recall at the threshold: the probability that the index finds a pair exactly at the threshold.
+   */
+  expectedRecall: number | null;
+  /** 99 % interval of `expectedRecall`, or `null` without any match. */
+  expectedRecallInterval: [number, number] | null;
 }
 
 /** The clusters of a corpus. */
@@ -939,6 +1150,15 @@ export interface CorpusClusters {
   candidates: number;
   /** Number of limits reached. If it is not 0, matches may be missing. */
   capped: number;
+  /** Number of candidates that were not compared because of limits. */
+  omitted: number;
+  /**
+   * Estimated share of the pairs at or above the threshold that were found; `null` if only fingerprints are compared. If no match was
+   * found, the recall at the threshold: the probability that the index finds a pair exactly at the threshold.
+   */
+  expectedRecall: number | null;
+  /** 99 % interval of `expectedRecall`, or `null` without any match. */
+  expectedRecallInterval: [number, number] | null;
 }
 
 /**

@@ -41,6 +41,10 @@ class Analyzer {
     return this.#native.expectedRecall();
   }
 
+  get schemes() {
+    return { ...this.#native.schemes };
+  }
+
   /** Checks a text or tokens. */
   text(value, name = 'text') {
     return check.text(value, name, this.#lossy);

@@ -184,6 +184,12 @@ function typedArray(value, name, className) {
   return value;
 }
 
+/** Checks the scheme of a sketch, in the form in which it is displayed. */
+function scheme(value, name = 'scheme') {
+  if (/^[0-9a-f]{16}$/.test(string(value, name))) return value;
+  throw outOfRange(name, value, '16 lower-case hex digits, such as `engine.schemes.simhash`');
+}
+
 /** Returns the path of a file that is given as a path or as a URL. */
 function file(value, name = 'path') {
   if (typeof value === 'string') return wellFormed(value, name);
@@ -192,6 +198,6 @@ function file(value, name = 'path') {
 }
 
 module.exports = {
-  MAX_U32, boolean, date, errorWithCode, file, id, integer, invalidType, number, optional, options, outOfRange, string, text, timestamp,
+  MAX_U32, boolean, date, errorWithCode, file, id, integer, invalidType, number, optional, options, outOfRange, scheme, string, text, timestamp,
   typedArray, wellFormed,
 };

@@ -8,7 +8,7 @@ const { callNative, callNativeAsync } = require('./native.cjs');
 const { SETTINGS, sections } = require('./settings.cjs');
 
 const DEFAULT_MIN_TOKENS = 5;
-const OPTIONS = ['preset', 'config', 'overrides', 'minTokens'];
+const OPTIONS = ['preset', 'config', 'overrides', 'minTokens', 'publishedAtA', 'publishedAtB'];
 
 /** Analyzers of presets without overrides. */
 const analyzers = new Map();
@@ -21,13 +21,14 @@ function analyzerFor(preset, settings, config) {
 
 /** Checks the arguments. Returns a native analyzer and the arguments of its method `compare`. */
 function prepare(a, b, options) {
-  const { preset, config, overrides, minTokens, ...settings } = check.options(options, [...OPTIONS, ...SETTINGS]);
+  const { preset, config, overrides, minTokens, publishedAtA, publishedAtB, ...settings } = check.options(options, [...OPTIONS, ...SETTINGS]);
   const own = sections(settings);
   const nested = sections(check.options(overrides, SETTINGS, 'overrides'), 'overrides');
   if (own && nested) throw check.invalidType('overrides', overrides, 'absent, because settings are also given as options');
   const analyzer = analyzerFor(preset, own ?? nested, config);
   const min = check.integer(minTokens ?? DEFAULT_MIN_TOKENS, 'minTokens', 1, check.MAX_U32);
-  return { analyzer: analyzer.native, args: [analyzer.text(a, 'a'), analyzer.text(b, 'b'), min] };
+  const dates = [check.date(publishedAtA, 'publishedAtA'), check.date(publishedAtB, 'publishedAtB')];
+  return { analyzer: analyzer.native, args: [analyzer.text(a, 'a'), analyzer.text(b, 'b'), min, ...dates] };
 }
 
 /** Takes the passages of a comparison and adds the text of each one. `a` is the first text or its tokens. */
@@ -50,4 +51,4 @@ async function compareAsync(a, b, options) {
   return { ...result.measures, passages: await collect(passages(result, args[0])) };
 }
 
-module.exports = { compare, compareAsync };
+module.exports = { analyzerFor, compare, compareAsync };

@@ -56,6 +56,10 @@ class Engine {
     return this.#analyzer.expectedRecall;
   }
 
+  get schemes() {
+    return this.#analyzer.schemes;
+  }
+
   get size() {
     return this.#native.size();
   }

@@ -29,7 +29,7 @@ async function dedup(data, options) {
   if (output === '-') throw invalidOption('`output` is `-`, but records are written to files only: pass a path');
   check.optional(perSource, check.boolean, 'perSource');
   check.optional(overwrite, check.boolean, 'overwrite');
-  const run = new Run(given, { keep: check.optional(keep, check.string, 'keep'), perSource: perSource ?? false, dedup: true });
+  const run = new Run(given, { keep: check.optional(keep, check.string, 'keep'), perSource: perSource ?? false, task: 'dedup' });
   const fraction = check.number(maxRemoved ?? DEFAULT_MAX_REMOVED, 'maxRemoved', 0, 1);
   const target = output === undefined ? undefined : { path: output, overwrite: overwrite ?? false };
   const source = readData(data, 'data');
@@ -52,22 +52,25 @@ async function dedupResult(kept) {
 }
 
 async function pairs(data, options) {
-  const given = readOptions(options, ['limitPairs'], ['linkage', 'templates']);
+  const given = readOptions(options, ['limitPairs', 'templates'], ['linkage', 'templates']);
   const limit = check.optional(given.limitPairs, check.integer, 'limitPairs', 0, Number.MAX_SAFE_INTEGER);
-  const run = new Run(given, { perSource: false, dedup: false });
-  const list = await run.start(readData(data, 'data'), (batch) => batch.pairsAsync(limit));
+  // Which pairs are listed, not the setting of this name.
+  const { templates, ...settings } = given;
+  const listed = check.optional(templates, check.string, 'templates');
+  const run = new Run(settings, { perSource: false, task: 'pairs' });
+  const list = await run.start(readData(data, 'data'), (batch) => batch.pairsAsync(limit, listed));
   const { candidates, capped } = list.effort;
-  return { pairs: await collect(takeAll(list)), complete: list.complete, candidates, capped };
+  return { pairs: await collect(takeAll(list)), complete: list.complete, candidates, capped, ...list.estimate };
 }
 
 async function cluster(data, options) {
   const given = readOptions(options, ['minSize'], []);
   const minSize = check.integer(given.minSize ?? 1, 'minSize', 0, Number.MAX_SAFE_INTEGER);
-  const run = new Run(given, { perSource: false, dedup: false });
+  const run = new Run(given, { perSource: false, task: 'cluster' });
   const list = await run.start(readData(data, 'data'), (batch) => batch.clusterAsync(minSize));
   const { candidates, capped } = list.effort;
   const members = await collect(takeAll(list));
-  return { clusters: await collect(clusters(list, members, clusterCreator(list))), candidates, capped };
+  return { clusters: await collect(clusters(list, members, clusterCreator(list))), candidates, capped, ...list.estimate };
 }
 
 /** Returns the options without those that are `null`, unless `null` removes a setting. */
@@ -88,7 +91,7 @@ class Run {
   #dedup;
   #error;
 
-  constructor(options, { keep, perSource, dedup: isDedup }) {
+  constructor(options, { keep, perSource, task }) {
     checkSignal(options.signal);
     if (options.onProgress !== undefined && typeof options.onProgress !== 'function') {
       throw check.invalidType('onProgress', options.onProgress, 'a function');
@@ -104,7 +107,7 @@ class Run {
       onBad: check.optional(options.onBad, check.string, 'onBad'),
       keep,
       perSource,
-      dedup: isDedup,
+      task,
     };
     this.#batch = callNative(() => new native.BatchRun(this.#analyzer.native, runOptions));
   }

@@ -14,6 +14,10 @@ function fnv1a64(str) {
   return native.fnv1a64(check.string(str, 'str'));
 }
 
+function fnv1a64Utf8(str) {
+  return native.fnv1a64Utf8(check.string(str, 'str'));
+}
+
 function computeSimHash(text) {
   check.string(text, 'text');
   return callNative(() => native.computeSimHash(text));
@@ -114,6 +118,7 @@ module.exports = {
   computeSimHash,
   distanceToSimilarity,
   fnv1a64,
+  fnv1a64Utf8,
   getMatchType,
   groupArticlesBySimilarity,
   groupArticlesBySimilarityAsync,

@@ -1,13 +1,26 @@
 //! Analyzers: settings, sketches and comparisons without documents.
 
 use crate::batch::Batch;
-use crate::compare::ComparisonResult;
+use crate::compare::{ComparisonResult, dates};
 use crate::error::{CodedError, Result};
 use crate::job::Job;
 use crate::sketches::{Sketch, Text, content, sketch_all};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
+use sameish::analyzer::Schemes;
+use sameish::sketch::SchemeId;
 use sameish::{Analyzer, Content, Preset, Scratch};
+
+/// The schemes of the sketches of a configuration, as hex digits.
+#[napi(object)]
+pub struct SketchSchemes {
+    /// Scheme of fingerprints.
+    pub simhash: Option<String>,
+    /// Scheme of signatures.
+    pub minhash: Option<String>,
+    /// Scheme of sparse codes.
+    pub sdr: Option<String>,
+}
 
 /// A validated configuration, which sketches and compares texts.
 #[napi(js_name = "NativeAnalyzer")]
@@ -63,19 +76,61 @@ impl NativeAnalyzer {
         Job::start(move || Ok(sketch_all(&analyzer, &contents)))
     }
 
+    /// Returns the words on which similarity is measured.
+    #[napi(catch_unwind)]
+    pub fn tokenize(&self, text: Text) -> Vec<String> {
+        self.analyzer.tokenize(&content(text))
+    }
+
+    /// Returns the shingles on which similarity is measured.
+    #[napi(catch_unwind)]
+    pub fn shingle(&self, text: Text) -> Vec<String> {
+        self.analyzer.shingle(&content(text))
+    }
+
+    /// Returns the form of a text whose equality makes a match exact.
+    #[napi(catch_unwind)]
+    pub fn normalize(&self, text: String) -> String {
+        self.analyzer.normalized(&text)
+    }
+
+    /// Returns the schemes of the sketches.
+    #[napi(getter, catch_unwind)]
+    pub fn schemes(&self) -> SketchSchemes {
+        let Schemes { simhash, minhash, sdr } = self.analyzer.schemes();
+        let hex = |scheme: Option<SchemeId>| scheme.map(|scheme| scheme.to_string());
+        SketchSchemes { simhash: hex(simhash), minhash: hex(minhash), sdr: hex(sdr) }
+    }
+
     /// Compares two texts.
     #[napi(catch_unwind)]
-    pub fn compare(&self, a: Text, b: Text, min_tokens: u32) -> ComparisonResult {
-        ComparisonResult::new(&self.analyzer, &content(a), &content(b), min_tokens as usize)
+    pub fn compare(
+        &self,
+        a: Text,
+        b: Text,
+        min_tokens: u32,
+        date_a: Option<String>,
+        date_b: Option<String>,
+    ) -> Result<ComparisonResult> {
+        let dates = dates(date_a.as_deref(), date_b.as_deref())?;
+        let (a, b) = (content(a), content(b));
+        Ok(ComparisonResult::new(&self.analyzer, [&a, &b], min_tokens as usize, dates))
     }
 
     /// Compares two texts on a worker thread.
     #[napi(js_name = "compareAsync", catch_unwind)]
-    pub fn compare_async(&self, a: Text, b: Text, min_tokens: u32) -> AsyncTask<Job<ComparisonResult>> {
+    pub fn compare_async(
+        &self,
+        a: Text,
+        b: Text,
+        min_tokens: u32,
+        date_a: Option<String>,
+        date_b: Option<String>,
+    ) -> Result<AsyncTask<Job<ComparisonResult>>> {
+        let dates = dates(date_a.as_deref(), date_b.as_deref())?;
         let analyzer = self.analyzer.clone();
-        let a = content(a);
-        let b = content(b);
-        Job::start(move || Ok(ComparisonResult::new(&analyzer, &a, &b, min_tokens as usize)))
+        let (a, b) = (content(a), content(b));
+        Ok(Job::start(move || Ok(ComparisonResult::new(&analyzer, [&a, &b], min_tokens as usize, dates))))
     }
 }
 

@@ -2,9 +2,12 @@
 //!
 //! The analyzer returns offsets in bytes of UTF-8. JavaScript counts UTF-16 units in strings, and tokens in arrays.
 
+use crate::error::CodedError;
+use crate::results::relation_name;
+use napi::bindgen_prelude::{Either, Null};
 use napi_derive::napi;
 use sameish::matching::{Difference, OffsetUnit, Passage};
-use sameish::{Analyzer, Content};
+use sameish::{Analyzer, Content, Timestamp};
 use std::vec::IntoIter;
 
 /// The measures of a comparison.
@@ -26,9 +29,11 @@ pub struct Measures {
     /// `exact`, `near`, `similar` or `different`.
     pub match_type: String,
     /// How far the names and numbers agree; absent for short texts and for shingles of characters.
-    pub facts: Option<f64>,
+    pub facts: Either<f64, Null>,
     /// Whether the two are templates: the same wording with different names or numbers.
     pub template: bool,
+    /// How the first text relates to the second one; null if they do not match.
+    pub relation: Either<String, Null>,
     /// Whether either text has too few words for the settings.
     pub too_short: bool,
     /// Number of words in the first text.
@@ -98,6 +103,15 @@ impl From<Difference> for TextDifference {
     }
 }
 
+/// Parses the publication dates of two texts. Returns them if both are known.
+pub(crate) fn dates(a: Option<&str>, b: Option<&str>) -> Result<Option<[Timestamp; 2]>, CodedError> {
+    let parse = |date: Option<&str>, name: &str| {
+        let date = date.map(Timestamp::parse).transpose();
+        date.map_err(|error| CodedError::from_date(error, name))
+    };
+    Ok(parse(a, "publishedAtA")?.zip(parse(b, "publishedAtB")?).map(|(a, b)| [a, b]))
+}
+
 /// The result of comparing two texts: the measures, and a list of passages to be taken in chunks.
 #[napi(js_name = "ComparisonResult")]
 pub struct ComparisonResult {
@@ -106,8 +120,13 @@ pub struct ComparisonResult {
 }
 
 impl ComparisonResult {
-    /// Compares two texts. Passages have at least `min_tokens` words.
-    pub(crate) fn new(analyzer: &Analyzer, a: &Content, b: &Content, min_tokens: usize) -> ComparisonResult {
+    /// Compares two texts, whose dates may be known. Passages have at least `min_tokens` words.
+    pub(crate) fn new(
+        analyzer: &Analyzer,
+        [a, b]: [&Content; 2],
+        min_tokens: usize,
+        dates: Option<[Timestamp; 2]>,
+    ) -> ComparisonResult {
         let comparison = analyzer.compare(a, b, min_tokens);
         let passages = comparison.passages_in(a, b, OffsetUnit::Utf16);
         let measures = Measures {
@@ -118,8 +137,9 @@ impl ComparisonResult {
             simhash_distance: comparison.simhash_distance,
             minhash_similarity: comparison.minhash_similarity,
             match_type: comparison.match_type.to_string(),
-            facts: comparison.facts,
+            facts: comparison.facts.map_or(Either::B(Null), Either::A),
             template: comparison.template,
+            relation: relation_name(comparison.relation(dates)),
             too_short: comparison.too_short,
             words_a: comparison.words_a as f64,
             words_b: comparison.words_b as f64,

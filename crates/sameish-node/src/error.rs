@@ -105,7 +105,9 @@ impl From<sameish_batch::Error> for CodedError {
             E::MemoryLimitTooSmall { least_mib } => {
                 CodedError::option(&format!("`maxMemory` must be at least {} bytes", least_mib << 20))
             }
-            E::MemoryLimit { .. } => coded("ERR_SAMEISH_LIMIT", format!("{error}; raise `maxMemory`")),
+            E::MemoryLimit { .. } | E::CrowdsMemoryLimit { .. } => {
+                coded("ERR_SAMEISH_LIMIT", format!("{error}; raise `maxMemory`"))
+            }
             E::Threads { .. } => {
                 coded("ERR_SAMEISH_LIMIT", format!("{error}; pass a smaller number of `threads`"))
             }
@@ -162,13 +164,16 @@ impl From<CodedError> for napi::Error<&'static str> {
 /// Returns the code of an engine error. `lib/check.cjs` prevents the errors that share the code `ERR_SAMEISH`.
 fn code(error: &Error) -> &'static str {
     match error {
-        Error::InvalidField { .. } => "ERR_SAMEISH_INVALID_FIELD",
+        Error::InvalidField { .. } | Error::StopWord { .. } => "ERR_SAMEISH_INVALID_FIELD",
         Error::ConfigSyntax { .. } => "ERR_SAMEISH_CONFIG",
         Error::UnknownPreset { .. } => "ERR_SAMEISH_UNKNOWN_PRESET",
         Error::UnknownLanguage { .. } => "ERR_SAMEISH_UNKNOWN_LANGUAGE",
         Error::HexLength { .. } | Error::HexDigit { .. } => "ERR_SAMEISH_HEX",
-        Error::Corrupt { .. } | Error::CorruptEngine { .. } => "ERR_SAMEISH_CORRUPT",
-        Error::EngineVersion { .. } => "ERR_SAMEISH_VERSION",
+        Error::Corrupt { .. } | Error::CorruptEngine { .. } | Error::CorruptIndex { .. } => {
+            "ERR_SAMEISH_CORRUPT"
+        }
+        Error::EngineVersion { .. } | Error::Version { .. } => "ERR_SAMEISH_VERSION",
+        Error::SchemeMismatch { .. } => "ERR_SAMEISH_SCHEME",
         Error::DuplicateId { .. } => "ERR_SAMEISH_REPEATED_ID",
         _ => "ERR_SAMEISH",
     }

@@ -7,7 +7,7 @@ use crate::analyzer::NativeAnalyzer;
 use crate::error::{CodedError, Result, remedy};
 use crate::id::{self, Id};
 use crate::job::{Job, lock};
-use crate::results::{ClusterList, PairList};
+use crate::results::{ClusterList, PairList, RunEstimate};
 use crate::sketches::{Text, content};
 use napi::bindgen_prelude::{AsyncTask, Either, Float64Array, Null};
 use napi_derive::napi;
@@ -17,7 +17,9 @@ use sameish_batch::functions::{
     ParameterNames, Run, SECTIONS, dedup_config, parse_delimiter,
 };
 use sameish_batch::input::{FileFormat, Remedy, spool_pipes};
-use sameish_batch::{DocumentSource, DocumentText, Files, Keep, OnBad, Options, Source};
+use sameish_batch::{
+    DocumentSource, DocumentText, Files, Keep, ListedTemplates, OnBad, Options, Source, Task,
+};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -72,8 +74,8 @@ pub struct RunOptions {
     pub keep: Option<String>,
     /// Whether one document per source and cluster is kept.
     pub per_source: bool,
-    /// Whether the settings are those of `dedup`.
-    pub dedup: bool,
+    /// `dedup`, `pairs` or `cluster`.
+    pub task: String,
 }
 
 /// Files, and how they are read.
@@ -134,14 +136,15 @@ pub struct BatchRun {
     options: Options,
     on_bad: OnBad,
     per_source: bool,
-    corpus: Arc<Mutex<Option<Corpus>>>,
+    reads_dates: bool,
+    corpus: Arc<Mutex<Option<Documents>>>,
     /// Part of the work that is done, in millionths.
     done: Arc<AtomicU64>,
     total: Arc<AtomicU64>,
 }
 
-enum Corpus {
-    Memory(MemoryCorpus),
+enum Documents {
+    Memory(OwnedDocuments),
     Files(Box<FileCorpus>),
 }
 
@@ -151,11 +154,16 @@ impl BatchRun {
     #[napi(constructor, catch_unwind)]
     pub fn new(analyzer: &NativeAnalyzer, options: RunOptions) -> Result<BatchRun> {
         let analyzer = &analyzer.analyzer;
-        let analyzer = match options.dedup {
+        let task = match &*options.task {
+            "dedup" => Task::Dedup,
+            "pairs" => Task::Pairs,
+            _ => Task::Cluster,
+        };
+        let analyzer = match task == Task::Dedup {
             true => Analyzer::new(dedup_config(analyzer.config().clone())).map_err(CodedError::from)?,
             false => analyzer.clone(),
         };
-        if options.dedup {
+        if task == Task::Dedup {
             sameish_batch::check_dedup(&analyzer).map_err(CodedError::from)?;
         }
         let mut run = Options::new(analyzer);
@@ -167,10 +175,11 @@ impl BatchRun {
         let on_bad = options.on_bad.or(Some("fail".into()));
         let on_bad = choice("onBad", on_bad, OnBad::from_name, "`fail` or `skip`")?;
         Ok(BatchRun {
+            reads_dates: task.reads_dates(&run),
             options: run,
             on_bad,
             per_source: options.per_source,
-            corpus: Arc::new(Mutex::new(Some(Corpus::Memory(MemoryCorpus::default())))),
+            corpus: Arc::new(Mutex::new(Some(Documents::Memory(OwnedDocuments::default())))),
             done: Arc::default(),
             total: Arc::default(),
         })
@@ -179,8 +188,8 @@ impl BatchRun {
     /// Adds documents, or documents of an existing corpus, which must come first.
     #[napi(catch_unwind)]
     pub fn push(&self, chunk: CorpusColumns, against: bool) -> Result<()> {
-        if let Some(Corpus::Memory(corpus)) = &mut *lock(&self.corpus) {
-            corpus.push(chunk, against)?;
+        if let Some(Documents::Memory(corpus)) = &mut *lock(&self.corpus) {
+            corpus.push(chunk, against, self.reads_dates)?;
             let own = corpus.documents.len() - corpus.against;
             self.total.store(own as u64, Ordering::Relaxed);
         }
@@ -197,7 +206,7 @@ impl BatchRun {
             let files = open(files, with_sources)?;
             total.store(files.total_bytes() as u64, Ordering::Relaxed);
             let warning = files.chosen_fields();
-            *lock(&corpus) = Some(Corpus::Files(Box::new(files)));
+            *lock(&corpus) = Some(Documents::Files(Box::new(files)));
             Ok(warning.map_or(Either::B(Null), Either::A))
         })
     }
@@ -218,11 +227,17 @@ impl BatchRun {
 
     /// Finds all matching pairs, at most `limit`.
     #[napi(js_name = "pairsAsync", catch_unwind)]
-    pub fn pairs_async(&self, limit: Option<f64>) -> AsyncTask<Job<PairList>> {
-        self.start(move |run, ids| {
-            let found = run.pairs(limit.map(|limit| limit as usize))?;
+    pub fn pairs_async(
+        &self,
+        limit: Option<f64>,
+        templates: Option<String>,
+    ) -> Result<AsyncTask<Job<PairList>>> {
+        let expected = "`include`, `exclude` or `only`";
+        let templates = choice("templates", templates, ListedTemplates::from_name, expected)?;
+        Ok(self.start(move |run, ids| {
+            let found = run.pairs(templates, limit.map(|limit| limit as usize))?;
             Ok(PairList::from_run(&found, ids))
-        })
+        }))
     }
 
     /// Clusters all documents with the linkage of the settings.
@@ -230,7 +245,8 @@ impl BatchRun {
     pub fn cluster_async(&self, min_size: f64) -> AsyncTask<Job<ClusterList>> {
         self.start(move |run, ids| {
             let found = run.clusters(min_size as usize)?;
-            let mut list = ClusterList::with_effort(found.effort);
+            let estimate = RunEstimate::new(found.omitted, found.recall);
+            let mut list = ClusterList::with_effort(found.effort, estimate);
             for (members, spread) in found.clusters.iter() {
                 list.push(members.iter().map(|&doc| found.ids.id(doc, ids)), spread);
             }
@@ -244,12 +260,11 @@ impl BatchRun {
         let output =
             output.map(|output| OutputFile { path: PathBuf::from(output.path), overwrite: output.overwrite });
         let parameters = DedupParameters { per_source: self.per_source, output, max_removed };
-        let expected_recall = self.options.analyzer.expected_recall();
         self.start(move |run, ids| {
             let kept = run.dedup(&parameters)?;
             match kept.refused {
                 Some(fraction) => Err(CodedError::too_many_removed(fraction)),
-                None => Ok(KeptRows::new(kept, ids, expected_recall)),
+                None => Ok(KeptRows::new(kept, ids)),
             }
         })
     }
@@ -276,13 +291,13 @@ impl BatchRun {
             let corpus = lock(&corpus).take();
             match corpus {
                 None => Err(CodedError::internal("a run was started twice")),
-                Some(Corpus::Memory(corpus)) => {
+                Some(Documents::Memory(corpus)) => {
                     DocId::check_unique(&corpus.ids)?;
                     let source = Source::Documents(&corpus);
                     let ids = (!corpus.ids.is_empty()).then_some(&*corpus.ids);
                     work(Run::new(source, &options, OnBad::Fail, caller, corpus.documents.len()), ids)
                 }
-                Some(Corpus::Files(files)) => {
+                Some(Documents::Files(files)) => {
                     let files = *files;
                     let total = files.total_bytes();
                     let temp_dir = options.temp_dir.as_deref();
@@ -367,19 +382,20 @@ struct MemoryDocument {
 
 /// Documents in memory, those of an existing corpus first.
 #[derive(Default)]
-struct MemoryCorpus {
+struct OwnedDocuments {
     documents: Vec<MemoryDocument>,
     against: usize,
     /// Ids of the documents after those of the existing corpus; empty if their positions identify them.
     ids: Vec<DocId>,
 }
 
-impl MemoryCorpus {
-    fn push(&mut self, chunk: CorpusColumns, against: bool) -> Result<(), CodedError> {
+impl OwnedDocuments {
+    /// Adds documents. Dates are checked if the result depends on them.
+    fn push(&mut self, chunk: CorpusColumns, against: bool, reads_dates: bool) -> Result<(), CodedError> {
         let first = self.documents.len() - self.against;
         let columns = chunk.texts.into_iter().zip(chunk.dates).zip(chunk.sources);
         for (position, ((text, published_at), source)) in columns.enumerate() {
-            if let Some(date) = &published_at {
+            if let Some(date) = published_at.as_ref().filter(|_| reads_dates) {
                 let path = format!("data[{}].publishedAt", first + position);
                 Timestamp::parse(date).map_err(|error| CodedError::from_date(error, &path))?;
             }
@@ -394,7 +410,7 @@ impl MemoryCorpus {
     }
 }
 
-impl DocumentSource for MemoryCorpus {
+impl DocumentSource for OwnedDocuments {
     fn len(&self) -> usize {
         self.documents.len()
     }
@@ -434,8 +450,12 @@ pub struct KeptCounts {
     pub templates: f64,
     /// Number of limits reached.
     pub capped: f64,
-    /// Probability that a pair at the threshold is found.
+    /// Number of candidates that were not compared because of limits.
+    pub omitted: f64,
+    /// Estimated share of the matching pairs that were found.
     pub expected_recall: Either<f64, Null>,
+    /// Its 99 % interval.
+    pub expected_recall_interval: Either<Vec<f64>, Null>,
 }
 
 /// Result of `dedup`.
@@ -449,7 +469,8 @@ pub struct KeptRows {
 }
 
 impl KeptRows {
-    fn new(kept: Kept, given: Option<&[DocId]>, expected_recall: Option<f64>) -> KeptRows {
+    fn new(kept: Kept, given: Option<&[DocId]>) -> KeptRows {
+        let estimate = RunEstimate::new(kept.cluster_counts.left, kept.recall);
         let ids = row_ids(&kept, given);
         let id = |row: i64| {
             let id = ids.as_ref().and_then(|ids| ids.get(row as usize)?.clone());
@@ -467,7 +488,9 @@ impl KeptRows {
             verified: kept.cluster_counts.verified as f64,
             templates: kept.cluster_counts.templates as f64,
             capped: kept.cluster_counts.caps_hit as f64,
-            expected_recall: expected_recall.map_or(Either::B(Null), Either::A),
+            omitted: estimate.omitted,
+            expected_recall: estimate.expected_recall,
+            expected_recall_interval: estimate.expected_recall_interval,
         };
         let centers = kept.centers.iter().map(|&center| center as f64).collect();
         KeptRows { centers, counts, clusters: Some(clusters), ids: ids.map(Vec::into_iter) }

@@ -13,6 +13,8 @@
 //!   results.rs      lists of matches, pairs and clusters, passed to JavaScript in chunks
 //!   pair_stream.rs  a stream of all pairs, in bounded memory
 //!   file.rs         saved engines
+//! indexes.rs      `HammingIndex` and `BandIndex`: numbered documents by sketch
+//! stored.rs       sketches in their stored form
 //! functions.rs    `dedup`, `pairs` and `cluster` over a whole corpus, in memory or in files
 //! id.rs, error.rs, job.rs   ids, errors with codes, and work on other threads
 //! ```
@@ -30,8 +32,10 @@ pub mod error;
 mod file;
 pub mod functions;
 mod id;
+pub mod indexes;
 pub mod job;
 pub mod pair_stream;
 pub mod results;
 pub mod sketches;
+pub mod stored;
 pub mod wire;

@@ -7,8 +7,10 @@ use crate::id::{self, Id};
 use napi::bindgen_prelude::{Either, Float64Array, Null, Uint32Array};
 use napi_derive::napi;
 use sameish::engine::{Effort, Groups, Match, MatchedPair, Search, Spread};
+use sameish::matching::Relation;
 use sameish::matching::Verdict;
 use sameish::{DocId, Engine};
+use sameish_batch::Recall;
 use sameish_batch::functions::FoundPairs;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -35,9 +37,42 @@ impl From<Effort> for EffortCounts {
     }
 }
 
+/// How complete the result of a run over a corpus is.
+#[napi(object)]
+#[derive(Clone)]
+pub struct RunEstimate {
+    /// Number of candidates that were not compared because of limits.
+    pub omitted: f64,
+    /// Estimated share of the matching pairs that were found.
+    pub expected_recall: Either<f64, Null>,
+    /// Its 99 % interval.
+    pub expected_recall_interval: Either<Vec<f64>, Null>,
+}
+
+impl RunEstimate {
+    pub(crate) fn new(omitted: u64, recall: Option<Recall>) -> RunEstimate {
+        let interval = recall.and_then(|recall| recall.interval);
+        let interval = interval.map(|interval| vec![interval.low, interval.high]);
+        RunEstimate {
+            omitted: omitted as f64,
+            expected_recall: recall.map_or(Either::B(Null), |recall| Either::A(recall.value)),
+            expected_recall_interval: interval.map_or(Either::B(Null), Either::A),
+        }
+    }
+}
+
+impl Default for RunEstimate {
+    fn default() -> RunEstimate {
+        RunEstimate::new(0, None)
+    }
+}
+
 /// Declares a JavaScript object that consists of ids and the fields of a [`Verdict`].
 macro_rules! verdict_object {
-    ($(#[$doc:meta])* $name:ident { $($(#[$id_doc:meta])* $id:ident,)+ }) => {
+    (
+        $(#[$doc:meta])* $name:ident { $($(#[$id_doc:meta])* $id:ident,)+ }
+        $(with { $(#[$extra_doc:meta])* $extra:ident: $type:ty, })?
+    ) => {
         $(#[$doc])*
         #[napi(object)]
         pub struct $name {
@@ -50,19 +85,21 @@ macro_rules! verdict_object {
             pub verified: bool,
             /// Hamming distance of the fingerprints in bits; null unless both documents have one.
             pub simhash_distance: Either<u32, Null>,
-            /// How far the names and numbers agree, from 0 to 1.
-            pub facts: Option<f64>,
+            /// How far the names and numbers agree, from 0 to 1; null if that is not measured.
+            pub facts: Either<f64, Null>,
             /// Whether the two are templates: the same wording with different names or numbers.
             pub template: bool,
+            $($(#[$extra_doc])* pub $extra: $type,)?
         }
 
         impl $name {
-            fn new($($id: &DocId,)+ verdict: Verdict) -> $name {
+            fn new($($id: &DocId,)+ verdict: Verdict $(, $extra: $type)?) -> $name {
                 let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
                 let match_type = kind.to_string();
                 $(let $id = id::to_js($id);)+
                 let simhash_distance = distance.map_or(Either::B(Null), Either::A);
-                $name { $($id,)+ similarity, match_type, verified, simhash_distance, facts, template }
+                let facts = facts.map_or(Either::B(Null), Either::A);
+                $name { $($id,)+ similarity, match_type, verified, simhash_distance, facts, template $(, $extra)? }
             }
         }
     };
@@ -83,12 +120,20 @@ verdict_object! {
         a,
         /// The document that was inserted later.
         b,
+    } with {
+        /// How the first document relates to the second one; null unless the match is verified.
+        relation: Either<String, Null>,
     }
+}
+
+/// Returns the name of a relation.
+pub(crate) fn relation_name(relation: Option<Relation>) -> Either<String, Null> {
+    relation.map_or(Either::B(Null), |relation| Either::A(relation.name().to_owned()))
 }
 
 impl From<MatchedPair<'_>> for Pair {
     fn from(pair: MatchedPair<'_>) -> Pair {
-        Pair::new(pair.a, pair.b, pair.verdict)
+        Pair::new(pair.a, pair.b, pair.verdict, relation_name(pair.relation))
     }
 }
 
@@ -134,6 +179,7 @@ impl MatchList {
 pub struct PairList {
     complete: bool,
     effort: Effort,
+    estimate: RunEstimate,
     pairs: IntoIter<Pair>,
 }
 
@@ -150,15 +196,18 @@ impl PairList {
             pairs.push(Pair::from(pair));
             ControlFlow::Continue(())
         });
-        PairList { complete, effort, pairs: pairs.into_iter() }
+        PairList { complete, effort, estimate: RunEstimate::default(), pairs: pairs.into_iter() }
     }
 
     /// Creates the list of a run over a corpus. `ids` are the ids of documents in memory.
     pub(crate) fn from_run(found: &FoundPairs, ids: Option<&[DocId]>) -> PairList {
         let id = |doc| found.ids.id(doc, ids);
-        let pairs = found.pairs.iter().map(|pair| Pair::new(&id(pair.a), &id(pair.b), pair.verdict));
-        let pairs: Vec<Pair> = pairs.collect();
-        PairList { complete: found.complete, effort: found.effort, pairs: pairs.into_iter() }
+        let to_pair = |pair: &sameish_batch::Pair| {
+            Pair::new(&id(pair.a), &id(pair.b), pair.verdict, relation_name(pair.relation))
+        };
+        let pairs: Vec<Pair> = found.pairs.iter().map(to_pair).collect();
+        let estimate = RunEstimate::new(found.omitted, found.recall);
+        PairList { complete: found.complete, effort: found.effort, estimate, pairs: pairs.into_iter() }
     }
 }
 
@@ -174,6 +223,12 @@ impl PairList {
     #[napi(getter, catch_unwind)]
     pub fn effort(&self) -> EffortCounts {
         self.effort.into()
+    }
+
+    /// Returns how complete the list is, for a run over a corpus.
+    #[napi(getter, catch_unwind)]
+    pub fn estimate(&self) -> RunEstimate {
+        self.estimate.clone()
     }
 
     /// Removes and returns up to `count` pairs.
@@ -192,13 +247,14 @@ pub struct ClusterList {
     by_distance: bool,
     cut: usize,
     effort: Effort,
+    estimate: RunEstimate,
     members: VecDeque<DocId>,
 }
 
 impl ClusterList {
     /// Creates an empty list.
-    pub(crate) fn with_effort(effort: Effort) -> ClusterList {
-        ClusterList { effort, ..ClusterList::default() }
+    pub(crate) fn with_effort(effort: Effort, estimate: RunEstimate) -> ClusterList {
+        ClusterList { effort, estimate, ..ClusterList::default() }
     }
 
     /// Appends a cluster. All clusters of a list must have the same kind of spread.
@@ -252,6 +308,12 @@ impl ClusterList {
     #[napi(getter, catch_unwind)]
     pub fn effort(&self) -> EffortCounts {
         self.effort.into()
+    }
+
+    /// Returns how complete the clusters are, for a run over a corpus.
+    #[napi(getter, catch_unwind)]
+    pub fn estimate(&self) -> RunEstimate {
+        self.estimate.clone()
     }
 
     /// Removes and returns up to `count` members. The members of a cluster are consecutive, with its center first.

@@ -7,7 +7,7 @@ use crate::error::{CodedError, Result};
 use crate::id::{self, Id};
 use crate::job::Job;
 use crate::results::ClusterList;
-use napi::bindgen_prelude::{AsyncTask, BigInt};
+use napi::bindgen_prelude::{AsyncTask, BigInt, Utf16String};
 use napi_derive::napi;
 use sameish::cluster::greedy_stars;
 use sameish::engine::Spread;
@@ -19,9 +19,15 @@ use std::sync::LazyLock;
 static WIRE: LazyLock<Result<Analyzer, sameish::Error>> =
     LazyLock::new(|| Analyzer::new(Preset::Wire.config()));
 
-/// Computes the 64-bit FNV-1a hash of the UTF-8 bytes of a string.
+/// Computes the 64-bit FNV-1a hash of the UTF-16 code units of a string.
 #[napi(js_name = "fnv1a64", catch_unwind)]
-pub fn fnv1a64(text: String) -> BigInt {
+pub fn fnv1a64(text: Utf16String) -> BigInt {
+    sameish::features::fnv1a64_utf16(&text).into()
+}
+
+/// Computes the 64-bit FNV-1a hash of the UTF-8 bytes of a string.
+#[napi(js_name = "fnv1a64Utf8", catch_unwind)]
+pub fn fnv1a64_utf8(text: String) -> BigInt {
     sameish::features::fnv1a64(text.as_bytes()).into()
 }
 

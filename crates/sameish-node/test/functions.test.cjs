@@ -114,6 +114,18 @@ describe('options', () => {
     assert.throws(() => new Engine({ threshold: 0.5, matching: { threshold: 0.6 } }), { code: 'ERR_INVALID_ARG_VALUE', message: /has both `threshold` and `matching.threshold`/ });
   });
 
+  test('HTML and accents can be removed, and offsets refer to the original text', async () => {
+    const [html, plain] = ['<p>Le caf&eacute; du <b>port</b> est ouvert ce soir', 'Le cafe du port est ouvert ce soir'];
+    const options = { html: true, foldAccents: true };
+    const comparison = compare(html, plain, options);
+    assert.equal(comparison.matchType, 'exact');
+    assert.equal(html.slice(comparison.passages[0].aStart, comparison.passages[0].aEnd), html.slice(3));
+    assert.equal((await pairs([html, plain], options)).pairs.length, 1);
+    assert.equal((await pairs([html, plain])).pairs.length, 0);
+    assert.equal(new Engine(options).config.text.fold_accents, true);
+    assert.equal(new Engine().config.text.html, undefined);
+  });
+
   test('an unknown option is an error that names the nearest known one', async () => {
     const unknown = (key, name) => ({ name: 'TypeError', code: 'ERR_INVALID_ARG_VALUE', message: new RegExp(`unknown key "${key}": did you mean \`${name}\``) });
     await assert.rejects(dedup(texts, { treshold: 0.7 }), unknown('treshold', 'threshold'));
@@ -183,7 +195,6 @@ describe('mistakes', () => {
       [[{ text: OLD }, { id: 1, text: COPY }], { message: /`data\[1\]` has an id, but earlier documents have none/ }],
       [[{ id: 1, text: OLD }, { id: 1, text: COPY }], { code: 'ERR_SAMEISH_REPEATED_ID' }],
       [[{ id: 1, text: OLD, published_at: '2024-01-01' }], { message: /use `publishedAt`, or pass `dateField: 'published_at'`/ }],
-      [[{ id: 1, text: OLD, publishedAt: 'soon' }], { code: 'ERR_SAMEISH_INVALID_FIELD', message: /^`data\[0\].publishedAt` is "soon"/ }],
       [pathOf('missing.jsonl'), { code: 'ENOENT', message: /missing\.jsonl/ }],
       [OLD, { code: 'ENOENT', message: /no such file.*a string is a path: pass an array to compare texts/ }],
       [pathOf('missing/*.jsonl'), { message: /missing/ }],
@@ -249,4 +260,79 @@ describe('long calls', () => {
     await assert.rejects(pairs(texts, { signal: AbortSignal.abort() }), { name: 'AbortError' });
     assert.deepEqual(fs.readdirSync(directory).filter((name) => name.startsWith('.')), []);
   });
+});
+
+describe('evidence', () => {
+  test('differences are those of all interfaces, in UTF-16 units', () => {
+    const cases = JSON.parse(fs.readFileSync(path.join(__dirname, '../../../testdata/differences.json'), 'utf8'));
+    for (const { a, b, differences } of cases) {
+      const shown = compare(a, b).differences.map((found) => ({
+        kind: found.kind,
+        a: a.slice(found.aStart, found.aEnd),
+        b: b.slice(found.bStart, found.bEnd),
+      }));
+      assert.deepEqual(shown, differences);
+    }
+  });
+
+  test('of recall is an estimate with an interval', async () => {
+    const town = texts.slice(0, 40).map((_, i) => `${OLD} for repairs until the next spring in the town number ${i}`);
+    const results = [await pairs(town), await cluster(town, { templates: 'merge' }), (await dedup(town, { templates: 'merge' })).summary];
+    for (const { expectedRecall, expectedRecallInterval: [low, high], omitted, capped } of results) {
+      assert.ok(low > 0.9 && low <= expectedRecall && expectedRecall <= high && high <= 1);
+      assert.deepEqual([omitted, capped], [0, 0]);
+    }
+    const none = await pairs([OLD, OTHER]);
+    assert.deepEqual([none.expectedRecall, none.expectedRecallInterval], [new Engine().expectedRecall, null]);
+    assert.equal((await pairs(town, { preset: 'wire' })).expectedRecall, null);
+  });
+});
+
+describe('templates', () => {
+  test('are listed as requested', async () => {
+    const words = Array.from({ length: 60 }, (_, i) => `word${i}`);
+    const notice = (cents, day, record) =>
+      `Northern Steel Corp sets its regular quarterly dividend of ${cents} cents a share, payable on April ${day} to holders of record on April ${record}`;
+    const data = [words.join(' '), words.with(30, 'other').join(' '), notice(10, 15, 2), notice(35, 28, 9)];
+    const listed = async (options) => (await pairs(data, { threshold: 0.3, ...options })).pairs.map(({ a, b }) => `${a}-${b}`);
+    assert.deepEqual(await listed({}), ['0-1', '2-3']);
+    assert.deepEqual(await listed({ templates: 'include' }), ['0-1', '2-3']);
+    assert.deepEqual(await listed({ templates: 'exclude' }), ['0-1']);
+    assert.deepEqual(await listed({ templates: 'only' }), ['2-3']);
+    await assert.rejects(listed({ templates: 'keep' }), { code: 'ERR_SAMEISH_OPTION' });
+  });
+});
+
+describe('dates', () => {
+  test('are read only where the result depends on them', async () => {
+    const dated = [{ text: OLD, publishedAt: 'soon' }, { text: COPY, publishedAt: 'late' }];
+    assert.deepEqual((await dedup(dated)).kept, [0]);
+    assert.equal((await pairs(dated)).pairs.length, 1);
+    assert.equal((await pairs(dated, { preset: 'wire' })).complete, true);
+    assert.equal((await cluster(dated)).clusters.length, 1);
+    await assert.rejects(dedup(dated, { keep: 'newest' }), /data\[0\]\.publishedAt/);
+    await assert.rejects(cluster(dated, { linkage: 'greedy' }), /data\[0\]\.publishedAt/);
+  });
+});
+
+test('verified pairs and comparisons have a relation', async () => {
+  const base = 'The council voted on Monday to close the old bridge over the river for repairs until next spring';
+  const excerpt = base.split(' ').slice(0, 9).join(' ');
+  const update = `${base} after a long debate with the mayor`;
+  assert.equal(compare(excerpt, base, { threshold: 0.3 }).relation, 'contained_in');
+  assert.equal(compare(base, 'markets were calm').relation, null);
+  const dates = { publishedAtA: new Date('2026-11-19'), publishedAtB: '2026-11-18' };
+  assert.equal(compare(update, base, dates).relation, 'update_of');
+  assert.equal(compare(update, base).relation, 'contains');
+  assert.throws(() => compare(update, base, { publishedAtA: 'soon' }), { code: 'ERR_SAMEISH_INVALID_FIELD', message: /publishedAtA/ });
+  const records = [[base, '2026-11-18'], [excerpt], [update, '2026-11-19'], [base.toUpperCase(), '2026-11-20']]
+    .map(([text, publishedAt], id) => ({ id, text, publishedAt }));
+  const engine = new Engine({ threshold: 0.3 });
+  engine.addMany(records);
+  const expected = ['0 1 contains', '0 2 updated_by', '0 3 same', '1 2 contained_in', '1 3 contained_in', '2 3 contains'];
+  for (const found of [engine.pairs(), await pairs(records, { threshold: 0.3 })]) {
+    assert.deepEqual(found.pairs.map(({ a, b, relation }) => `${a} ${b} ${relation}`).sort(), expected);
+  }
+  const unverified = await pairs([base, base], { preset: 'wire' });
+  assert.deepEqual(unverified.pairs.map(({ relation }) => relation), [null]);
 });

@@ -15,19 +15,25 @@ const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'graph
 const words = fc.array(fc.oneof(fc.stringMatching(/^[A-Za-z0-9_]{1,12}$/), anyText), { maxLength: 60 });
 const text = words.map((all) => all.join(' '));
 
-test('fnv1a64 equals the reference', () => {
-  fc.assert(fc.property(text, (str) => assert.equal(sameish.fnv1a64(str), plain.fnv1a64(str))));
+test('fnv1a64 and fnv1a64Utf8 equal the references', () => {
+  fc.assert(
+    fc.property(text, (str) => {
+      assert.equal(sameish.fnv1a64(str), plain.fnv1a64(str));
+      assert.equal(sameish.fnv1a64Utf8(str), plain.fnv1a64Utf8(str));
+    }),
+  );
 });
 
 test('computeSimHash equals the reference', () => {
   fc.assert(fc.property(text, (str) => assert.equal(sameish.computeSimHash(str), plain.computeSimHash(str))));
 });
 
-test('fnv1a64 and computeSimHash treat lone surrogates as U+FFFD', () => {
+test('fnv1a64 hashes lone surrogates; fnv1a64Utf8 and computeSimHash treat them as U+FFFD', () => {
   const units = fc.array(fc.integer({ min: 0, max: 0xffff })).map((codes) => String.fromCharCode(...codes));
   fc.assert(
     fc.property(units, (str) => {
       assert.equal(sameish.fnv1a64(str), plain.fnv1a64(str));
+      assert.equal(sameish.fnv1a64Utf8(str), plain.fnv1a64Utf8(str));
       assert.equal(sameish.computeSimHash(str), sameish.computeSimHash(Buffer.from(str).toString()));
     }),
   );

@@ -10,9 +10,9 @@ const sameish = require('sameish');
 const { read } = require('./support/data.cjs');
 
 const NAMES = [
-  'Engine', 'MinHasher', 'SimHasher', 'areArticlesSimilar', 'calculateHammingDistance', 'cluster', 'compare', 'compareAsync', 'computeSimHash',
-  'dedup', 'distanceToSimilarity', 'fnv1a64', 'getMatchType', 'groupArticlesBySimilarity', 'groupArticlesBySimilarityAsync', 'hammingDistance',
-  'isNearDuplicate', 'pairs',
+  'BandIndex', 'Engine', 'HammingIndex', 'MinHasher', 'SimHasher', 'areArticlesSimilar', 'calculateHammingDistance', 'cluster', 'compare',
+  'compareAsync', 'computeSimHash', 'decodeSketch', 'dedup', 'distanceToSimilarity', 'encodeSketch', 'fnv1a64', 'fnv1a64Utf8', 'getMatchType',
+  'groupArticlesBySimilarity', 'groupArticlesBySimilarityAsync', 'hammingDistance', 'isNearDuplicate', 'normalize', 'pairs', 'shingle', 'tokenize',
 ];
 
 test('import and require provide the same names', async () => {
@@ -25,7 +25,7 @@ test('import and require provide the same names', async () => {
 
 test('every name is declared in index.d.cts', () => {
   const types = read('crates', 'sameish-node', 'index.d.cts');
-  const methods = ['Engine', 'MinHasher', 'SimHasher'].flatMap((name) => [
+  const methods = ['BandIndex', 'Engine', 'HammingIndex', 'MinHasher', 'SimHasher'].flatMap((name) => [
     ...Object.getOwnPropertyNames(sameish[name]).filter((own) => typeof sameish[name][own] === 'function'),
     ...Object.getOwnPropertyNames(sameish[name].prototype),
   ]);
@@ -71,7 +71,7 @@ function examples(...file) {
   return [...read(...file).matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
 }
 
-for (const file of [['docs', 'node.md'], ['README.md'], ['crates', 'sameish-node', 'README.md']]) {
+for (const file of [['docs', 'node.md'], ['docs', 'presets.md'], ['README.md'], ['crates', 'sameish-node', 'README.md']]) {
   test(`the examples of ${file.join('/')} print what their comments say`, () => {
     const programs = examples(...file);
     assert.ok(programs.length > 0);

@@ -3,12 +3,19 @@
 
 const MASK = (1n << 64n) - 1n;
 
-function fnv1a64(text) {
+/** Hashes numbers, one per step. */
+function fnv1a(steps) {
   let hash = 0xcbf29ce484222325n;
-  for (const byte of new TextEncoder().encode(text)) {
-    hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & MASK;
-  }
+  for (const step of steps) hash = ((hash ^ BigInt(step)) * 0x100000001b3n) & MASK;
   return hash;
+}
+
+function fnv1a64(text) {
+  return fnv1a(Array.from({ length: text.length }, (_, i) => text.charCodeAt(i)));
+}
+
+function fnv1a64Utf8(text) {
+  return fnv1a(new TextEncoder().encode(text));
 }
 
 /** Returns the words of at least two characters, in lower case. */
@@ -53,4 +60,4 @@ function groupArticlesBySimilarity(articles, threshold = 3) {
   return groups;
 }
 
-module.exports = { computeSimHash, fnv1a64, groupArticlesBySimilarity, hammingDistance };
+module.exports = { computeSimHash, fnv1a64, fnv1a64Utf8, groupArticlesBySimilarity, hammingDistance };
