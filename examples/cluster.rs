@@ -1,9 +1,10 @@
-//! Reads JSONL documents (`{"id": ..., "text": ...}`) and prints all matching pairs, then all clusters, as JSONL.
+//! Reads JSONL documents (`{"id": ..., "text": ...}`, optionally with `published_at`) and prints all matching pairs, then all clusters, as JSONL.
 //!
 //! Run with `cargo run -p sameish --example cluster -- FILE`, or without an argument for a built-in sample. For corpora larger
 //! than memory use the crate `sameish-batch` or the commands `sameish pairs` and `sameish cluster`.
 #![allow(clippy::print_stdout)]
 
+use sameish::matching::Relation;
 use sameish::{DocId, Document, Engine, Preset};
 use serde_json::{Value, json};
 use std::error::Error;
@@ -22,7 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let record: Value = serde_json::from_str(line)?;
         let id: DocId = serde_json::from_value(record["id"].clone())?;
         let text = record["text"].as_str().ok_or("no `text`")?;
-        engine.insert(&Document { id, ..Document::new(0, text) })?;
+        let published_at = record["published_at"].as_str().map(str::to_owned);
+        engine.insert(&Document { id, published_at, ..Document::new(0, text) })?;
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     let effort = engine.pairs(|pair| {
@@ -30,6 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let line = json!({
             "a": pair.a, "b": pair.b, "similarity": verdict.similarity, "match_type": verdict.kind.name(),
             "verified": verdict.verified, "facts": verdict.facts, "template": verdict.template,
+            "relation": pair.relation.map(Relation::name),
         });
         writeln!(out, "{line}").map_or(ControlFlow::Break(()), ControlFlow::Continue)
     });

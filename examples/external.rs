@@ -48,6 +48,9 @@ fn main() -> sameish::Result<()> {
         dates: None,
         filter: None,
         max_candidates: 100,
+        needs_best: true,
+        joining: false,
+        bounded: false,
     };
     for found in engine.search_prepared_in(&query, &scope)?.matches {
         println!(

@@ -4,9 +4,9 @@
 //! recall of these copies and the theoretical recall of 16 bands of 8 rows.
 
 use cpu_time::ProcessTime;
+use sameish::Signature;
 use sameish::config::Bands;
 use sameish::index::{BandIndex, DocNumber};
-use sameish::Signature;
 
 const ROWS: usize = 128;
 const BANDS: Bands = Bands { count: 16, rows: 8 };

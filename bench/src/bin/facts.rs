@@ -1,6 +1,7 @@
 //! Measures how well `facts` separates copies from templates. `cargo run --release --bin facts -- PAIRS.jsonl...`
 //!
-//! Each line of a file has the fields `set`, `kind`, `copy`, `a` and `b`; see `bench/facts/`. F1 is that of copies; balanced F1 gives
+//! Each line of a file has the fields `set`, `kind`, `copy`, `a` and `b`; see `bench/facts/`. The field `similarity` replaces that of
+//! 3-word shingles. F1 is that of copies; balanced F1 gives
 //! copies and templates equal weight, so that files with different shares of copies can be compared.
 
 use sameish::Content;
@@ -63,7 +64,8 @@ fn read(path: &str) -> Vec<Set> {
         let set = &mut sets[at];
         set.texts.push(Content::Text(texts[0].clone()));
         let copy = value["copy"].as_bool().unwrap_or_else(|| panic!("{path}: no boolean in `copy`"));
-        set.pairs.push(Pair { kind: text("kind"), copy, facts, similarity: x.jaccard(&y) });
+        let similarity = value["similarity"].as_f64().unwrap_or_else(|| x.jaccard(&y));
+        set.pairs.push(Pair { kind: text("kind"), copy, facts, similarity });
     }
     sets
 }
@@ -112,9 +114,14 @@ fn false_merges(set: &Set, threshold: f64) {
     let kept_templates = kept.iter().filter(|pair| !pair.copy).count();
     let copies = merged.len() - templates;
     let kept_copies = kept.len() - kept_templates;
+    let all = set.pairs.iter().filter(|pair| pair.copy).count();
+    let f1 = |copies: usize, templates: usize| 2.0 * copies as f64 / (copies + templates + all) as f64;
     println!(
-        "{:<16} Jaccard >= {threshold}: {copies} copies + {templates} templates; templates excluded: {kept_copies} + {kept_templates}",
-        ""
+        "{:<16} Jaccard >= {threshold}: {copies} copies + {templates} templates (F1 {:.3}); templates excluded: {kept_copies} + \
+         {kept_templates} (F1 {:.3})",
+        "",
+        f1(copies, templates),
+        f1(kept_copies, kept_templates)
     );
 }
 

@@ -4,8 +4,8 @@
 //! Codes have 2,048 bits with 40 set at random. Every tenth code shares 30 bits with an earlier one; these are the queries. The scan
 //! computes AND and popcount. `memory read` is one pass over the data of the scan, a lower bound for any scan.
 
-use sameish::index::{DocNumber, OverlapHit, OverlapIndex};
 use sameish::Sdr;
+use sameish::index::{DocNumber, OverlapHit, OverlapIndex};
 use sameish_bench::{splitmix, time};
 use std::cmp::Reverse;
 use std::hint::black_box;

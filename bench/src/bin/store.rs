@@ -130,6 +130,7 @@ fn size(document: &Document) -> usize {
     match &document.content {
         sameish::Content::Text(text) => text.len(),
         sameish::Content::Tokens(tokens) => tokens.iter().map(String::len).sum(),
+        sameish::Content::Sketches(_) => 0,
     }
 }
 
