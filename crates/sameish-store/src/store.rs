@@ -319,7 +319,7 @@ pub trait Transaction {
     fn remove_task(&mut self, row: &TaskRow) -> Result<()>;
 
     /// Appends an event with the next sequence number of its collection. Deletes old events, except for the latest 100,000 and
-    /// those of the last 24 hours.
+    /// those of the last 24 hours. Events can be read after the commit.
     fn put_event(&mut self, row: &EventRow) -> Result<()>;
 
     /// Sets the number of documents of a collection that were rejected.

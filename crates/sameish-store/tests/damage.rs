@@ -654,10 +654,28 @@ fn reports_a_center_that_only_the_index_has() {
 #[test]
 fn damaged_events_are_left_out() {
     let dir = filled();
-    sql(
-        &dir,
-        "UPDATE events SET kind = 99 WHERE sequence IN (2, 40); UPDATE events SET id = x'00' WHERE sequence = 3",
-    );
+    let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    let rows: Vec<(i64, i64, String)> = {
+        let mut rows = database.prepare("SELECT last - count + 1, last, events FROM event_batches").unwrap();
+        let rows = rows
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .unwrap()
+            .map(Result::unwrap);
+        rows.collect()
+    };
+    assert!(rows.iter().any(|(first, last, _)| (*first..=*last).contains(&3) && last > first));
+    for (first, last, lines) in rows {
+        let damaged = |(sequence, line): (i64, &str)| match sequence {
+            // Another kind, and another id.
+            2 | 40 => line.replacen("\t0\t", "\t99\t", 1),
+            3 => line.replacen("\t0\t3\t", "\t0\t3\t[]", 1),
+            _ => line.to_owned(),
+        };
+        let damaged: Vec<String> = (first..).zip(lines.lines()).map(damaged).collect();
+        let values = rusqlite::params![damaged.join("\n"), last];
+        database.execute("UPDATE event_batches SET events = ? WHERE last = ?", values).unwrap();
+    }
+    drop(database);
     let catalog = open(dir.path()).unwrap();
     let articles = catalog.collection("articles").unwrap();
     let events = articles.events(0, 4).unwrap();

@@ -4,7 +4,7 @@
 
 use sameish::cluster::ClusterId;
 use sameish::config::Tokenizer;
-use sameish::{DocId, Document, Preset};
+use sameish::{Content, DocId, Document, Preset};
 use sameish_store::{Catalog, CollectionConfig, Error, OpenOptions, Reclustered, SimilarOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -127,7 +127,73 @@ fn created(overrides: &str, texts: &[&str]) -> tempfile::TempDir {
     dir
 }
 
-/// Removes what formats 5 to 8 added.
+/// Makes a database one of format 8, in which triggers update the totals and each event has a row.
+fn to_format_8(database: &rusqlite::Connection) {
+    database.execute_batch(include_str!("../migrations/006.sql")).unwrap();
+    database.execute_batch("ALTER TABLE events ADD COLUMN relation INTEGER").unwrap();
+    let mut rows =
+        database.prepare("SELECT collection, last - count + 1, events FROM event_batches").unwrap();
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    for (collection, first, lines) in rows.map(Result::<(u32, i64, String), _>::unwrap) {
+        for (sequence, line) in (first..).zip(lines.lines()) {
+            let fields: Vec<Option<&str>> =
+                line.split('\t').map(|field| Some(field).filter(|field| !field.is_empty())).collect();
+            let [at, kind, document, id, cluster, similarity, found, relation] = fields[..] else {
+                panic!("{line}")
+            };
+            let values = rusqlite::params![
+                collection, sequence, at, kind, document, id, cluster, similarity, found, relation
+            ];
+            database.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values).unwrap();
+        }
+    }
+    let triggers = include_str!("../migrations/008.sql").split_once("CREATE TRIGGER").unwrap().1;
+    database
+        .execute_batch(&format!(
+            "DROP TABLE event_batches; DROP INDEX members_by_edited;
+            CREATE INDEX members_by_shown ON members (shown); CREATE TRIGGER{triggers} PRAGMA user_version = 8;"
+        ))
+        .unwrap();
+}
+
+/// Format 8 has a row for each event, and triggers that update the totals.
+#[test]
+fn events_and_totals_of_format_8_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalog = open(&dir);
+    let copies = catalog.create("copies", CollectionConfig::new(Preset::Copies)).unwrap();
+    let text = |story: u64| (0..40).map(|i| format!("word{i}of{story}")).collect::<Vec<_>>().join(" ");
+    for id in 0..300 {
+        let mut document = Document::new(format!("id \"{id}\"").as_str(), text(id % 11));
+        document.content = Content::Text(format!("{} number {}", text(id % 11), id % 3));
+        document.source = (id % 3 > 0).then(|| format!("source{}", id % 3));
+        document.published_at = Some(format!("2024-01-{:02}", 1 + (id * 7) % 9));
+        copies.insert(document).unwrap();
+    }
+    copies.delete(&"id \"5\"".into()).unwrap();
+    let before = (statistics(&copies), copies.events(0, 1_000).unwrap());
+    assert_eq!(before.1.last, 301);
+    let similarities = before.1.events.iter().filter_map(|event| event.similarity);
+    assert!(similarities.into_iter().any(|similarity| similarity > 0.5 && similarity < 1.0));
+    drop(copies);
+    catalog.close();
+    let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    to_format_8(&database);
+    drop(database);
+    let catalog = open(&dir);
+    assert!(dir.path().join("sameish.format-8.db").is_file());
+    let copies = catalog.collection("copies").unwrap();
+    assert!(statistics(&copies) == before.0);
+    let after = copies.events(0, 1_000).unwrap();
+    let differs = after.events.iter().zip(&before.1.events).find(|(after, before)| after != before);
+    assert_eq!((differs, after.events.len(), after.last), (None, before.1.events.len(), before.1.last));
+    assert_eq!(copies.events(150, 3).unwrap().events[..], before.1.events[150..153]);
+    copies.insert(Document::new("next", "a text")).unwrap();
+    assert_eq!(copies.event_range().unwrap().newest, 302);
+    assert_eq!(catalog.verify().unwrap(), []);
+}
+
+/// Removes what formats 5 to 8 added from a database of format 8.
 const REMOVE_NEWER: &str = "
     DROP TRIGGER cluster_inserted; DROP TRIGGER member_inserted; DROP TRIGGER member_deleted; DROP TRIGGER member_updated;
     DROP TRIGGER cluster_updated; DROP TRIGGER cluster_deleted;
@@ -164,6 +230,7 @@ fn dates_sources_and_totals_are_computed_for_format_4() {
     drop(articles);
     catalog.close();
     let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    to_format_8(&database);
     database.execute_batch(&format!("{REMOVE_NEWER} PRAGMA user_version = 4;")).unwrap();
     drop(database);
     let catalog = open(&dir);
@@ -206,6 +273,7 @@ fn clusters_per_day_and_source_are_computed_for_format_7() {
     let triggers = include_str!("../migrations/007.sql").split_once("CREATE TRIGGER").unwrap().1;
     let format_7 = format!("{REMOVE_FORMAT_8} CREATE TRIGGER{triggers} PRAGMA user_version = 7;");
     let database = rusqlite::Connection::open(dir.path().join("sameish.db")).unwrap();
+    to_format_8(&database);
     database.execute_batch(&format_7).unwrap();
     drop(database);
     let catalog = open(&dir);
@@ -217,7 +285,7 @@ fn clusters_per_day_and_source_are_computed_for_format_7() {
         events.events.iter().map(|event| (event.sequence, event.check)).collect::<Vec<_>>()
     };
     assert_eq!(positions(&after), positions(&events));
-    // The triggers continue from the computed numbers.
+    // Later changes continue from the computed numbers.
     copies.delete(&0.into()).unwrap();
     copies.insert(Document::new(0, text(3))).unwrap();
     assert_eq!(catalog.verify().unwrap(), []);
@@ -254,6 +322,7 @@ fn short_texts_of_format_3_that_match_by_fingerprints_only_are_separated() {
     database.execute("ATTACH ? AS usual", [usual.to_str().unwrap()]).unwrap();
     let settings =
         "DELETE FROM main.collections; INSERT INTO main.collections SELECT * FROM usual.collections;";
+    to_format_8(&database);
     database
         .execute_batch(&format!("{settings} DETACH usual; {REMOVE_NEWER} PRAGMA user_version = 3;"))
         .unwrap();

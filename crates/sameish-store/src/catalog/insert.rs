@@ -25,6 +25,8 @@ struct NewDocument {
     features: Arc<TextFeatures>,
     result: Inserted,
     arrived_at: i64,
+    /// Publication date or, without one, time of insertion, in milliseconds since 1970.
+    moment: i64,
 }
 
 /// The result for one document of a transaction.
@@ -81,7 +83,7 @@ impl Writer {
                 let marks = marks.unwrap_or_else(|| unreachable!("one was just added"));
                 group.push(match transaction.insert(&live, document, marks)? {
                     Insertion::New(new) => {
-                        let NewDocument { sketched, features, result, arrived_at } = *new;
+                        let NewDocument { sketched, features, result, arrived_at, .. } = *new;
                         let mut engine = live.engine_mut();
                         engine.insert_sketched_with(sketched, &features)?;
                         live.note_unread(engine.take_first_unread());
@@ -152,7 +154,7 @@ impl Writer {
         };
         clusters.remove(&Removed { number: old, id: &new.document.id })?;
         let new = transaction.insert_new(live, new, &mut Effects { removed: &removed, marks })?;
-        transaction.put_event(live, EventKind::Replaced, number_of(&new), &new.result)?;
+        transaction.put_event(live, EventKind::Replaced, Stored::of(&new), &new.result)?;
         // Readers that see the commit and still the old index entry find the old document here.
         live.set_departing(departing.map(|row| Departing { row, cluster }));
         transaction.commit()?;
@@ -169,8 +171,17 @@ impl Writer {
     }
 }
 
-fn number_of(new: &NewDocument) -> u64 {
-    new.sketched.number
+/// Number and date of a stored document.
+#[derive(Clone, Copy)]
+struct Stored {
+    number: u64,
+    moment: i64,
+}
+
+impl Stored {
+    fn of(new: &NewDocument) -> Stored {
+        Stored { number: new.sketched.number, moment: new.moment }
+    }
 }
 
 fn has_same_text_and_date(row: &DocumentRow, new: &PreparedDocument) -> bool {
@@ -215,7 +226,7 @@ impl InsertTransaction<'_> {
         let Some(number) = live.indexed_number(&new.document.id) else {
             return match self.insert_new(live, new, &mut Effects { removed: &HashSet::new(), marks }) {
                 Ok(new) => {
-                    self.put_event(live, EventKind::Added, number_of(&new), &new.result)?;
+                    self.put_event(live, EventKind::Added, Stored::of(&new), &new.result)?;
                     Ok(Insertion::New(Box::new(new)))
                 }
                 // A damaged document with this id is in the store, but not in the index.
@@ -256,7 +267,8 @@ impl InsertTransaction<'_> {
         row: DocumentRow,
     ) -> Result<Inserted> {
         let result = self.unchanged(live, &new, &row)?;
-        self.put_event(live, EventKind::Replaced, row.number, &result)?;
+        let stored = Stored { number: row.number, moment: row.moment() };
+        self.put_event(live, EventKind::Replaced, stored, &result)?;
         self.change.update_document(&DocumentRow { document: new.document, ..row })?;
         self.change.commit()?;
         Ok(Inserted { outcome: Outcome::Replaced, ..result })
@@ -275,7 +287,8 @@ impl InsertTransaction<'_> {
         let number = self.counters.documents;
         let now = super::now();
         let row = DocumentRow { number, collection: live.row.number, document, arrived_at: now };
-        let subject = Subject { query: Query::New(&prepared), number, moment: row.moment() };
+        let moment = row.moment();
+        let subject = Subject { query: Query::New(&prepared), number, moment };
         let search = self.duplicates(live, subject, effects.removed)?;
         live.note_rank(&row);
         self.change.put_document(&row)?;
@@ -289,19 +302,25 @@ impl InsertTransaction<'_> {
             self.cache.put(number, Arc::clone(&features));
         }
         let result = inserted(id.clone(), Outcome::Created, status, search, Some(cluster));
-        Ok(NewDocument { sketched: sketched(id, sketch, is_center), features, result, arrived_at: now })
+        Ok(NewDocument {
+            sketched: sketched(id, sketch, is_center),
+            features,
+            result,
+            arrived_at: now,
+            moment,
+        })
     }
 
     fn put_event(
         &mut self,
         live: &LiveCollection,
         kind: EventKind,
-        number: u64,
+        stored: Stored,
         result: &Inserted,
     ) -> Result<()> {
-        let best = self.event_match(live, number, result)?;
+        let best = self.event_match(live, stored, result)?;
         let id = result.id.clone();
-        self.change.put_event(&stored_event(live.row.number, kind, number, id, result.cluster, best))
+        self.change.put_event(&stored_event(live.row.number, kind, stored.number, id, result.cluster, best))
     }
 
     /// Returns the best match in the cluster of a document. If it has none there, returns the best match of all if that is a template,
@@ -309,7 +328,7 @@ impl InsertTransaction<'_> {
     fn event_match(
         &self,
         live: &LiveCollection,
-        number: u64,
+        stored: Stored,
         result: &Inserted,
     ) -> Result<Option<EventMatch>> {
         let read = self.change.read();
@@ -317,7 +336,7 @@ impl InsertTransaction<'_> {
             if live.engine().joins(&found.verdict)
                 && undamaged(read.member(found.number))?.map(|member| member.shown()) == result.cluster
             {
-                return self.with_relation(live, number, found).map(Some);
+                return Ok(Some(self.with_relation(live, stored, found)));
             }
         }
         let template = result.duplicates.first().filter(|found| found.verdict.template);
@@ -325,17 +344,15 @@ impl InsertTransaction<'_> {
     }
 
     /// Adds the relation of a match to a document, if the features of both are in the cache.
-    fn with_relation(&self, live: &LiveCollection, number: u64, found: &Match) -> Result<EventMatch> {
+    fn with_relation(&self, live: &LiveCollection, stored: Stored, found: &Match) -> EventMatch {
         let known = EventMatch::new(found.verdict);
-        let features = self.cache.get(found.number).zip(self.cache.get(number));
-        let Some((other, own)) = features.filter(|_| known.relation.is_none()) else { return Ok(known) };
-        let caption = undamaged(self.change.read().caption(number))?;
-        let date = live.engine().get(&found.id).and_then(|stored| stored.published);
-        let dates = date.zip(caption.and_then(|caption| caption.moment));
+        let features = self.cache.get(found.number).zip(self.cache.get(stored.number));
+        let Some((other, own)) = features.filter(|_| known.relation.is_none()) else { return known };
+        let date = live.engine().get(&found.id).and_then(|other| other.published);
         let shingles = [&other, &own].map(|features| features.shingles.len());
-        let relation = dates
-            .and_then(|(date, moment)| found.verdict.relation(shingles, Some([date, timestamp(moment)])));
-        Ok(EventMatch { relation, ..known })
+        let dates = date.map(|date| [date, timestamp(stored.moment)]);
+        let relation = dates.and_then(|dates| found.verdict.relation(shingles, Some(dates)));
+        EventMatch { relation, ..known }
     }
 
     fn duplicates(

@@ -9,6 +9,8 @@
 //! schema.rs   schema, migrations, file identification
 //! read.rs     queries
 //! write.rs    transactions
+//! derived.rs  totals and lists, which a transaction updates
+//! events.rs   rows of events
 //! wal.rs      detection of a missing write-ahead log
 //! reserve.rs  reserved disk space for deletes
 //! ```
@@ -16,6 +18,8 @@
 #[cfg(test)]
 mod tests;
 
+mod derived;
+mod events;
 mod open;
 mod read;
 mod reserve;

@@ -7,8 +7,8 @@ use super::write::{
 use super::{Mode, SqliteStore};
 use crate::error::{Error, Result};
 use crate::model::{
-    Center, ClusterOrder, ClusterPosition, DayTotal, EditKind, EventKind, EventRange, Finding,
-    MemberPosition, SourceTotal, is_well_formed,
+    Center, ClusterOrder, ClusterPosition, DayTotal, EditKind, EventRange, Finding, MemberPosition,
+    SourceTotal, is_well_formed,
 };
 use crate::private;
 use crate::rows::{
@@ -22,7 +22,6 @@ use rusqlite::{Row, params};
 use sameish::cluster::ClusterId;
 use sameish::document::GivenSketches;
 use sameish::features::TextKey;
-use sameish::matching::{MatchKind, Relation};
 use sameish::sketch::{SchemeId, Stored, decode_sketch};
 use sameish::{Content, DocId, Document, Fingerprint, Sdr, Signature, Sketches, Status, Timestamp};
 use std::path::Path;
@@ -35,31 +34,13 @@ const MEMBER: &str = "document, collection, cluster, joined, checksum, edited, r
 const CLUSTER: &str = "number, size, center, chained";
 const LISTED: &str =
     "clusters.number, size, center, chained, first, last, listed, latest, first_source, sources";
-/// Kinds of matches, and whether they are templates. The position is the stored number.
-pub(super) const MATCH_KINDS: [(MatchKind, bool); 6] = [
-    (MatchKind::Exact, false),
-    (MatchKind::Near, false),
-    (MatchKind::Similar, false),
-    (MatchKind::Exact, true),
-    (MatchKind::Near, true),
-    (MatchKind::Similar, true),
-];
-/// Relations. The position is the stored number.
-pub(super) const RELATIONS: [Relation; 6] = [
-    Relation::Same,
-    Relation::Contains,
-    Relation::ContainedIn,
-    Relation::UpdateOf,
-    Relation::UpdatedBy,
-    Relation::Overlaps,
-];
 /// One day in milliseconds.
 const DAY: i64 = 86_400_000;
 const TASK: &str = "collection, position, cluster, kind, target";
 
 impl SqliteStore {
     /// Reads at most one row.
-    fn query_one<T>(
+    pub(super) fn query_one<T>(
         &self,
         sql: &str,
         key: impl rusqlite::Params,
@@ -506,19 +487,11 @@ impl Read for SqliteStore {
     }
 
     fn events(&self, collection: u32, after: u64, limit: usize) -> Result<Vec<(u64, Result<EventRow>)>> {
-        let sql = "SELECT sequence, at, kind, document, id, cluster, similarity, match, relation FROM events \
-            WHERE collection = ? AND sequence > ? ORDER BY sequence LIMIT ?";
-        let after = after.min(i64::MAX as u64) as i64;
-        self.query_all(sql, params![collection, after, limit as i64], |row| {
-            Ok((get_u64(row, 0)?, event(row, collection)))
-        })
+        self.read_events(collection, after, limit)
     }
 
     fn event_range(&self, collection: u32) -> Result<EventRange> {
-        let bound = |sql: &str| self.query_one(sql, [collection], |row| get_u64(row, 0));
-        let first = "SELECT sequence FROM events WHERE collection = ? ORDER BY sequence LIMIT 1";
-        let last = "SELECT sequence FROM events WHERE collection = ? ORDER BY sequence DESC LIMIT 1";
-        Ok(EventRange { oldest: bound(first)?.unwrap_or(1), newest: bound(last)?.unwrap_or(0) })
+        self.stored_event_range(collection)
     }
 
     fn days(&self, collection: u32, limit: usize) -> Result<Vec<DayTotal>> {
@@ -638,7 +611,7 @@ impl Read for SqliteStore {
 
 const MISMATCH: &str = "the checksum does not match";
 
-fn damaged(kind: &str, number: u64, reason: &str) -> Error {
+pub(super) fn damaged(kind: &str, number: u64, reason: &str) -> Error {
     Error::Damaged { what: format!("{kind} {number}"), reason: reason.to_owned() }
 }
 
@@ -651,7 +624,7 @@ fn get<'a>(row: &'a Row<'_>, column: usize) -> Result<ValueRef<'a>> {
     row.get_ref(column).map_err(damaged)
 }
 
-fn wrong_type(column: usize) -> Error {
+pub(super) fn wrong_type(column: usize) -> Error {
     Error::Damaged {
         what: format!("column {column}"),
         reason: "it has the wrong type or is not valid UTF-8".into(),
@@ -670,8 +643,12 @@ fn get_u32(row: &Row<'_>, column: usize) -> Result<u32> {
     u32::try_from(get_i64(row, column)?).map_err(|_| wrong_type(column))
 }
 
-fn get_text(row: &Row<'_>, column: usize) -> Result<String> {
-    get(row, column)?.as_str().map(str::to_owned).map_err(|_| wrong_type(column))
+pub(super) fn get_str<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str> {
+    get(row, column)?.as_str().map_err(|_| wrong_type(column))
+}
+
+pub(super) fn get_text(row: &Row<'_>, column: usize) -> Result<String> {
+    get_str(row, column).map(str::to_owned)
 }
 
 fn get_blob(row: &Row<'_>, column: usize) -> Result<Option<Vec<u8>>> {
@@ -679,7 +656,11 @@ fn get_blob(row: &Row<'_>, column: usize) -> Result<Option<Vec<u8>>> {
     Ok(blob.map(<[u8]>::to_vec))
 }
 
-fn optional<T>(row: &Row<'_>, column: usize, read: fn(&Row<'_>, usize) -> Result<T>) -> Result<Option<T>> {
+pub(super) fn optional<T>(
+    row: &Row<'_>,
+    column: usize,
+    read: fn(&Row<'_>, usize) -> Result<T>,
+) -> Result<Option<T>> {
     match get(row, column)? {
         ValueRef::Null => Ok(None),
         _ => read(row, column).map(Some),
@@ -848,26 +829,6 @@ fn id_lists(json: &str) -> Option<Vec<Vec<DocId>>> {
     let lists: Vec<Vec<serde_json::Value>> = serde_json::from_str(json).ok()?;
     let ids = |ids: Vec<serde_json::Value>| ids.iter().map(|id| DocId::from_json(&id.to_string())).collect();
     lists.into_iter().map(ids).collect()
-}
-
-fn event(row: &Row<'_>, collection: u32) -> Result<EventRow> {
-    let sequence = get_u64(row, 0)?;
-    with_row_name("event", sequence, || {
-        let kind = EventKind::ALL.get(get_u64(row, 2)? as usize).copied();
-        let found = optional(row, 7, get_u64)?.and_then(|kind| MATCH_KINDS.get(kind as usize).copied());
-        Ok(EventRow {
-            collection,
-            at: get_i64(row, 1)?,
-            kind: kind.ok_or_else(|| wrong_type(2))?,
-            document: get_u64(row, 3)?,
-            id: DocId::from_json(&get_text(row, 4)?).ok_or_else(|| wrong_type(4))?,
-            cluster: optional(row, 5, get_u64)?.map(ClusterId),
-            similarity: get(row, 6)?.as_f64_or_null().map_err(|_| wrong_type(6))?,
-            match_kind: found.map(|(kind, _)| kind),
-            template: found.is_some_and(|(_, template)| template),
-            relation: optional(row, 8, get_u64)?.and_then(|kind| RELATIONS.get(kind as usize).copied()),
-        })
-    })
 }
 
 fn listed_cluster(row: &Row<'_>) -> Result<ListedCluster> {

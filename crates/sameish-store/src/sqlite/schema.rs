@@ -20,6 +20,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/006.sql"),
     include_str!("../../migrations/007.sql"),
     include_str!("../../migrations/008.sql"),
+    include_str!("../../migrations/009.sql"),
 ];
 
 /// Length of the header of a SQLite file.

@@ -1,9 +1,10 @@
 //! Transactions on a SQLite file.
 
 use super::SqliteStore;
-use super::read::{MATCH_KINDS, RELATIONS, get_i64, get_u64};
+use super::derived::{Derived, Listing, Place, integer};
+use super::events::NewEvents;
+use super::read::{get_text, get_u64, optional};
 use crate::error::{Error, Result};
-use crate::model::EventKind;
 use crate::rows::{
     Checksum, ClockRow, ClusterRow, CollectionRow, Counters, DocumentRow, EditRow, EventRow, MemberRow,
     Placed, SketchRow, TaskRow, content_kind,
@@ -11,7 +12,6 @@ use crate::rows::{
 use crate::store::{Read, Transaction};
 use rusqlite::params;
 use sameish::cluster::ClusterId;
-use sameish::matching::MatchKind;
 use sameish::sketch::{Stored, encode_sketch};
 use sameish::{Content, DocId, Status};
 use std::borrow::Cow;
@@ -32,44 +32,37 @@ const REJECTED: &str = "rejected/";
 /// A transaction. Dropping it without a commit rolls it back.
 pub(super) struct SqliteTransaction<'a> {
     store: &'a SqliteStore,
+    /// Changes to totals and lists, which are written before the commit.
+    derived: Derived,
+    /// Events by collection, which are written before the commit.
+    events: Vec<NewEvents>,
+    /// The document that was written last, so that its membership need not read it.
+    recent: Option<Recent>,
+}
+
+/// Date and source of a document that the transaction has written.
+struct Recent {
+    document: u64,
+    moment: i64,
+    source: Option<String>,
 }
 
 impl<'a> SqliteTransaction<'a> {
     pub(super) fn begin(store: &'a SqliteStore) -> Result<SqliteTransaction<'a>> {
         let begun = store.connection.execute_batch("BEGIN IMMEDIATE");
         begun.map_err(|error| store.database_error(error))?;
-        Ok(SqliteTransaction { store })
+        let (derived, events) = (Derived::default(), Vec::new());
+        Ok(SqliteTransaction { store, derived, events, recent: None })
     }
 
-    fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<()> {
+    pub(super) fn store(&self) -> &SqliteStore {
+        self.store
+    }
+
+    pub(super) fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<()> {
         self.store.rows.add();
         let execute = || self.store.connection.prepare_cached(sql)?.execute(values);
         execute().map(|_| ()).map_err(|error| self.store.database_error(error))
-    }
-}
-
-/// After how many events old ones are deleted, and how many at most. More are deleted than added, so that a backlog shrinks.
-const REMOVE_EVERY: i64 = 64;
-const REMOVED_EVENTS: i64 = 256;
-/// Number of events, and time in milliseconds, for which events are kept.
-const KEPT_EVENTS: i64 = 100_000;
-const KEPT_MILLISECONDS: i64 = 86_400_000;
-
-impl SqliteTransaction<'_> {
-    /// Deletes old events from the beginning, so that there are no gaps.
-    fn remove_events(&self, collection: u32, newest: i64, now: i64) -> Result<()> {
-        let sql = "SELECT sequence, at FROM events WHERE collection = ? AND sequence <= ? ORDER BY sequence LIMIT ?";
-        let mut last = None;
-        let mut is_old = true;
-        self.store.for_each(sql, params![collection, newest - KEPT_EVENTS, REMOVED_EVENTS], |row| {
-            is_old &= get_i64(row, 1)? < now.saturating_sub(KEPT_MILLISECONDS);
-            if is_old {
-                last = Some(get_u64(row, 0)? as i64);
-            }
-            Ok(())
-        })?;
-        let Some(last) = last else { return Ok(()) };
-        self.execute("DELETE FROM events WHERE collection = ? AND sequence <= ?", params![collection, last])
     }
 }
 
@@ -83,6 +76,63 @@ impl SqliteTransaction<'_> {
             Ok(())
         })?;
         Ok(shown > 1)
+    }
+
+    /// Returns the date and the source of a document. The date is that of its sketches or, without them, its time of insertion.
+    fn moment_and_source(&mut self, document: u64) -> Result<(i64, Option<String>)> {
+        if let Some(recent) = self.recent.take_if(|recent| recent.document == document) {
+            return Ok((recent.moment, recent.source));
+        }
+        let sql = "SELECT coalesce((SELECT moment FROM fingerprints WHERE document = ?1), \
+            (SELECT arrived_at FROM documents WHERE number = ?1), 0), (SELECT source FROM documents WHERE number = ?1)";
+        let found = self
+            .store
+            .query_one(sql, [document as i64], |row| Ok((integer(row, 0), optional(row, 1, get_text)?)))?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Reads a cluster before a membership in it changes.
+    fn read_cluster(&mut self, place: &Place) -> Result<()> {
+        self.derived.cluster(self.store, place.collection, place.shown).map(|_| ())
+    }
+
+    /// Updates a membership from its new row, and returns the old one.
+    fn update_member(&mut self, place: &Place, source: Option<&str>, row: &MemberRow) -> Result<()> {
+        let before = self.store.place_of_member(place.document)?;
+        if let Some(before) = &before {
+            self.read_cluster(before)?;
+        }
+        self.execute(
+            "UPDATE members SET collection = ?, cluster = ?, joined = ?, checksum = ?, moment = ?, source = ?, edited = ?, \
+             rank = ? WHERE document = ?",
+            params![
+                row.collection,
+                row.cluster.0 as i64,
+                row.joined.map(|joined| joined as i64),
+                row.checksum(),
+                place.moment,
+                source,
+                row.edited.map(|edited| edited.0 as i64),
+                row.rank.map(|rank| rank as i64),
+                place.document
+            ],
+        )?;
+        let Some(before) = before.filter(|before| before != place) else { return Ok(()) };
+        self.derived.remove(self.store, &before)?;
+        self.derived.add(self.store, place)
+    }
+
+    fn remove_member(&mut self, document: i64) -> Result<()> {
+        let Some(before) = self.store.place_of_member(document)? else { return Ok(()) };
+        self.read_cluster(&before)?;
+        self.execute("DELETE FROM members WHERE document = ?", [document])?;
+        self.derived.remove(self.store, &before)
+    }
+
+    /// Writes what the transaction has collected.
+    fn write_collected(&mut self) -> Result<()> {
+        std::mem::take(&mut self.derived).write(self)?;
+        std::mem::take(&mut self.events).into_iter().try_for_each(|events| events.write(self))
     }
 }
 
@@ -141,6 +191,7 @@ impl Transaction for SqliteTransaction<'_> {
         if !numbers.is_empty() {
             return Ok(true);
         }
+        self.derived.clear(collection);
         for sql in [
             "DELETE FROM clusters WHERE number IN (SELECT number FROM clusters WHERE collection = ? LIMIT ?)",
             "DELETE FROM tasks WHERE (collection, position, cluster, kind) IN \
@@ -153,8 +204,8 @@ impl Transaction for SqliteTransaction<'_> {
              (SELECT collection, kind, item FROM places WHERE collection = ? LIMIT ?)",
             "DELETE FROM edits WHERE (collection, number) IN \
              (SELECT collection, number FROM edits WHERE collection = ? LIMIT ?)",
-            "DELETE FROM events WHERE (collection, sequence) IN \
-             (SELECT collection, sequence FROM events WHERE collection = ? LIMIT ?)",
+            "DELETE FROM event_batches WHERE (collection, last) IN \
+             (SELECT collection, last FROM event_batches WHERE collection = ? LIMIT ?)",
             "DELETE FROM words WHERE collection IN (SELECT collection FROM words WHERE collection = ? LIMIT ?)",
         ] {
             self.execute(sql, params![collection, limit])?;
@@ -201,17 +252,30 @@ impl Transaction for SqliteTransaction<'_> {
         );
         match inserted {
             Err(Error::Database { .. }) if self.read().number_of(row.collection, &document.id)?.is_some() => {
-                Err(Error::Conflict { id: document.id.clone() })
+                return Err(Error::Conflict { id: document.id.clone() });
             }
-            inserted => inserted,
+            inserted => inserted?,
         }
+        let source = document.source.clone();
+        self.recent = Some(Recent { document: row.number, moment: row.arrived_at, source });
+        Ok(())
     }
 
     fn update_document(&mut self, row: &DocumentRow) -> Result<()> {
         self.execute("DELETE FROM documents WHERE number = ?", [row.number as i64])?;
         self.put_document(row)?;
+        // Its date is that of its sketches.
+        self.recent = None;
         let source = &row.document.source;
-        self.execute("UPDATE members SET source = ? WHERE document = ?", params![source, row.number as i64])
+        let Some(before) = self.store.place_of_member(row.number as i64)? else { return Ok(()) };
+        let place = Place { source: source.clone().unwrap_or_default(), ..before.clone() };
+        self.read_cluster(&before)?;
+        self.execute("UPDATE members SET source = ? WHERE document = ?", params![source, row.number as i64])?;
+        if before != place {
+            self.derived.remove(self.store, &before)?;
+            self.derived.add(self.store, &place)?;
+        }
+        Ok(())
     }
 
     fn put_sketch(&mut self, row: &SketchRow) -> Result<()> {
@@ -247,56 +311,89 @@ impl Transaction for SqliteTransaction<'_> {
                 numbers.computed_at,
                 sketch_checksum(&numbers, blobs)
             ],
-        )
-    }
-
-    fn remove_document(&mut self, number: u64) -> Result<()> {
-        for (table, key) in [("documents", "number"), ("fingerprints", "document"), ("members", "document")] {
-            self.execute(&format!("DELETE FROM {table} WHERE {key} = ?"), [number as i64])?;
+        )?;
+        if let Some(recent) = self.recent.as_mut().filter(|recent| recent.document == row.number) {
+            recent.moment = row.moment;
         }
         Ok(())
     }
 
+    fn remove_document(&mut self, number: u64) -> Result<()> {
+        for sql in ["DELETE FROM documents WHERE number = ?", "DELETE FROM fingerprints WHERE document = ?"] {
+            self.execute(sql, [number as i64])?;
+        }
+        self.recent = None;
+        self.remove_member(number as i64)
+    }
+
     fn put_member(&mut self, row: &MemberRow) -> Result<()> {
+        let (moment, source) = self.moment_and_source(row.document)?;
+        let place = Place {
+            collection: row.collection,
+            shown: row.shown().0 as i64,
+            document: row.document as i64,
+            moment,
+            source: source.clone().unwrap_or_default(),
+        };
+        self.read_cluster(&place)?;
         self.execute(
-            // The date and the source come from the sketches and the document, which are written before. Triggers update what
-            // is derived from members; `OR REPLACE` would not start those of the deleted row.
-            "INSERT INTO members VALUES (?1, ?2, ?3, ?4, ?5, \
-             coalesce((SELECT moment FROM fingerprints WHERE document = ?1), \
-             (SELECT arrived_at FROM documents WHERE number = ?1), 0), \
-             (SELECT source FROM documents WHERE number = ?1), ?6, ?7) ON CONFLICT (document) DO UPDATE SET \
-             collection = excluded.collection, cluster = excluded.cluster, joined = excluded.joined, \
-             checksum = excluded.checksum, moment = excluded.moment, source = excluded.source, edited = excluded.edited, \
-             rank = excluded.rank",
+            "INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (document) DO NOTHING",
             params![
-                row.document as i64,
+                place.document,
                 row.collection,
                 row.cluster.0 as i64,
                 row.joined.map(|joined| joined as i64),
                 row.checksum(),
+                moment,
+                source,
                 row.edited.map(|edited| edited.0 as i64),
                 row.rank.map(|rank| rank as i64)
             ],
-        )
+        )?;
+        if self.store.connection.changes() == 0 {
+            return self.update_member(&place, source.as_deref(), row);
+        }
+        self.derived.add(self.store, &place)
     }
 
     fn clear_clusters(&mut self, collection: u32) -> Result<()> {
-        for table in ["clusters", "members", "tasks", "places"] {
+        for table in ["clusters", "members", "tasks", "places", "day_totals", "source_totals"] {
             self.execute(&format!("DELETE FROM {table} WHERE collection = ?"), [collection])?;
         }
+        self.derived.clear(collection);
         Ok(())
     }
 
     fn put_cluster(&mut self, collection: u32, row: &ClusterRow) -> Result<()> {
         let number = row.cluster.0 as i64;
-        if !row.is_stored() && !self.is_listed(row.cluster)? {
+        let is_stored = row.is_stored() || self.is_listed(row.cluster)?;
+        let cluster = self.derived.cluster(self.store, collection, number)?;
+        cluster.note_row(is_stored);
+        let Listing { listed, first, first_source, last, latest, sources, .. } = cluster.now.clone();
+        if !is_stored {
             return self.execute("DELETE FROM clusters WHERE number = ?", [number]);
         }
         let center = row.center.map(|center| center as i64);
-        let sql = "INSERT INTO clusters (number, collection, size, center, chained) VALUES (?, ?, ?, ?, ?) \
-            ON CONFLICT (number) DO UPDATE SET collection = excluded.collection, size = excluded.size, \
-            center = excluded.center, chained = excluded.chained";
-        self.execute(sql, params![number, collection, row.size as i64, center, row.chained as i64])
+        let sql = "INSERT INTO clusters (number, collection, size, center, chained, listed, first, first_source, last, latest, \
+            sources) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO UPDATE SET \
+            collection = excluded.collection, size = excluded.size, center = excluded.center, chained = excluded.chained, \
+            listed = excluded.listed, first = excluded.first, first_source = excluded.first_source, last = excluded.last, \
+            latest = excluded.latest, sources = excluded.sources";
+        let (size, chained) = (row.size as i64, row.chained as i64);
+        let listing = params![
+            number,
+            collection,
+            size,
+            center,
+            chained,
+            listed,
+            first,
+            first_source,
+            last,
+            latest,
+            sources
+        ];
+        self.execute(sql, listing)
     }
 
     fn put_edit(&mut self, row: &EditRow) -> Result<()> {
@@ -358,33 +455,13 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn put_event(&mut self, row: &EventRow) -> Result<()> {
-        let sql = "INSERT INTO events SELECT ?1, \
-            coalesce((SELECT sequence FROM events WHERE collection = ?1 ORDER BY sequence DESC LIMIT 1), 0) + 1, \
-            ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 RETURNING sequence";
-        let number_of = |kind: MatchKind| {
-            MATCH_KINDS.iter().position(|known| *known == (kind, row.template)).map(|i| i as i64)
-        };
-        let values = params![
-            row.collection,
-            row.at,
-            EventKind::ALL.iter().position(|known| *known == row.kind).map(|i| i as i64),
-            row.document as i64,
-            row.id.to_json(),
-            row.cluster.map(|cluster| cluster.0 as i64),
-            row.similarity,
-            row.match_kind.and_then(number_of),
-            row.relation
-                .and_then(|relation| RELATIONS.iter().position(|known| *known == relation).map(|i| i as i64)),
-        ];
-        self.store.rows.add();
-        let insert =
-            || self.store.connection.prepare_cached(sql)?.query_row(values, |row| row.get::<_, i64>(0));
-        let sequence = insert().map_err(|error| self.store.database_error(error))?;
-        if sequence % REMOVE_EVERY == 0 {
-            self.remove_events(row.collection, sequence, row.at)
-        } else {
-            Ok(())
-        }
+        let known = self.events.iter_mut().position(|events| events.collection() == row.collection);
+        let position = known.unwrap_or_else(|| {
+            self.events.push(NewEvents::new(row.collection));
+            self.events.len() - 1
+        });
+        self.events[position].push(row);
+        Ok(())
     }
 
     fn put_rejected(&mut self, collection: u32, count: u64) -> Result<()> {
@@ -423,7 +500,8 @@ impl Transaction for SqliteTransaction<'_> {
         Ok(())
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        self.write_collected()?;
         self.execute("COMMIT", [])
     }
 }
