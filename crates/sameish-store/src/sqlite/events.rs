@@ -3,7 +3,7 @@
 //! A line has the fields of an event, separated by tabs. A row for each event would take several times as long to write.
 
 use super::SqliteStore;
-use super::read::{damaged, get_i64, get_str, get_u64, wrong_type};
+use super::decode::{damaged, get_i64, get_str, get_u64, wrong_type};
 use super::write::SqliteTransaction;
 use crate::error::Result;
 use crate::model::{EventKind, EventRange};

@@ -8,6 +8,7 @@
 //! open.rs     opening, creating and upgrading a file
 //! schema.rs   schema, migrations, file identification
 //! read.rs     queries
+//! decode.rs   decoding of rows
 //! write.rs    transactions
 //! derived.rs  totals and lists, which a transaction updates
 //! events.rs   rows of events
@@ -18,6 +19,7 @@
 #[cfg(test)]
 mod tests;
 
+mod decode;
 mod derived;
 mod events;
 mod open;

@@ -1,9 +1,9 @@
 //! Transactions on a SQLite file.
 
 use super::SqliteStore;
+use super::decode::{get_text, get_u64, optional};
 use super::derived::{Derived, Listing, Place, integer};
 use super::events::NewEvents;
-use super::read::{get_text, get_u64, optional};
 use crate::error::{Error, Result};
 use crate::rows::{
     Checksum, ClockRow, ClusterRow, CollectionRow, Counters, DocumentRow, EditRow, EventRow, MemberRow,
