@@ -56,7 +56,7 @@ function content(place, answer) {
   return [
     h("div", { class: "row between" }, head(bdi(c.title.title || idText(c.title.id), c.title.lang), null, crumb), h("div", { class: "row" }, place.mayEdit ? mergeForm(place, c) : null, link)),
     c.pending ? h("p", { class: "warn" }, "Documents of this cluster are being assigned again after a deletion or an edit. It can still change.") : null,
-    figures([["Documents", count(c.size), plural(sources, "source")], ["First publisher", h("bdi", { class: (c.first.host || "").length > 13 ? "fit" : null }, c.first.host || "unknown"), moment(dateOf(c.first))],
+    figures([["Documents", count(c.size), plural(sources, "source")], ["First publisher", h("bdi", { class: (c.first.host || "").length > 10 ? "fit" : null }, c.first.host || "unknown"), moment(dateOf(c.first))],
       ["Median lead", leads.length ? duration(leads[Math.floor(leads.length / 2)]) : "–", isPart ? part : "of the first over the others"],
       ["Span", duration((new Date(last) - c.start) / 1000), `until ${moment(last)}`],
       mean === null ? null : ["Mean similarity", fixed(mean), isPart ? part : "to the center"]]),

@@ -18,7 +18,7 @@ export function overview(place) {
   const collection = place.get(place.api());
   const matrix = place.get(place.api("sources") + query({ limit: SHOWN_SOURCES }));
   fill(top, async () => summary(await collection), "The overview", 3);
-  fill(days, async () => perDay((await collection).days || []), "Documents per day", 6);
+  fill(days, async () => perDay((await collection).days || [], place.api("bulk")), "Documents per day", 6);
   fill(sources, async () => perSource(place, await matrix), "Copies per source", 6);
   fill(newest, () => clusterList(place, "newest"), "This list", 5);
   fill(largest, () => clusterList(place, "largest"), "This list", 5);
@@ -58,8 +58,8 @@ export function lastDays(all, today = new Date().toISOString().slice(0, 10)) {
   });
 }
 
-function perDay(rows) {
-  if (!rows.length) return h("section", { class: "panel" }, h("header", {}, h("h2", {}, "Documents per day")), empty("No documents yet", "Documents that are stored with POST /api/v1/{collection}/bulk appear here."));
+function perDay(rows, bulk) {
+  if (!rows.length) return h("section", { class: "panel" }, h("header", {}, h("h2", {}, "Documents per day")), empty("No documents yet", `Documents that are stored with POST ${bulk} appear here.`));
   const days = lastDays(rows);
   const later = rows.filter((row) => row.date > days.at(-1).date).reduce((sum, row) => sum + row.documents, 0);
   const label = `Documents per day, ${day(days[0].date)} to ${day(days.at(-1).date)}`;
