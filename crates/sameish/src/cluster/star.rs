@@ -40,8 +40,7 @@ pub trait StarSource {
     /// Returns unassigned documents that may match `center` and are not in `compared`, in ascending order.
     ///
     /// A source returns the `limit` most promising candidates and counts the remaining ones in `left`. A source whose comparisons
-    /// are
-    /// cheap may ignore the limit. Apart from `centers` and `compared`, the result must not depend on earlier calls.
+    /// are cheap may ignore the limit. Apart from `centers` and `compared`, the result must not depend on earlier calls.
     fn candidates(
         &mut self,
         center: DocNumber,

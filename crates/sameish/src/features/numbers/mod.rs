@@ -3,7 +3,8 @@
 //! [`for_each_item`] reads a document as a sequence of words and numbers. Different spellings of a value give equal
 //! numbers:
 //!
-//! - digits of all scripts, with or without grouping: `3,000`, `3'000`, `3000`, `٣٬٠٠٠`;
+//! - digits of all scripts, with or without grouping: `3,000`, `3'000`, `3000`, `٣٬٠٠٠`, and `3 000` with a space that does not
+//!   break lines or in a French text;
 //! - decimals with a point or a comma, whatever zeros follow: `2.5`, `2,50`;
 //! - fractions, alone or after an integer: `7-1/4`, `7 1/4`, `7¼` and `7.25`;
 //! - number words in English, German, French and Spanish, and words or abbreviations for powers of ten: `three million`,

@@ -250,8 +250,13 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
     fn hold(&mut self, new: Held) {
         match self.held {
             [Some(first), None, None] => {
-                let groups =
-                    new.gap == Gap::NoBreakSpace && new.digits == 3 && (1..=3).contains(&first.digits);
+                // French texts also group digits with ordinary spaces. In other languages, these separate numbers.
+                let grouping = match new.gap {
+                    Gap::NoBreakSpace => true,
+                    Gap::Space => self.language == Language::French,
+                    _ => false,
+                };
+                let groups = grouping && new.digits == 3 && (1..=3).contains(&first.digits);
                 let may_continue = first.small.is_some() && new.small.is_some();
                 if let (true, Value::Decimal { mantissa, exponent: 0 }, Value::Decimal { mantissa: next, .. }) =
                     (groups, first.value, new.value)

@@ -52,6 +52,17 @@ fn grouped_digits_and_decimals() {
 }
 
 #[test]
+fn french_texts_group_digits_with_spaces() {
+    same(&["dans les 3 000 communes", "dans les 3000 communes", "dans les 3\u{202F}000 communes"]);
+    same(&["pour 1 234 567 euros", "pour 1234567 euros"]);
+    different(&["dans les 3 000 communes", "dans les 3 001 communes"]);
+    // In other languages, and between numbers that cannot be groups, a space separates numbers.
+    assert_eq!(numbers("of page 12 300 of 450 450").len(), 4);
+    assert_eq!(numbers("dans les 2019 300 communes").len(), 2);
+    assert_eq!(numbers("dans les 12 30 communes").len(), 2);
+}
+
+#[test]
 fn fractions_are_one_number() {
     same(&["7-1/8", "7 1/8", "7⅛"]);
     same(&["7-1/4", "7¼", "7.25"]);
