@@ -116,11 +116,19 @@ struct InputRecords {
     name: Arc<str>,
     records: u64,
     rejected: u64,
+    /// Position of the first rejected record, and why it was rejected.
+    first_reject: Option<String>,
 }
 
 impl InputRecords {
     fn new(name: Arc<str>) -> InputRecords {
-        InputRecords { name, records: 0, rejected: 0 }
+        InputRecords { name, records: 0, rejected: 0, first_reject: None }
+    }
+
+    fn note(&mut self, reject: &Reject) {
+        if self.first_reject.is_none() && self.name == reject.file {
+            self.first_reject = Some(format!("{}: {}", reject.place, reject.reason));
+        }
     }
 }
 
@@ -236,13 +244,20 @@ impl<M: Monitor + ?Sized> RunLog<M> {
 
     /// Ends the counts of the last input.
     pub fn end_input(&mut self) -> Result<()> {
-        let Some(InputRecords { name, records, rejected }) = self.input.take() else { return Ok(()) };
+        let Some(InputRecords { name, records, rejected, first_reject }) = self.input.take() else {
+            return Ok(());
+        };
         if records == 0 || rejected < records {
             return Ok(());
         }
-        let reason = match records {
-            1 => "its only record was rejected; check the format and the names of the fields".to_owned(),
-            _ => format!("all {records} records were rejected; check the format and the names of the fields"),
+        let all = match records {
+            1 => "its only record was rejected".to_owned(),
+            _ => format!("all {records} records were rejected"),
+        };
+        let reason = match (first_reject, records) {
+            (None, _) => format!("{all}; check the format and the names of the fields"),
+            (Some(first), 1) => format!("{all}: {first}"),
+            (Some(first), _) => format!("{all}; the first one: {first}"),
         };
         self.input_failed(&InputError::unreadable(&name, reason))
     }
@@ -261,6 +276,9 @@ impl<M: Monitor + ?Sized> RunLog<M> {
     /// Records a rejected record. Fails if that ends the run; the list of rejected records is published first.
     pub fn reject(&mut self, reject: &Reject) -> Result<()> {
         let reject = &reject.explained(|remedy| self.monitor.remedy(remedy));
+        if let Some(input) = &mut self.input {
+            input.note(reject);
+        }
         self.counts.rejected += 1;
         if self.on_bad != OnBad::Skip {
             self.completion = self.completion.max(Completion::Rejected);

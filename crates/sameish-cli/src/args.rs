@@ -123,8 +123,8 @@ pub(crate) struct MatchArgs {
     /// Maximum number of bits in which matching fingerprints differ [default: from the preset]
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(0..=64))]
     radius: Option<u32>,
-    /// Count matches that cannot be verified as duplicates: those of records with sketches and no text and, with `articles`, of
-    /// short texts with near fingerprints
+    /// Treat matches as duplicates although they cannot be verified: those of records with sketches and no text and, with
+    /// `articles`, those of short texts with near fingerprints
     #[arg(long)]
     unverified: bool,
     /// Record to use if an id occurs again with a different text
@@ -290,8 +290,7 @@ impl MatchArgs {
         if self.unverified {
             if !config.matching.verify {
                 return Err(Failure::usage(
-                    "`--unverified` has no effect: it requires a configuration that verifies matches; omit it, or pass \
-                     `--preset articles`",
+                    "`--unverified` has no effect: the configuration compares sketches only and counts all of its matches; omit it",
                 ));
             }
             config.matching.unverified = true;

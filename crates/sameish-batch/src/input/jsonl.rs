@@ -310,7 +310,10 @@ mod tests {
         for (json, reason) in [
             (r#"{"simhash":"00000000000000ff"}"#, "`simhash_scheme` is absent"),
             (r#"{"simhash":7}"#, "field `simhash` is a number; it must be a string of hex digits"),
-            (r#"{"minhash":"00","minhash_scheme":"0123456789abcdef"}"#, "signature has"),
+            (
+                r#"{"minhash":"00","minhash_scheme":"0123456789abcdef"}"#,
+                "signature (8 digits per row) has 2 hex digits: must be 8",
+            ),
             (r#"{"simhash":"f","simhash_scheme":"0123456789abcdef"}"#, "fingerprint has 1 hex digits"),
             (r#"{"simhash":null}"#, "field `text` is missing"),
         ] {

@@ -66,16 +66,16 @@ Examples:
   sameish cluster --linkage components --threshold 0.7 pages.jsonl
 
 Every document is in exactly one cluster, alone if nothing matches it. With
-`online`, each text that is too short is a cluster of its own. `greedy` processes the
-newest document first, documents with equal dates in input order and documents
-without a date last; a record whose date cannot be parsed is rejected. The
-output does not depend on the number of threads. `cohesive` gives the clusters
-of `dedup`.
+`online`, each text that is too short is a cluster of its own. `greedy`
+processes the newest document first, documents with equal dates in input order
+and documents without a date last; it rejects a record whose date cannot be
+parsed. `cohesive` gives the clusters of `dedup`. The output does not depend on
+the number of threads.
 
 Memory grows by about 300 bytes per document, or 450 with `articles`, `wire` and
-`web`, and by up to 2 kB more for each in a large group of similar ones: texts
-are read a second time from their files.
-Inputs that cannot be read twice are copied to `--temp-dir`.
+`web`, and by up to 2 kB more for each in a large group of similar ones. Texts
+are not kept in memory: they are read a second time from their files. Inputs
+that cannot be read twice are copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached, 6 output failed, 1 internal error.";

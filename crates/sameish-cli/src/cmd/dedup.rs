@@ -140,9 +140,9 @@ was verified. All other presets verify every removal, unless `--unverified` is
 given.
 
 Memory grows by about 300 bytes per document, or 450 with `articles`, `wire` and
-`web`, and by up to 2 kB more for each in a large group of similar ones: texts
-are read a second time from their files.
-Inputs that cannot be read twice are copied to `--temp-dir`.
+`web`, and by up to 2 kB more for each in a large group of similar ones. Texts
+are not kept in memory: they are read a second time from their files. Inputs
+that cannot be read twice are copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached (also `--max-removed`), 6 output failed, 1 internal

@@ -11,8 +11,7 @@ use crate::exit::Exit;
 ///
 /// Several processes or machines can each hold one part of a corpus. Each query is sent to every part. Together, the parts find
 /// exactly the documents that the whole index finds, each once, and `merge` merges their answers. Tables are mapped into memory, so
-/// a
-/// process needs memory only for what it reads. Only fingerprints are compared, so matches are not verified.
+/// a process needs memory only for what it reads. Only fingerprints are compared, so matches are not verified.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {

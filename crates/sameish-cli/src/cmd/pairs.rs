@@ -60,9 +60,9 @@ shingles of the texts, so that no listed pair is below the threshold, unless
 `--unverified` is given.
 
 Memory grows by about 300 bytes per document, or 450 with `articles`, `wire` and
-`web`, and by up to 2 kB more for each in a large group of similar ones: texts
-are read a second time from their files.
-Inputs that cannot be read twice are copied to `--temp-dir`.
+`web`, and by up to 2 kB more for each in a large group of similar ones. Texts
+are not kept in memory: they are read a second time from their files. Inputs
+that cannot be read twice are copied to `--temp-dir`.
 
 Exit codes: 0 success, 2 usage error, 3 some records rejected, 4 unreadable
 input, 5 limit reached, 6 output failed, 1 internal error.";

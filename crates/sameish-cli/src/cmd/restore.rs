@@ -16,6 +16,10 @@ use std::path::{Path, PathBuf};
 /// given. `--replace` keeps the old database in the same directory, under a name that starts with
 /// `sameish.db.before-restore`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish restore backup/news-2026-11-19 news-again/
+  sameish restore backup/news-2026-11-19 news/ --replace")]
 pub(crate) struct Args {
     /// Snapshot directory
     #[arg(value_name = "SNAPSHOT")]

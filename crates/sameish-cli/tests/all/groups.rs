@@ -192,9 +192,9 @@ fn fingerprints_alone_are_duplicates_only_with_unverified() {
 fn unverified_without_fingerprints_to_verify_is_a_usage_error() {
     let dir = Dir::new();
     news(&dir);
-    for preset in ["copies", "wire"] {
+    for (preset, remedy) in [("copies", "--preset articles"), ("wire", "compares sketches only")] {
         let run = dir.run(["pairs", "--preset", preset, "--unverified", "news.jsonl"]).ends_with(2);
-        run.says(&["`--unverified` has no effect", "--preset articles"]);
+        run.says(&["`--unverified` has no effect", remedy]);
     }
 }
 

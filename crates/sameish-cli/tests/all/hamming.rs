@@ -201,7 +201,12 @@ fn wrong_arguments_and_files_are_reported() {
     query(&["--part", "1/3"]).ends_with(2).says(&["have 2 parts", "`--part 1/2`"]);
     query(&["--part", "0/2"]).ends_with(2);
     query(&["--radius", "9"]).ends_with(2).says(&["more than the radius of the tables, 3"]);
-    dir.run(["hamming", "query", "absent", "texts.jsonl"]).ends_with(4);
+    dir.run(["hamming", "query", "absent", "texts.jsonl"])
+        .ends_with(4)
+        .says(&["no tables in `absent`", "`sameish hamming build`"]);
+    std::fs::rename(dir.path("t/part-2-of-2.hamming"), dir.path("elsewhere")).unwrap();
+    query(&[]).ends_with(4).says(&["part-2-of-2.hamming` is missing; copy it", "`--part`"]);
+    query(&["--part", "1/2"]).ends_with(0);
     dir.write("t/part-2-of-2.hamming", "damaged");
     query(&[]).ends_with(4).says(&["part-2-of-2.hamming", "build the tables again"]);
     query(&["--part", "1/2", "-o", "one.jsonl"]).ends_with(0);

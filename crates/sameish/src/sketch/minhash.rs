@@ -81,7 +81,7 @@ impl Signature {
     /// Parses the storage format as hex digits, in either case.
     pub fn from_hex(hex: &str) -> Result<Signature> {
         let digits = hex.chars().count().next_multiple_of(8).max(8);
-        Signature::from_bytes(&super::codec::bytes_from_hex("signature", hex, digits / 2)?)
+        Signature::from_bytes(&super::codec::bytes_from_hex("signature (8 digits per row)", hex, digits / 2)?)
     }
 
     /// Returns the storage format as lower-case hex digits.

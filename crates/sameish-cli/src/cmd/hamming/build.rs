@@ -18,6 +18,10 @@ use std::path::{Path, PathBuf};
 ///
 /// Reads texts, or records with fingerprints as `fingerprint --schemes` writes them. Texts without words are left out.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish hamming build tables/ articles.jsonl --preset wire
+  sameish hamming build tables/ 'crawl/*.jsonl.zst' --preset web --parts 16")]
 pub(super) struct Args {
     /// Directory of the tables
     #[arg(value_name = "DIR")]

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 ///
 /// Reads the outputs of `query --part` line by line, each part once, and writes the lines that `query` writes for all parts.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish hamming merge answers-*.jsonl -o answers.jsonl")]
 pub(super) struct Args {
     /// Outputs of `sameish hamming query --part`, one per part, which may be compressed
     #[arg(required = true, value_name = "ANSWERS")]

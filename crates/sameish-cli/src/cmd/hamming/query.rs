@@ -22,6 +22,11 @@ use std::str::FromStr;
 /// Writes one line of JSON for each document of the input: its id and the stored documents whose fingerprints differ in at most the
 /// radius of the tables, nearest first. With `--part`, only one part answers.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish hamming query tables/ today.jsonl
+  sameish hamming query tables/ today.jsonl --part 3/16 -o answers-3.jsonl
+  sameish hamming query tables/ today.jsonl --radius 1 --limit 10")]
 pub(super) struct Args {
     /// Directory of the tables
     #[arg(value_name = "DIR")]

@@ -68,6 +68,13 @@ impl Description {
     /// Reads the description of a directory.
     pub(super) fn read(directory: &Path) -> Result<Description, Failure> {
         let path = directory.join(DESCRIPTION);
+        if !path.exists() {
+            let name = escaped_name(directory.as_os_str());
+            let reason = format!(
+                "no tables in `{name}`: `{DESCRIPTION}` is missing; create them with `sameish hamming build`"
+            );
+            return Err(Failure::new(Exit::Unreadable, reason));
+        }
         let bytes = fs::read(&path).map_err(|error| unreadable(&path, &error.to_string()))?;
         let description: Description =
             serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error.to_string()))?;
@@ -129,6 +136,15 @@ impl<W: Write> Write for Summed<W> {
 fn unreadable(path: &Path, reason: &str) -> Failure {
     let name = escaped_name(path.as_os_str());
     Failure::new(Exit::Unreadable, format!("`{name}`: {}; build the tables again", escaped(reason)))
+}
+
+/// Fails if a file of the tables is missing, as on a machine that holds other parts.
+fn check_exists(path: &Path, remedy: &str) -> Result<(), Failure> {
+    if path.exists() {
+        return Ok(());
+    }
+    let name = escaped_name(path.as_os_str());
+    Err(Failure::new(Exit::Unreadable, format!("`{name}` is missing; {remedy}")))
 }
 
 fn part_name(part: Part) -> String {
@@ -233,6 +249,10 @@ pub(super) fn open_part(
     part: Part,
 ) -> Result<MappedIndex, Failure> {
     let path = part_path(directory, part);
+    check_exists(
+        &path,
+        "copy it from where the tables were built, or query a part that is here with `--part`",
+    )?;
     let mapped = MappedIndex::open(&path).map_err(|error| unreadable(&path, &error.to_string()))?;
     description.verify(&path, mapped.bytes())?;
     let stored = mapped.view().map_err(|error| unreadable(&path, &error.to_string()))?.part();
@@ -253,6 +273,7 @@ impl Ids {
     pub(super) fn open(directory: &Path, description: &Description) -> Result<Ids, Failure> {
         let open = |name: &str| {
             let path = directory.join(name);
+            check_exists(&path, "copy it from where the tables were built")?;
             let mapped = MappedFile::open(&path).map_err(|error| unreadable(&path, &error.to_string()))?;
             description.verify(&path, mapped.bytes())?;
             Ok::<MappedFile, Failure>(mapped)

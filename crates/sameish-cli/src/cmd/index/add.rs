@@ -26,6 +26,10 @@ use std::path::Path;
 
 /// Create a collection from documents
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish index build news/ articles.jsonl --preset articles
+  sameish index build news/ titles.csv --preset headlines --window-days 3")]
 #[command(mut_arg("collection", |name| name.help("Name of the collection [default: the name of the preset]")))]
 pub(super) struct BuildArgs {
     /// Retention period: a service, or `index expire`, deletes documents older than DAYS
@@ -55,6 +59,10 @@ const CENTERS: [Choice<Center>; 3] = [
 /// Stores each document durably and matches it with all earlier ones. With `--output`, writes one line of JSON per document: its
 /// id, status (`created`, `unchanged`, `replaced` or `too_short`), duplicates and cluster.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish index add news/ today.jsonl
+  sameish index add news/ today.jsonl -o answers.jsonl")]
 pub(super) struct AddCommand {
     #[command(flatten)]
     add: AddArgs,

@@ -13,6 +13,11 @@ use std::path::PathBuf;
 
 /// Remove documents
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish index remove news/ 17 some-id
+  sameish index remove news/ '\"17\"'
+  sameish index remove news/ - < ids.txt")]
 pub(super) struct RemoveArgs {
     #[command(flatten)]
     directory: DirectoryArgs,
@@ -206,6 +211,10 @@ pub(super) fn rebuild(args: RebuildArgs) -> anyhow::Result<Exit> {
 
 /// Write a consistent copy of a directory, even while a service uses it
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish index snapshot news/ backup/news-2026-11-19
+  sameish restore backup/news-2026-11-19 news-again/")]
 pub(super) struct SnapshotArgs {
     /// Data directory
     #[arg(value_name = "DIR")]

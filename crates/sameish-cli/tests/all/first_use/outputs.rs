@@ -44,7 +44,10 @@ fn an_input_in_which_every_record_is_rejected_is_unreadable() {
     let dir = directory();
     dir.write("bad.jsonl", "{\"id\":1,\"text\":7}\n{\"id\":2,\"text\":null}\n");
     let run = dir.run(["fingerprint", "bad.jsonl"]).ends_with(4);
-    run.says(&["error: bad.jsonl: all 2 records were rejected"]);
+    run.says(&["error: bad.jsonl: all 2 records were rejected; the first one: line 1, byte 0: field `text` is a number"]);
+    // With `--quiet`, this is the only message about the records.
+    let quiet = dir.run(["dedup", "bad.jsonl", "--quiet"]).ends_with(4);
+    quiet.says(&["the first one: line 1, byte 0: field `text` is a number; it must be a string; name the text field with"]);
     dir.write("some.jsonl", "{\"id\":1,\"text\":7}\n{\"id\":2,\"text\":\"x\"}\n");
     dir.run(["fingerprint", "some.jsonl", "-o", "out", "--rejects", "r"]).ends_with(3);
     assert_eq!((lines(&dir.read("out")).len(), lines(&dir.read("r")).len()), (1, 1));
