@@ -388,7 +388,18 @@ fn members_and_matches_have_a_relation() {
         let found = found["similar"].as_array().unwrap().clone();
         found.into_iter().find(|found| found["id"] == "first").unwrap()["relation"].clone()
     };
-    assert_eq!((similar("evidence=true"), similar("")), (json!("update_of"), json!(null)));
+    for query in ["evidence=true", "evidence=offsets", ""] {
+        assert_eq!(similar(query), json!("update_of"), "{query}");
+    }
+    let copy = json!({"text": words(60), "published_at": "2024-01-09"});
+    for query in ["?evidence=true", ""] {
+        let found = service.post(&format!("/api/v1/related/query{query}"), &copy).expect(200).json();
+        let relations: Vec<(String, Value)> =
+            found["similar"].as_array().unwrap().iter().map(relation).collect();
+        let expected = [("excerpt", "same"), ("first", "contained_in"), ("copy", "contained_in")]
+            .map(|(id, relation)| (id.to_owned(), json!(relation)));
+        assert_eq!(relations, expected, "{query}");
+    }
 }
 
 #[test]

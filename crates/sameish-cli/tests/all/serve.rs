@@ -273,18 +273,13 @@ fn a_line_of_index_query_has_the_fields_and_values_of_the_service() {
         // Far enough that more than equal texts match.
         dir.write("settings.toml", format!("preset = \"{preset}\"\n[matching]\nthreshold = 0.55\n"));
         dir.run(["index", "build", "d", "articles.jsonl", "--config", "settings.toml", "-q"]).ends_with(0);
-        let mut found = Vec::new();
-        for options in [&[][..], &["--relation"]] {
-            let args = [&["index", "query", "d", "articles.jsonl", "--min-similarity", "0.5", "-q"], options]
-                .concat();
-            let lines = crate::common::lines(&dir.run(args).ends_with(0).stdout);
-            found.push(lines);
-        }
+        let args = ["index", "query", "d", "articles.jsonl", "--min-similarity", "0.5", "-q"];
+        let lines = crate::common::lines(&dir.run(args).ends_with(0).stdout);
         let service = Service::start(dir.command(LOCAL).args(["--data", "d"]));
         let mut relations = 0;
         for (at, article) in articles.iter().enumerate() {
-            for (evidence, lines) in found.iter().enumerate() {
-                let path = format!("/api/v1/{preset}/query?min_similarity=0.5&evidence={}", evidence == 1);
+            for evidence in [false, true] {
+                let path = format!("/api/v1/{preset}/query?min_similarity=0.5&evidence={evidence}");
                 let (status, body) = service.ask("POST", &path, "", &article.to_string());
                 assert_eq!(status, 200, "{body}");
                 let mut answer: Value = serde_json::from_str(&body).unwrap();
@@ -307,8 +302,8 @@ fn a_line_of_index_query_has_the_fields_and_values_of_the_service() {
             }
         }
         assert!(
-            found[1].iter().any(|line| line["similar"].as_array().unwrap().len() > 2),
-            "{preset}: {found:?}"
+            lines.iter().any(|line| line["similar"].as_array().unwrap().len() > 2),
+            "{preset}: {lines:?}"
         );
         assert_eq!(relations > 0, preset != "wire", "{preset}");
         service.signal("TERM");

@@ -284,9 +284,8 @@ pub(crate) struct SimilarDocument {
     pub(crate) facts: Option<f64>,
     /// Whether the match is a template: the same wording with different names or numbers.
     pub(crate) template: bool,
-    /// Relation of the query to the document, if `evidence` was requested and the match is verified: `same`, `contains` (the document is
-    /// an excerpt), `contained_in` (the document has more), `updated_by` (the document is a later version), `update_of` (an earlier
-    /// version) or `overlaps`.
+    /// Relation of the query to the document, if the match is verified: `same`, `contains` (the document is an excerpt), `contained_in`
+    /// (the document has more), `updated_by` (the document is a later version), `update_of` (an earlier version) or `overlaps`.
     pub(crate) relation: Option<&'static str>,
     /// Shared passages, if `evidence` was requested and both documents have a text.
     #[serde(skip_serializing_if = "Option::is_none")]

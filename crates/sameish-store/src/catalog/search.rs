@@ -10,9 +10,13 @@ use crate::model::{SearchTotals, Similar, SimilarDocuments, SimilarEvidence, Sim
 use crate::rows::{ClusterTotals, DocumentRow, TaskKind};
 use crate::store::Read;
 use sameish::cluster::ClusterId;
-use sameish::engine::{Among, CANDIDATES_JUDGED, Collected, External, Scope, StoredDocument};
-use sameish::matching::Evidence;
-use sameish::{Content, DocId, Document, Engine, Scratch, Search, SearchOptions, Status, Timestamp};
+use sameish::engine::{
+    Among, CANDIDATES_JUDGED, Collected, External, Scope, StoredDocument, TextSource as _,
+};
+use sameish::matching::{Evidence, Relation};
+use sameish::{
+    Content, DocId, Document, Engine, Match, MatchKind, Scratch, Search, SearchOptions, Status, Timestamp,
+};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::{Arc, RwLockReadGuard};
@@ -47,7 +51,8 @@ impl Collection {
             let filter = |other: StoredDocument<'_>| other.number <= visible;
             let collected = engine.collect_id_in(id, &scope(live, moment, options, texts, &filter))?;
             let collected = collected.ok_or_else(unknown)?;
-            Ok(CollectedQuery { collected, number: Some(stored.number), status: stored.status, date: None })
+            let (number, status) = (Some(stored.number), stored.status);
+            Ok(CollectedQuery { collected, number, status, date: None, shingles: None })
         };
         self.search_each(collect, None, options, max_text_bytes, sink)?.ok_or_else(unknown)
     }
@@ -79,7 +84,8 @@ impl Collection {
             let collected =
                 engine.collect_prepared_in(&prepared, &scope(live, moment, options, texts, &filter))?;
             let date = document.published_at.as_deref().and_then(|date| Timestamp::parse(date).ok());
-            Ok(CollectedQuery { collected, number: None, status: prepared.sketches.status, date })
+            let shingles = Some(prepared.features.shingles.len());
+            Ok(CollectedQuery { collected, number: None, status: prepared.sketches.status, date, shingles })
         };
         let totals = self.search_each(collect, Some(&document.content), options, max_text_bytes, sink)?;
         Ok(totals.unwrap_or_default())
@@ -101,7 +107,8 @@ impl Collection {
         let (view, engine) = self.view()?;
         let budget = TextBudget::new(max_text_bytes);
         let texts = view.texts(&self.live, &self.shared.cache).within(&budget);
-        let CollectedQuery { collected, number, status, date } = collect(&engine, &texts, view.visible)?;
+        let CollectedQuery { collected, number, status, date, shingles } =
+            collect(&engine, &texts, view.visible)?;
         drop(engine);
         let search = collected.judge(&texts);
         texts.check()?;
@@ -110,23 +117,29 @@ impl Collection {
         let own = own.map(|number| view.document(number)).transpose()?.flatten();
         let Some(mut search) = search else { return Ok(None) };
         search.capped += usize::from(texts.skipped() > 0);
+        let own = match number.filter(|_| own.is_none() && search.matches.iter().any(depends_on_texts)) {
+            Some(number) => undamaged(view.document(number))?,
+            None => own,
+        };
         let date = date.or_else(|| Timestamp::parse(own.as_ref()?.document.published_at.as_deref()?).ok());
         let own = own.map(|row| row.document.content);
         let content = content.or(own.as_ref());
-        let totals = self.pass_on(&view, &texts, search, (content, date), options, sink)?;
+        let query = SearchedQuery { content, date, number, shingles };
+        let totals = self.pass_on(&view, &texts, search, &query, options, sink)?;
         Ok(Some(SearchTotals { status, ..totals }))
     }
 
-    /// Adds metadata and evidence to the matches of a search and passes them on. The query has a content and a date.
+    /// Adds metadata, relations and evidence to the matches of a search and passes them on.
     fn pass_on(
         &self,
         view: &View<'_>,
         texts: &StoredTexts<'_>,
         search: Search,
-        (content, moment): (Option<&Content>, Option<Timestamp>),
+        searched: &SearchedQuery<'_>,
         options: SimilarOptions,
         sink: Sink<'_, Similar>,
     ) -> Result<SearchTotals> {
+        let content = searched.content;
         let mut totals =
             SearchTotals { candidates: search.candidates, capped: search.capped, ..SearchTotals::default() };
         let query = options.evidence.and(content).map(|content| Arc::from(text_of(content)));
@@ -150,9 +163,12 @@ impl Collection {
                 .filter(|(_, content)| has_text(content) && has_text(&other))
                 .map(|(min_words, content)| self.live.analyzer.compare(content, &other, min_words));
             let date = published_at.as_deref().and_then(|date| Timestamp::parse(date).ok());
-            let dates = moment.zip(date).map(|(query, found)| [query, found]);
-            let compared = comparison.as_ref().filter(|_| found.verdict.verified);
-            let relation = compared.and_then(|comparison| comparison.relation(dates));
+            let dates = searched.date.zip(date).map(|(query, found)| [query, found]);
+            let relation = match &comparison {
+                Some(comparison) if found.verdict.verified => comparison.relation(dates),
+                Some(_) => None,
+                None => searched.relation(&found, texts, dates),
+            };
             let evidence = comparison.zip(query.clone()).map(|(comparison, query)| SimilarEvidence {
                 evidence: Evidence {
                     passages: comparison.passages,
@@ -291,6 +307,41 @@ struct CollectedQuery<'q> {
     status: Status,
     /// Publication date of a query that is not stored.
     date: Option<Timestamp>,
+    /// Number of distinct shingles of a query that is not stored.
+    shingles: Option<usize>,
+}
+
+/// What relations and evidence need to know about a query.
+struct SearchedQuery<'a> {
+    content: Option<&'a Content>,
+    date: Option<Timestamp>,
+    /// Number of the query, if it is stored.
+    number: Option<u64>,
+    /// Number of distinct shingles of a query that is not stored.
+    shingles: Option<usize>,
+}
+
+impl SearchedQuery<'_> {
+    /// Returns the relation of the query to a match. Without evidence, it is derived from the numbers of shingles: the features were
+    /// read to judge the match, so that they usually are in the cache.
+    fn relation(
+        &self,
+        found: &Match,
+        texts: &StoredTexts<'_>,
+        dates: Option<[Timestamp; 2]>,
+    ) -> Option<Relation> {
+        if !depends_on_texts(found) {
+            return found.verdict.relation([0, 0], dates);
+        }
+        let shingles = |number: u64| Some(texts.features(number)?.shingles.len());
+        let own = self.shingles.or_else(|| shingles(self.number?))?;
+        found.verdict.relation([own, shingles(found.number)?], dates)
+    }
+}
+
+/// Returns `true` if the relation of a match depends on the features and dates of both documents.
+fn depends_on_texts(found: &Match) -> bool {
+    found.verdict.verified && found.verdict.kind != MatchKind::Exact
 }
 
 /// Returns the text of a document. Tokens are joined by spaces, as in the offsets of passages.

@@ -28,7 +28,7 @@ pub struct Similar {
     pub url: Option<String>,
     /// Publication date as given by the caller.
     pub published_at: Option<String>,
-    /// Relation of the query to the document, if evidence was requested and the match is verified.
+    /// Relation of the query to the document, if the match is verified.
     pub relation: Option<Relation>,
     /// Shared passages, if requested.
     pub evidence: Option<SimilarEvidence>,

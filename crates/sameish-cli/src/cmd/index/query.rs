@@ -21,6 +21,10 @@ use serde::Serialize;
 /// Writes one line of JSON for each document of the input: its id and the stored documents that match, best first. Stores
 /// nothing.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sameish index query news/ candidates.jsonl
+  sameish index query news/ candidates.jsonl --min-similarity 0.3 --limit 50")]
 pub(super) struct Args {
     #[command(flatten)]
     directory: DirectoryArgs,
@@ -32,15 +36,12 @@ pub(super) struct Args {
     /// Minimum similarity, from 0 to 1 [default: from the collection]
     #[arg(long, value_name = "SIMILARITY")]
     min_similarity: Option<f64>,
-    /// Compare the texts of matches again, and print whether one is an excerpt or an update of the other
-    #[arg(long)]
-    relation: bool,
     #[command(flatten)]
     run: RunArgs,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Args { directory, input, limit, min_similarity, relation, run } = args;
+    let Args { directory, input, limit, min_similarity, run } = args;
     if min_similarity.is_some_and(|minimum| !(0.0..=1.0).contains(&minimum)) {
         return Err(Failure::usage("`--min-similarity` must be from 0 to 1").into());
     }
@@ -53,9 +54,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
     let rules = read.rules;
     let mut output = LineOutput::create(&run, &inputs)?;
     run.check_inputs(&inputs, &read)?;
-    // The relation is derived from the evidence, of which nothing else is printed.
-    let evidence = relation.then_some(usize::MAX);
-    let options = SimilarOptions { limit: limit.map(|limit| limit as usize), min_similarity, evidence };
+    let limit = limit.map(|limit| limit as usize);
+    let options = SimilarOptions { limit, min_similarity, evidence: None };
     let work = move |batch: RecordBatch| query(&batch, &collection, rules, options);
     let batches = RecordBatches::new(inputs, read);
     let mut with_matches = 0;
