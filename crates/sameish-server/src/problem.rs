@@ -181,7 +181,6 @@ impl Problem {
             .caused_by(cause.to_string())
     }
 
-    /// Creates the problem of a position in events that are not kept.
     /// Returns `true` if the problem is the content of a document, so that sending it again would not help.
     pub(crate) fn rejects_document(&self) -> bool {
         let status = self.kind.status();
@@ -189,6 +188,7 @@ impl Problem {
             || status == StatusCode::UNPROCESSABLE_ENTITY
     }
 
+    /// Creates the problem of a position in events that are not kept.
     pub(crate) fn gone(detail: &'static str, resume_from: u64) -> Problem {
         Problem { resume_from: Some(resume_from), ..Problem::new(Kind::Gone, detail) }
     }

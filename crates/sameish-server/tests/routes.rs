@@ -414,8 +414,12 @@ fn accepts_sketches_in_place_of_texts() {
                 wrong[field] = "0000000000000001".into();
             }
         }
-        let problem = service.post(&collection, wrong).expect_problem(422);
-        assert!(problem["detail"].as_str().unwrap().contains("sketch has scheme"), "{problem}");
+        let pointer = if wrong["simhash"].is_null() { "/minhash_scheme" } else { "/simhash_scheme" };
+        for path in [collection.clone(), format!("{collection}/query")] {
+            let problem = service.post(&path, &wrong).expect_problem(422);
+            assert!(problem["detail"].as_str().unwrap().contains("sketch has scheme"), "{problem}");
+            assert_eq!(problem["errors"][0]["pointer"], pointer, "{problem}");
+        }
     }
     let both = json!({"id": "both", "text": "x", "simhash": "00000000000000ff", "simhash_scheme": "0000000000000001"});
     service.post("/api/v1/articles", &both).expect(201);

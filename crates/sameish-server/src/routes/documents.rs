@@ -9,8 +9,8 @@ use crate::response::{BoundedList, ListedItems, json, json_within, reserve_respo
 use crate::state::App;
 use crate::wire::{
     DeleteParams, DocumentListParams, DocumentParams, DocumentResponse, DocumentsResponse, Duplicate,
-    InsertParams, InsertResponse, NewDocument, NewId, Replacement, ids_of_segment, is_reserved,
-    reserved_problem,
+    InsertParams, InsertResponse, NewDocument, NewId, Replacement, check_sketches, ids_of_segment,
+    is_reserved, reserved_problem,
 };
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -55,7 +55,9 @@ pub(crate) async fn insert(
                 .parse_with(app.limits(), params.unknown_fields())
                 .map_err(|problem| hints::add(problem, hints::for_rejected_document(payload.bytes())))?;
             let warnings = document.warnings();
-            Ok((document.into_document(|| generated_id(app, key.as_deref(), None))?, warnings))
+            let document = document.into_document(|| generated_id(app, key.as_deref(), None))?;
+            check_sketches(collection.analyzer(), &document)?;
+            Ok((document, warnings))
         };
         let (document, warnings) = counted(&collection, document())?;
         let reserved = reserve_duplicates(app, &collection)?;
@@ -172,7 +174,9 @@ pub(crate) async fn replace(
             let id = id_to_replace(&collection, &segment, document.id.as_ref())?;
             document.id = Some(NewId(id.clone()));
             let warnings = document.warnings();
-            Ok((document.into_document(|| id)?, warnings))
+            let document = document.into_document(|| id)?;
+            check_sketches(collection.analyzer(), &document)?;
+            Ok((document, warnings))
         };
         let (document, warnings) = counted(&collection, document())?;
         let reserved = reserve_duplicates(app, &collection)?;

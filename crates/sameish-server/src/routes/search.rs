@@ -6,7 +6,9 @@ use crate::body::{self, Format};
 use crate::problem::Problem;
 use crate::response::{BoundedList, ListedItems, json_within};
 use crate::state::App;
-use crate::wire::{SearchParams, SimilarDocument, SimilarResponse, TextQuery, ids_of_segment};
+use crate::wire::{
+    SearchParams, SimilarDocument, SimilarResponse, TextQuery, check_sketches, ids_of_segment,
+};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -70,6 +72,7 @@ pub(crate) async fn query(
         let (document, params) = payload.parse::<TextQuery>(app.limits())?.into_parts(params);
         let options = params.options(default_limit(&collection), app.limits());
         let document = document.into_document(|| DocId::Number(0))?;
+        check_sketches(collection.analyzer(), &document)?;
         let max = app.limits().search_bytes;
         Ok(respond(app, &params, |sink| collection.query_each(&document, options, max, sink))?)
     });

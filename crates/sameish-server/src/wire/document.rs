@@ -7,7 +7,7 @@ use super::metadata::Metadata;
 use crate::problem::Problem;
 use crate::settings::Limits;
 use sameish::document::GivenSketches;
-use sameish::{Content, DocId, Document, Timestamp};
+use sameish::{Analyzer, Content, DocId, Document, Timestamp};
 use serde_json::{Value as Schema, json};
 use std::borrow::Cow;
 
@@ -150,6 +150,21 @@ impl NewDocument {
         let given = given.map_err(|error| Problem::field(pointer, "invalid", error.to_string()))?;
         Ok(given.map(|given| Content::Sketches(Box::new(given))))
     }
+}
+
+/// Fails if sketches in place of a text cannot be compared with those of a collection, and names the field.
+pub(crate) fn check_sketches(analyzer: &Analyzer, document: &Document) -> Result<(), Problem> {
+    let Content::Sketches(given) = &document.content else { return Ok(()) };
+    let Err(error) = analyzer.check(&document.content) else { return Ok(()) };
+    let scheme = analyzer.schemes().simhash;
+    let simhash_fits = given.simhash.as_ref().is_none_or(|given| Some(given.scheme) == scheme);
+    let pointer = match (&error, simhash_fits) {
+        (sameish::Error::SchemeMismatch { .. }, false) => "/simhash_scheme",
+        (sameish::Error::SchemeMismatch { .. }, true) => "/minhash_scheme",
+        (_, false) => "/simhash",
+        (_, true) => "/minhash",
+    };
+    Err(Problem::field(pointer, "invalid", error.to_string()))
 }
 
 /// A warning about a stored document: a code, for some codes with an explanation after a colon.

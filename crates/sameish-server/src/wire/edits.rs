@@ -15,8 +15,7 @@ use utoipa::ToSchema;
 request! {
     /// An editorial decision. `split`: `documents` leave the cluster `cluster` and form a new one. `merge`: `clusters` become one.
     /// `same`: the documents `a` and `b` belong to one cluster. `different`: they do not. Fields that the kind does not need must
-    /// be
-    /// absent or null.
+    /// be absent or null.
     pub(crate) struct EditRequest {
         /// What the edit does.
         kind: EditKind,

@@ -23,7 +23,7 @@ mod sketches;
 
 pub(crate) use bulk::*;
 pub(crate) use clusters::*;
-pub(crate) use document::{NewDocument, Replacement, Warning, now};
+pub(crate) use document::{NewDocument, Replacement, Warning, check_sketches, now};
 pub(crate) use edits::*;
 pub(crate) use events::*;
 pub use evidence::CompareResponse;

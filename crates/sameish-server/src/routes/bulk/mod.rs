@@ -18,7 +18,7 @@ use crate::response::BoundedList;
 use crate::state::App;
 use crate::wire::{
     BulkLine, BulkParams, BulkSummary, Deletion, Id, InsertResponse, NewDocument, Request as _,
-    UnknownFields, Warning,
+    UnknownFields, Warning, check_sketches,
 };
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -399,7 +399,9 @@ impl Worker {
         let document = NewDocument::from_json(value, self.app.limits(), self.params.unknown_fields())?;
         let warnings = document.warnings();
         let default_id = || generated_id(&self.app, self.key.as_deref(), Some(line.number));
-        Ok(Operation::Store { document: Box::new(document.into_document(default_id)?), warnings })
+        let document = document.into_document(default_id)?;
+        check_sketches(self.collection.analyzer(), &document)?;
+        Ok(Operation::Store { document: Box::new(document), warnings })
     }
 
     /// Waits for the batch that is being written and sends its response lines.

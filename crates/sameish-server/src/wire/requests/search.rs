@@ -64,9 +64,9 @@ impl SearchParams {
 }
 
 request! {
-    /// A text to search for, which is not stored, and search options. `text`, `title`, or sketches in place of a text are required. `id`, `url`, `host`,
-    /// `source` and `metadata` are accepted and ignored, so that a document can be sent unchanged; other fields are rejected,
-    /// because they may be misspelled options.
+    /// A text to search for, which is not stored, and search options. `text`, `title`, or sketches in place of a text are required.
+    /// `id`, `url`, `host`, `source` and `metadata` are accepted and ignored, so that a document can be sent unchanged; other fields
+    /// are rejected, because they may be misspelled options.
     pub(crate) struct TextQuery {
         /// Ignored.
         id: Option<Id>,
