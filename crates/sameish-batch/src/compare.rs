@@ -160,7 +160,8 @@ pub(crate) struct Comparisons {
 
 impl Comparisons {
     pub(crate) fn new(doc: u32, mut candidates: Vec<Ranked>) -> Comparisons {
-        candidates.sort_unstable_by_key(|candidate| candidate.doc);
+        // They often consist of a few ascending runs, which a stable sort merges.
+        candidates.sort_by_key(|candidate| candidate.doc);
         Comparisons { doc, candidates }
     }
 }
@@ -196,6 +197,31 @@ struct Comparison {
     candidate: Ranked,
     /// Position of the task.
     task: u32,
+}
+
+/// Returns the comparisons of tasks by candidate, then by task.
+fn by_candidate(tasks: &[Comparisons]) -> Vec<Comparison> {
+    let all = || {
+        (0u32..).zip(tasks).flat_map(|(task, Comparisons { candidates, .. })| {
+            candidates.iter().map(move |&candidate| Comparison { candidate, task })
+        })
+    };
+    let mut sorted: Vec<Comparison> = all().collect();
+    let docs = sorted.iter().map(|comparison| comparison.candidate.doc + 1).max().unwrap_or(0) as usize;
+    if sorted.len() < docs {
+        sorted.sort_unstable_by_key(|comparison| (comparison.candidate.doc, comparison.task));
+        return sorted;
+    }
+    // Each document is a candidate several times: a counting sort is faster.
+    let mut starts = vec![0usize; docs + 1];
+    sorted.iter().for_each(|comparison| starts[comparison.candidate.doc as usize + 1] += 1);
+    (1..starts.len()).for_each(|doc| starts[doc] += starts[doc - 1]);
+    for comparison in all() {
+        let start = &mut starts[comparison.candidate.doc as usize];
+        sorted[*start] = comparison;
+        *start += 1;
+    }
+    sorted
 }
 
 impl<'a> TextCache<'a> {
@@ -251,13 +277,7 @@ impl<'a> TextCache<'a> {
         crowds: Option<&Crowds>,
         matches: &mut [Vec<DocMatch>],
     ) -> Result<()> {
-        let mut comparisons: Vec<Comparison> = (0u32..)
-            .zip(tasks)
-            .flat_map(|(task, Comparisons { candidates, .. })| {
-                candidates.iter().map(move |&candidate| Comparison { candidate, task })
-            })
-            .collect();
-        comparisons.sort_unstable_by_key(|comparison| (comparison.candidate.doc, comparison.task));
+        let comparisons = by_candidate(tasks);
         let needs_text =
             |task: &&Comparisons| task.candidates.iter().any(|candidate| self.needs_text(candidate));
         let docs: Vec<u32> = tasks.iter().filter(needs_text).map(|task| task.doc).collect();

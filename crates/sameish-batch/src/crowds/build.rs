@@ -1,7 +1,7 @@
 //! Building crowds: a sample of each crowd estimates which items are rare, then every document is read once.
 
 use super::counts::{Counts, Item, Kind};
-use super::differences::Differences;
+use super::differences::{Differences, Extent};
 use super::rare::{RareBuilder, RareItem};
 use super::{Crowds, Member, NOWHERE, Print, ROUNDING};
 use crate::band_keys::Crowded;
@@ -125,6 +125,7 @@ struct Reader<'a> {
     compared: WithFacts,
     threshold: f64,
     counts: Counts,
+    extent: Extent,
 }
 
 impl Crowds {
@@ -159,6 +160,7 @@ impl Crowds {
                 }
                 found.check_memory(corpus, documents, members.len(), &builders)?;
             }
+            found.differences.drop_single(members.len() - crowd.docs.len());
         }
         let joins_equal = reader.facts == WithFacts::Yes && corpus.analyzer.judge().joins_equal_shingles();
         found.arrange(corpus.signed.len(), members, builders);
@@ -266,7 +268,10 @@ impl<'a> Reader<'a> {
         // Some texts that match are not similar enough for templates, so that they join whatever their facts are.
         let filter = if is_template(threshold, 0.0) { facts.filter } else { WithFacts::No };
         let counts = Counts::new(sampled * ITEMS);
-        Reader { corpus, facts: filter, compared: facts.compared, threshold, counts }
+        // Without a filter by facts, all pairs that match are compared, so that long lists save time.
+        let compares_all = facts.compared == WithFacts::Yes && filter == WithFacts::No;
+        let extent = if compares_all { Extent::Share } else { Extent::Few };
+        Reader { corpus, facts: filter, compared: facts.compared, threshold, counts, extent }
     }
 
     /// Returns the kinds of items that decide.
@@ -339,7 +344,7 @@ impl<'a> Reader<'a> {
             facts = FactsProfile::of(text.facts());
         }
         items.resize_with(self.kinds().len(), Default::default);
-        let differences = Differences::of(hashes, &crowd.common);
+        let differences = Differences::of(hashes, &crowd.common, self.extent);
         Ok(Profile { size: hashes.len() as u32, parity: ParityList::row(hashes), differences, facts, items })
     }
 
@@ -414,6 +419,43 @@ mod tests {
     use crate::memory::MemoryLimit;
     use crate::{ErrorKind, OnBad, Options, RunLog, Source, Task, index, sign};
     use sameish::{Analyzer, Document, Preset};
+
+    #[test]
+    fn similarities_of_long_texts_are_known_if_all_pairs_are_compared() {
+        let word = |number: u64| format!("word{number}");
+        let shared = |doc: u64| if doc % 5 == 0 { 0 } else { 3 };
+        let text = |doc: u64| {
+            let own = |at: u64| word(1_000 * (doc + 2) + at);
+            // A tenth of each text is its own, apart from a few words that some texts have in common.
+            let words = (0..1_000).map(|at| match at {
+                500..600 if at % 50 >= shared(doc) => own(at),
+                at => word(at),
+            });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let documents: Vec<Document> = (0..60).map(|doc| Document::new(doc, text(doc))).collect();
+        let mut log = RunLog::new((), OnBad::Reject, None);
+        let options = Options::new(Analyzer::new(Preset::Copies.config()).unwrap());
+        let source = Source::Documents(&documents);
+        let signed = sign(Task::Pairs, &source, &options, None, &mut log).unwrap();
+        let corpus = index(signed, &source, &options).unwrap();
+        let all = CrowdFacts { filter: WithFacts::No, compared: WithFacts::Yes };
+        let known = Crowds::new(&corpus, &corpus.crowded, all).unwrap();
+        let unknown = Crowds::new(&corpus, &corpus.crowded, CrowdFacts::filter(WithFacts::No)).unwrap();
+        let texts: Vec<LoadedText<'_>> =
+            (0..60).map(|doc| corpus.load_text(doc, WithFacts::No).unwrap()).collect();
+        let mut pairs = 0;
+        for b in 0..60u32 {
+            for a in 0..b {
+                let [x, y] = [a, b].map(|doc| texts[doc as usize].features().unwrap());
+                let Some(found) = known.bound(a, b) else { continue };
+                pairs += 1;
+                assert!(found.is_exact && found.bound == x.jaccard(y), "{a} {b} {found:?}");
+                assert!(!unknown.bound(a, b).unwrap().is_exact);
+            }
+        }
+        assert!(pairs > 1_000, "{pairs}");
+    }
 
     #[test]
     fn crowds_count_towards_the_memory_limit() {

@@ -50,6 +50,9 @@ const LENGTH_SHIFT: u32 = 4;
 const MAX_COUNT: u32 = 15;
 
 impl Fact {
+    /// Number of bits of a [`key`](Fact::key).
+    pub(crate) const KEY_BITS: u32 = HASH_BITS;
+
     fn new(word: Word) -> Fact {
         let hash = (word.hash >> (64 - HASH_BITS)) as u32;
         Fact(hash << KEY_SHIFT | u32::from(word.capital) << 8 | word.length << LENGTH_SHIFT | 1)
@@ -120,6 +123,18 @@ impl Frame {
             }
         }
         (frame != self.0).then_some(Frame(frame))
+    }
+}
+
+impl Frame {
+    /// Returns all frames that [`without_names`](Self::without_names) may return.
+    pub(crate) fn without_some_names(self) -> impl Iterator<Item = u32> {
+        let is_capital = move |shift: u32| self.0 >> shift & 1 == 1;
+        let subsets: [&[u32]; 3] = [&[2], &[17], &[2, 17]];
+        subsets
+            .into_iter()
+            .filter(move |shifts| shifts.iter().all(|&shift| is_capital(shift)))
+            .map(move |shifts| shifts.iter().fold(self.0, |frame, shift| frame | FRAME_HASH << (shift + 1)))
     }
 }
 

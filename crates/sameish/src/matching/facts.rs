@@ -280,6 +280,13 @@ impl NumberTally {
         numbers
     }
 
+    /// Returns the tally of two texts of which no number has the slot or the value of a number of the other text, nor its frame
+    /// without names.
+    pub(super) fn of_different(a: &Facts, b: &Facts) -> NumberTally {
+        let [in_a, in_b] = [a, b].map(|facts| facts.numbers().len() as u64);
+        NumberTally { in_a, in_b, ..NumberTally::default() }
+    }
+
     fn pair(&mut self, x: Number, y: Number) {
         self.shared += u64::from(x.value == y.value);
         self.substituted += u64::from(x.value != y.value);

@@ -19,6 +19,7 @@ mod fact_profile;
 mod facts;
 mod interval;
 mod judge;
+mod key_set;
 mod offsets;
 mod passages;
 mod related_facts;

@@ -2,11 +2,17 @@
 //!
 //! In a crowd of similar texts, most words of a text are those of most others. For each text, only the words in which it differs from
 //! these are kept in a list. All that the measure needs are sums over words. So the sums for two texts are those for the common words,
-//! plus what the changes of each text contribute alone, corrected for the words that both change.
+//! plus what the changes of each text contribute alone, corrected for the words that both change. [`KeySet`] finds these.
+//!
+//! The numbers of two texts are compared only if the texts may have a number, or the words before one, in common.
 
 use super::facts::{NumberTally, WordTally, agreement_of, facts_agreement};
+use super::key_set::KeySet;
 use crate::features::{Fact, Facts};
 use std::sync::Arc;
+
+/// Bits of the set of changed words per common word.
+const BITS_PER_WORD: usize = 4;
 
 /// The words that most texts of a group have, each equally often.
 #[derive(Debug, Default)]
@@ -28,11 +34,14 @@ pub struct RelatedFacts {
 #[derive(Debug)]
 struct Changes {
     common: Arc<CommonFacts>,
-    /// Keys of the changed words, ascending.
-    keys: Vec<u32>,
+    /// Keys of the changed words.
+    keys: KeySet,
+    /// The changed words, in the order of their keys.
     list: Vec<Change>,
     /// What the changes add to the sums if the other text has the common words.
     sum: WordTally,
+    /// Marks of the numbers: without a common one, the numbers of two texts have nothing in common.
+    marks: KeySet,
 }
 
 /// A word that a text and the common words do not contain equally often.
@@ -68,7 +77,8 @@ impl CommonFacts {
     }
 
     /// Returns the changes of a text, or `None` if there are too many to save time.
-    fn changes(self: &Arc<CommonFacts>, words: &[Fact]) -> Option<Changes> {
+    fn changes(self: &Arc<CommonFacts>, facts: &Facts) -> Option<Changes> {
+        let words = facts.words();
         let (mut keys, mut list) = (Vec::new(), Vec::new());
         let (mut i, mut j) = (0, 0);
         while i < words.len() || j < self.words.len() {
@@ -84,15 +94,20 @@ impl CommonFacts {
             j += usize::from(y <= x);
         }
         let is_worthwhile = list.len() * 2 < words.len();
-        let sum = list.iter().fold(WordTally::default(), |sum, change| sum.plus(change.tally()));
-        is_worthwhile.then(|| Changes { common: self.clone(), keys, list, sum })
+        is_worthwhile.then(|| {
+            let sum = list.iter().fold(WordTally::default(), |sum, change| sum.plus(change.tally()));
+            let size = self.words.len();
+            let keys = KeySet::new(keys, Fact::KEY_BITS, BITS_PER_WORD * size);
+            let marks = KeySet::new(number_marks(facts), u32::BITS, size);
+            Changes { common: self.clone(), keys, list, sum, marks }
+        })
     }
 }
 
 impl RelatedFacts {
     /// Relates the facts of a text to those of its group.
     pub fn new(facts: Facts, common: Option<&Arc<CommonFacts>>) -> RelatedFacts {
-        let changes = common.and_then(|common| common.changes(facts.words()));
+        let changes = common.and_then(|common| common.changes(&facts));
         RelatedFacts { facts, changes }
     }
 
@@ -106,7 +121,10 @@ impl RelatedFacts {
         let related = self.changes.as_ref().zip(other.changes.as_ref());
         match related.filter(|(a, b)| Arc::ptr_eq(&a.common, &b.common)) {
             Some((a, b)) => {
-                let numbers = NumberTally::of(&self.facts, &other.facts);
+                let numbers = match a.marks.meets(&b.marks) {
+                    true => NumberTally::of(&self.facts, &other.facts),
+                    false => NumberTally::of_different(&self.facts, &other.facts),
+                };
                 agreement_of(&words_of(a, b), &numbers)
             }
             None => facts_agreement(&self.facts, &other.facts),
@@ -114,21 +132,33 @@ impl RelatedFacts {
     }
 }
 
+/// Returns the marks of the numbers of a text. If two texts have no mark in common, no number of one text has the slot or the value
+/// of a number of the other one, nor its frame without names.
+fn number_marks(facts: &Facts) -> Vec<u32> {
+    let mark = |kind: u64, hash: u32| {
+        ((u64::from(hash) << 2 | kind).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> u32::BITS) as u32
+    };
+    let mut marks = Vec::new();
+    for number in facts.numbers() {
+        marks.push(mark(0, number.value));
+        // Numbers without words before them have no slot.
+        marks.extend((number.slot != 0).then(|| mark(1, number.slot)));
+        marks.extend(number.frame.without_some_names().map(|frame| mark(2, frame)));
+    }
+    marks.sort_unstable();
+    marks.dedup();
+    marks
+}
+
 /// Returns the tally of the words of two texts of a group.
 fn words_of(a: &Changes, b: &Changes) -> WordTally {
     let mut tally = a.common.tally.plus(a.sum).plus(b.sum.swapped());
-    let (mut i, mut j) = (0, 0);
-    while i < a.keys.len() && j < b.keys.len() {
-        let (x, y) = (a.keys[i], b.keys[j]);
-        if x == y {
-            let (of_a, of_b) = (a.list[i], b.list[j]);
-            let common = WordTally::of_word(of_a.common, of_a.common);
-            let both = WordTally::of_word(of_a.own, of_b.own).minus(common);
-            tally = tally.plus(both).minus(of_a.tally()).minus(of_b.tally().swapped());
-        }
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
+    a.keys.for_each_shared(&b.keys, |i, j| {
+        let (of_a, of_b) = (a.list[i], b.list[j]);
+        let common = WordTally::of_word(of_a.common, of_a.common);
+        let both = WordTally::of_word(of_a.own, of_b.own).minus(common);
+        tally = tally.plus(both).minus(of_a.tally()).minus(of_b.tally().swapped());
+    });
     tally
 }
 

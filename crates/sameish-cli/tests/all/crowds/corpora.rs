@@ -148,16 +148,27 @@ fn changed(random: &mut Random, documents: usize, changes: usize) -> Vec<Vec<Str
     (0..documents).map(own).collect()
 }
 
-/// Copies of 1,000 words with 30 changed ones: they are similar to the text without changes, but not to each other. Each fifth is a
-/// copy of the one before with one more changed word.
+/// Copies of 2,000 words without ten parts of 40 words: they are similar to the whole text, but not to each other, and differ from
+/// it in more than a quarter of their shingles. Each fifth is a copy of the one before with a changed word.
 fn hub_long(random: &mut Random, documents: usize) -> Vec<Vec<String>> {
-    let center = random.words(1_000);
+    let center = random.words(2_000);
     let mut texts: Vec<Vec<String>> = Vec::new();
     for number in 0..documents {
         let copied = texts.last().filter(|_| number % 5 == 4).cloned();
-        let changes = if copied.is_some() { 1 } else { 30 };
-        let mut text = copied.unwrap_or_else(|| center.clone());
-        (0..changes).for_each(|_| text[random.below(1_000)] = random.word());
+        let text = match copied {
+            Some(mut text) => {
+                text[random.below(1_000)] = random.word();
+                text
+            }
+            None => {
+                let mut text = center.clone();
+                for _ in 0..10 {
+                    let from = random.below(text.len() - 40);
+                    text.drain(from..from + 40);
+                }
+                text
+            }
+        };
         texts.push(text);
     }
     texts
