@@ -246,9 +246,9 @@ fn locate(content: ContentRef<'_>, scratch: &mut TextScratch) -> Located {
     let mut located = Located::default();
     match content {
         ContentRef::Text(text) => for_each_batch(Tokenizer::Unicode, text, scratch, |batch| {
-            for i in 0..batch.tokens.len() {
-                located.hashes.push(hash_token(TokenHash::Xxh3, batch.token(i)));
-                located.spans.push(batch.span(i));
+            for (token, span) in batch.located() {
+                located.hashes.push(hash_token(TokenHash::Xxh3, token));
+                located.spans.push(span);
             }
         }),
         ContentRef::Tokens(tokens) => {

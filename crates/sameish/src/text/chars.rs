@@ -103,9 +103,34 @@ impl Entry {
     /// Returns the text that the character folds to, or `None` if it folds to itself.
     #[inline]
     pub(super) fn mapping(self) -> Option<&'static str> {
-        let id = (self.0 >> 16) as usize;
-        (id != 0).then(|| &POOL[usize::from(ENDS[id])..usize::from(ENDS[id + 1])])
+        let number = self.mapping_number();
+        (number != 0).then(|| mapping(number))
     }
+
+    /// Returns the length in bytes of the text that the character folds to, or 0 if it folds to itself.
+    #[inline]
+    pub(super) fn mapping_len(self) -> usize {
+        match self.mapping_number() {
+            0 => 0,
+            number => usize::from(ENDS[number + 1] - ENDS[number]),
+        }
+    }
+
+    /// Returns the number of the text that the character folds to, or 0 if it folds to itself.
+    #[inline]
+    pub(super) fn mapping_number(self) -> usize {
+        (self.0 >> 16) as usize
+    }
+
+    /// Returns the texts that characters fold to, in the order of their numbers.
+    pub(super) fn mappings() -> impl Iterator<Item = &'static str> {
+        (0..ENDS_LEN - 1).map(mapping)
+    }
+}
+
+#[inline]
+fn mapping(number: usize) -> &'static str {
+    &POOL[usize::from(ENDS[number])..usize::from(ENDS[number + 1])]
 }
 
 const BLOCK: usize = 64;

@@ -77,10 +77,8 @@ pub struct Token {
 pub fn tokens(tokenizer: Tokenizer, text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     for_each_batch(tokenizer, text, &mut TextScratch::default(), |batch| {
-        tokens.extend((0..batch.tokens.len()).map(|i| Token {
-            text: String::from_utf8_lossy(batch.token(i)).into_owned(),
-            span: batch.span(i),
-        }));
+        let token = |(bytes, span)| Token { text: String::from_utf8_lossy(bytes).into_owned(), span };
+        tokens.extend(batch.located().map(token));
     });
     tokens
 }

@@ -11,8 +11,9 @@
 //!
 //! This is the slow path, for text that is not plain ASCII; [`tokenize`](super::tokenize) contains the fast path.
 
-use super::Span;
 use super::chars::{Class, Entry};
+use super::{Span, TokenRange};
+use std::sync::LazyLock;
 use unicode_normalization::char::{compose, decompose_canonical};
 
 /// Maximum number of combining marks after one character.
@@ -40,6 +41,42 @@ pub(super) trait Sink {
 
     /// Adds letters that come from a part of the source, as if one by one. All are of class [`Class::Letter`].
     fn push_letters(&mut self, letters: &str, span: Span);
+
+    /// Adds two or more words of letters, which are separated by spaces, as if character by character. All come from one part of the
+    /// source.
+    fn push_words(&mut self, text: &str, words: &[TokenRange], span: Span);
+}
+
+/// The words of each folding that consists of two or more words of letters that are their own folding; empty for other foldings.
+static FOLDED_WORDS: LazyLock<Vec<Box<[TokenRange]>>> =
+    LazyLock::new(|| Entry::mappings().map(|mapping| words_of_letters(mapping).into()).collect());
+
+/// Returns the words of a text of two or more words of letters that are their own folding, separated by single spaces; nothing for
+/// any other text.
+fn words_of_letters(text: &str) -> Vec<TokenRange> {
+    let mut words = Vec::new();
+    let mut start = 0;
+    for word in text.split(' ') {
+        if word.is_empty() || !word.chars().all(|c| Entry::of(c).is_plain_letter()) {
+            return Vec::new();
+        }
+        let end = start + word.len() as u32;
+        words.push(TokenRange { start, end });
+        start = end + 1;
+    }
+    if words.len() > 1 { words } else { Vec::new() }
+}
+
+/// Returns `true` if no character at the start of a text composes with the character before it.
+fn begins_alone(text: &str) -> bool {
+    let is_alone = |c: char| {
+        let entry = Entry::of(c);
+        !entry.needs_context() && !matches!(entry.class(), Class::Extend | Class::Drop)
+    };
+    text.chars().next().is_none_or(|c| {
+        let folded = Entry::of(c).mapping().and_then(|mapping| mapping.chars().next());
+        is_alone(c) && folded.is_none_or(is_alone)
+    })
 }
 
 /// The letters at the start of a text that are their own folding and compose with no character before them.
@@ -89,23 +126,45 @@ impl Normalizer {
     pub(super) fn push_text(&mut self, text: &str, offset: usize, sink: &mut impl Sink) {
         self.mark_run = 0;
         let mut at = 0;
-        while at < text.len() {
-            let letters = Letters::at_start_of(&text[at..]);
-            if letters.before_last > 0 {
-                let span = Span { start: offset + at, end: offset + at + letters.before_last };
-                self.push_letters(&text[at..at + letters.before_last], span, sink);
-                at += letters.before_last;
+        while let Some(mut c) = text[at..].chars().next() {
+            if Entry::of(c).is_plain_letter() {
+                let letters = Letters::at_start_of(&text[at..]);
+                if letters.before_last > 0 {
+                    let span = Span { start: offset + at, end: offset + at + letters.before_last };
+                    self.push_letters(&text[at..at + letters.before_last], span, sink);
+                    at += letters.before_last;
+                    c = text[at..].chars().next().unwrap_or(c);
+                }
             }
-            let Some(c) = text[at..].chars().next() else { break };
-            let span = Span { start: offset + at, end: offset + at + c.len_utf8() };
-            at += c.len_utf8();
             let c = c.to_ascii_lowercase();
             let entry = Entry::of(c);
-            match entry.mapping().filter(|mapping| self.may_expand(mapping, &span)) {
+            let span = Span { start: offset + at, end: offset + at + c.len_utf8() };
+            at += c.len_utf8();
+            match self.may_be_folded(entry, &span).then(|| entry.mapping()).flatten() {
                 None => self.push(Folded { c, entry, span }, sink),
+                Some(mapping) if mapping.len() > EXPANSION_FACTOR * (span.end - span.start) => {
+                    self.push_expansion((mapping, entry), span, &text[at..], sink);
+                }
                 Some(mapping) => self.push_mapping(mapping, span, sink),
             }
         }
+    }
+
+    /// Adds a long folding. `later` is the text after the character.
+    fn push_expansion(
+        &mut self,
+        (mapping, entry): (&str, Entry),
+        span: Span,
+        later: &str,
+        sink: &mut impl Sink,
+    ) {
+        let words = &FOLDED_WORDS[entry.mapping_number()];
+        if words.is_empty() || !begins_alone(later) {
+            return self.push_mapping(mapping, span, sink);
+        }
+        self.mark_run = 0;
+        self.flush(sink);
+        sink.push_words(mapping, words, span);
     }
 
     /// Adds the folding of a character.
@@ -133,11 +192,12 @@ impl Normalizer {
 
     /// Returns `true` if a character may be replaced by its folding, and counts the bytes that a long one adds.
     #[inline]
-    fn may_expand(&mut self, mapping: &str, span: &Span) -> bool {
-        if mapping.len() <= EXPANSION_FACTOR * (span.end - span.start) {
+    fn may_be_folded(&mut self, entry: Entry, span: &Span) -> bool {
+        let length = entry.mapping_len();
+        if length <= EXPANSION_FACTOR * (span.end - span.start) {
             return true;
         }
-        let expanded = self.expanded + mapping.len();
+        let expanded = self.expanded + length;
         let is_allowed = expanded <= EXPANSION_RATE * (self.base_offset + span.start) + EXPANSION_FREE;
         if is_allowed {
             self.expanded = expanded;
@@ -278,6 +338,10 @@ impl Sink for String {
     fn push_letters(&mut self, letters: &str, _: Span) {
         self.push_str(letters);
     }
+
+    fn push_words(&mut self, text: &str, _: &[TokenRange], _: Span) {
+        self.push_str(text);
+    }
 }
 
 /// A text decoded from bytes, and the number of invalid UTF-8 sequences in them.
@@ -308,6 +372,7 @@ pub fn decode(bytes: &[u8]) -> Decoded<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Tokenizer;
     use icu_properties::CodePointMapData;
     use icu_properties::props::GeneralCategory;
     use proptest::prelude::*;
@@ -371,6 +436,36 @@ mod tests {
             spread.replace('\u{FDFA}', &folded),
             "normal text is folded completely"
         );
+    }
+
+    #[test]
+    fn words_of_long_foldings_equal_those_of_the_folded_text() {
+        let words = |text: &str| {
+            let tokens = crate::text::tokens(Tokenizer::Unicode, text).into_iter();
+            tokens.map(|token| (token.text, token.span)).collect::<Vec<_>>()
+        };
+        let texts = |words: &[(String, Span)]| words.iter().map(|(text, _)| text.clone()).collect::<Vec<_>>();
+        let folded = |c: &char| !FOLDED_WORDS[Entry::of(*c).mapping_number()].is_empty();
+        let chars: Vec<char> = ('\0'..=char::MAX).filter(folded).collect();
+        assert!(chars.contains(&'\u{FDFA}') && chars.contains(&'\u{FDFB}'));
+        for c in chars {
+            let mapping = Entry::of(c).mapping().unwrap_or_default();
+            for before in ["", "é", "é'", "1", "カ", "漢", "é ", "é\u{301}"] {
+                for after in
+                    ["", "é", "\u{301}", "\u{64E}\u{653}", "\u{200B}\u{653}", "'é", "İ", "\u{FDFA}", "カ"]
+                {
+                    let text = format!("{before}{c}{after}");
+                    let written_out = format!("{before}{mapping}{after}");
+                    assert_eq!(normalize(&text), normalize(&written_out), "{text:?}");
+                    let found = words(&text);
+                    assert_eq!(texts(&found), texts(&words(&written_out)), "{text:?}");
+                    let is_of_char =
+                        |(_, span): &(String, Span)| span.start <= before.len() && before.len() < span.end;
+                    let of_char = found.iter().filter(|word| is_of_char(word)).count();
+                    assert_eq!(of_char, mapping.split(' ').count(), "{text:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -56,11 +56,9 @@ pub(crate) struct Batch<'a> {
     pub(crate) tokens: &'a [TokenRange],
     /// Offset of the chunk in the text.
     base: usize,
-    /// Length of the chunk in `bytes`, or 0 if `spans` has an entry for every token.
+    /// Length of the chunk in `bytes`, or 0 if all tokens have an entry in `spans`.
     chunk: u32,
-    /// The words from the slow path, which follow the chunk in `bytes`.
-    slow_words: &'a [TokenRange],
-    /// Positions of the `slow_words` in the chunk.
+    /// Positions in the chunk of the words from the slow path, which follow the chunk in `bytes`.
     spans: &'a [Span],
 }
 
@@ -69,18 +67,17 @@ impl Batch<'_> {
         self.tokens[i].of(self.bytes)
     }
 
-    /// Returns the position of a token in the text.
-    pub(crate) fn span(&self, i: usize) -> Span {
-        let token = self.tokens[i];
-        if self.chunk == 0 {
-            return self.spans[i];
-        }
-        if token.start < self.chunk {
-            return Span { start: self.base + token.start as usize, end: self.base + token.end as usize };
-        }
-        let start = token.start - self.chunk;
-        let span = self.spans[self.slow_words.partition_point(|word| word.start < start)];
-        Span { start: self.base + span.start, end: self.base + span.end }
+    /// Returns the tokens with their positions in the text, in order.
+    pub(crate) fn located(&self) -> impl Iterator<Item = (&[u8], Span)> {
+        // The words from the slow path are among the tokens in their order.
+        let mut spans = self.spans.iter();
+        self.tokens.iter().map(move |token| {
+            let span = match token.start < self.chunk {
+                true => Span { start: token.start as usize, end: token.end as usize },
+                false => spans.next().copied().unwrap_or_else(|| unreachable!("each slow word has a span")),
+            };
+            (token.of(self.bytes), Span { start: self.base + span.start, end: self.base + span.end })
+        })
     }
 }
 
@@ -138,7 +135,6 @@ impl TextScratch {
             tokens: &self.tokens,
             base,
             chunk: self.chunk as u32,
-            slow_words: &self.sink.words,
             spans: &self.sink.spans,
         }
     }
@@ -420,7 +416,6 @@ impl TextScratch {
                 tokens: &self.tokens,
                 base: 0,
                 chunk: 0,
-                slow_words: &self.tokens,
                 spans: &self.sink.spans,
             });
         }

@@ -59,19 +59,22 @@ impl Sink for WordSink {
 
     fn push_letters(&mut self, letters: &str, span: Span) {
         let start = self.bytes.len() as u32;
-        let end = start + letters.len() as u32;
-        match self.current.as_mut().filter(|word| word.continues_with(Class::Letter)) {
-            Some(word) => {
-                (word.end, word.span.end) = (end, span.end);
-                (word.last, word.joiner, word.alphanumeric) = (Class::Letter, None, true);
-            }
-            None => {
-                self.close();
-                let last = Class::Letter;
-                self.current = Some(CurrentWord { start, end, span, last, joiner: None, alphanumeric: true });
-            }
-        }
+        self.extend_by_letters(TokenRange { start, end: start + letters.len() as u32 }, span);
         self.bytes.extend_from_slice(letters.as_bytes());
+    }
+
+    fn push_words(&mut self, text: &str, words: &[TokenRange], span: Span) {
+        let offset = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(text.as_bytes());
+        let mut words =
+            words.iter().map(|word| TokenRange { start: offset + word.start, end: offset + word.end });
+        if let Some(first) = words.next() {
+            self.extend_by_letters(first, span);
+        }
+        for word in words {
+            self.close();
+            self.begin_letters(word, span);
+        }
     }
 }
 
@@ -84,6 +87,26 @@ impl WordSink {
             self.words.push(TokenRange { start: word.start, end: word.end });
             self.spans.push(word.span);
         }
+    }
+
+    /// Adds letters, which are or will be at `range` of the bytes, to the current word or to a new one.
+    fn extend_by_letters(&mut self, range: TokenRange, span: Span) {
+        match self.current.as_mut().filter(|word| word.continues_with(Class::Letter)) {
+            Some(word) => {
+                (word.end, word.span.end) = (range.end, span.end);
+                (word.last, word.joiner, word.alphanumeric) = (Class::Letter, None, true);
+            }
+            None => {
+                self.close();
+                self.begin_letters(range, span);
+            }
+        }
+    }
+
+    /// Begins a word of letters.
+    fn begin_letters(&mut self, TokenRange { start, end }: TokenRange, span: Span) {
+        let last = Class::Letter;
+        self.current = Some(CurrentWord { start, end, span, last, joiner: None, alphanumeric: true });
     }
 
     fn begin(&mut self, folded: Folded) {

@@ -63,10 +63,9 @@ pub(crate) fn for_each_item(plain: Plain<'_>, scratch: &mut TextScratch, emit: i
             for_each_batch(Tokenizer::Unicode, text, scratch, |batch| {
                 hashes.resize(batch.tokens.len(), 0);
                 hash_tokens(TokenHash::Xxh3, batch.bytes, batch.tokens, &mut hashes);
-                for (i, &hash) in hashes.iter().enumerate() {
-                    let span = batch.span(i);
+                for (&hash, (bytes, span)) in hashes.iter().zip(batch.located()) {
                     let source = text.get(span.start..span.end).unwrap_or_default();
-                    reader.push(Token { bytes: batch.token(i), hash, span, source });
+                    reader.push(Token { bytes, hash, span, source });
                 }
             });
             reader.finish();
@@ -124,6 +123,9 @@ fn begins_upper(text: &str) -> bool {
 /// Words in scripts whose characters take three bytes (Han, Kana, Thai, Devanagari) are short, often a single character.
 /// They count as four letters longer.
 pub(super) fn length_class(token: &[u8]) -> u32 {
+    if token.len() < 3 {
+        return 0;
+    }
     let letters = token.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
     let dense = letters > 0 && token.len() >= 3 * letters;
     let letters = if dense { letters + 4 } else { letters };
