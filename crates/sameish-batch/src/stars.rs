@@ -316,6 +316,9 @@ impl StarSource for CorpusSource<'_, '_, '_> {
         found.sort_unstable();
         found.dedup();
         found.truncate(CHAINS);
+        // In a crowd, most of those that do not match are known without their texts.
+        let crowds = &self.indexes.crowds;
+        found.retain(|doc| !crowds.share(center, doc.0) || crowds.bound(center, doc.0).is_some());
         found
     }
 
