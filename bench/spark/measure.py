@@ -5,10 +5,11 @@
                                      `chain` (only neighbors match), `templates` (one wording with other names and numbers, which
                                      share their buckets but do not join) or `equal` (90 % have the same text)
     measure.py cli FILE              CPU and wall time of `sameish dedup` with one thread
+    measure.py function FILE         CPU time of the function that a Python worker runs in the sign step, on Arrow batches in memory
     measure.py spark WORKERS FILE    start-up, sign step and `dedup` on `local-cluster[WORKERS,1,2048]`
     measure.py ratios FILE           the ratios of the goals, from the lines of the other commands
 
-CPU time is that of all processes: the JVMs and the Python workers. A step does not include the start of Spark. `load` is the load
+CPU time is that of all processes: the JVMs and the Python workers; `python` is the part of the Python processes. A step does not include the start of Spark. `load` is the load
 average of the last minute at the end of a run: wall time is only meaningful if it is about the number of processes that were measured.
 """
 from __future__ import annotations
@@ -26,27 +27,49 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def tree_cpu():
-    """Returns the CPU seconds of this process, its descendants, and those that they have waited for."""
-    children, seconds = {}, {}
+    """Returns the CPU seconds of this process, its descendants, and those that they have waited for: of all, and of the JVMs."""
+    children, seconds, jvms = {}, {}, set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            fields = (process / "stat").read_text().rpartition(")")[2].split()
+            name, _, rest = (process / "stat").read_text().rpartition(")")
         except OSError:
             continue
-        children.setdefault(int(fields[1]), []).append(int(process.name))
-        seconds[int(process.name)] = sum(map(int, fields[11:15])) / TICKS
-    total, waiting = 0.0, [os.getpid()]
+        fields, number = rest.split(), int(process.name)
+        children.setdefault(int(fields[1]), []).append(number)
+        if name.endswith("(java"):
+            jvms.add(number)
+            # Python workers that have ended are not part of the JVM.
+            seconds[number] = sum(map(int, fields[11:13])) / TICKS
+        else:
+            seconds[number] = sum(map(int, fields[11:15])) / TICKS
+    total, in_jvms, waiting = 0.0, 0.0, [os.getpid()]
     while waiting:
         process = waiting.pop()
         total += seconds.get(process, 0.0)
+        in_jvms += seconds.get(process, 0.0) if process in jvms else 0.0
         waiting += children.get(process, [])
-    return total
+    return total, in_jvms
 
 
 def step(work):
-    cpu, wall = tree_cpu(), time.time()
+    before, wall = tree_cpu(), time.time()
     result = work()
-    return result, {"cpu": round(tree_cpu() - cpu, 2), "wall": round(time.time() - wall, 2)}
+    cpu, jvms = (after - start for after, start in zip(tree_cpu(), before))
+    return result, {"cpu": round(cpu, 2), "python": round(cpu - jvms, 2), "wall": round(time.time() - wall, 2)}
+
+
+def function(path):
+    """Signs the texts of a corpus with the function that Spark runs, without Spark."""
+    from pyarrow import json as arrow_json
+
+    from sameish._steps import plan
+    from sameish.spark import _work
+
+    batches = arrow_json.read_json(path).select(["id", "text"]).to_batches(max_chunksize=10_000)
+    work = _work.sign(plan("dedup"), ["id"], None, 16 << 20)
+    cpu = time.process_time()
+    documents = sum(batch.num_rows for batch in work(iter(batches)))
+    return {"file": Path(path).stem, "workers": -1, "documents": documents, "sign": {"cpu": round(time.process_time() - cpu, 2)}}
 
 
 def cli(path):
@@ -177,6 +200,8 @@ def ratios(path):
 
     found = {}
     for name, workers in sorted(run for run in runs if run[0] != "spark-fixed"):
+        if workers == -1 and (name, 0) in runs:
+            found[f"{name}: CPU of the function of sign, to the command line"] = [ratio(mean(name, -1, "sign", "cpu"), mean(name, 0, "sign", "cpu")), 1.3]
         if workers == 1 and (name, 0) in runs:
             found[f"{name}: CPU of sign, to the command line"] = [ratio(mean(name, 1, "sign", "cpu"), mean(name, 0, "sign", "cpu")), 1.3]
             total = mean(name, 1, "dedup", "cpu") + mean(name, 1, "write", "cpu")
@@ -207,6 +232,8 @@ def main():
         return
     if command == "cli":
         result = cli(rest[0])
+    elif command == "function":
+        result = function(rest[0])
     elif command == "ratios":
         result = ratios(rest[0])
     else:

@@ -23,13 +23,14 @@ from sameish import spark as sameish_spark
 from sameish.spark._centers import _place
 from sameish.spark._documents import Limits
 from sameish.spark._large import _Head, _parts
+from sameish.spark._session import partition_names
 
 HERE = Path(__file__).resolve().parent
 COUNTS = [
     "documents", "kept", "removed", "clusters", "largest_cluster", "too_short", "rejected", "repeated", "replaced", "caps_hit", "omitted",
 ]
 # Limits so small that every step takes its distributed path.
-SMALL = Limits(task_pairs=150, bin_pairs=10, bin_bytes=4_000)
+SMALL = Limits(task_rows=0, task_pairs=150, bin_pairs=10, bin_bytes=4_000)
 
 
 @pytest.fixture(scope="session")
@@ -131,8 +132,30 @@ def test_three_executors_give_the_same_answers(expected, tmp_path):
 
 @pytest.mark.parametrize("partitions", [1, 13])
 def test_the_number_of_partitions_does_not_matter(spark, expected, tmp_path, partitions):
-    runner = OnSpark(spark, corpora.templates_and_chains(), tmp_path, partitions)
+    runner = OnSpark(spark, corpora.templates_and_chains(), tmp_path, partitions, Limits(task_rows=0))
     check(runner.dedup(), expected["templates_and_chains"]["dedup"])
+
+
+def test_a_small_corpus_needs_few_jobs(spark, tmp_path):
+    """Every job costs planning and compilation, also for few rows."""
+    if os.environ.get("ENGINE") == "sail":
+        pytest.skip("counts the jobs of Spark")
+    frame = OnSpark(spark, corpora.news(120), tmp_path).frame
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.numTotalJobs()
+    with sameish_spark.dedup(frame, order="n", checkpoint_dir=str(tmp_path)) as result:
+        assert result.summary["removed"]
+        assert scheduler.numTotalJobs() - before <= 30
+
+
+def test_partitions_are_named_by_the_hash_of_spark(spark):
+    if os.environ.get("ENGINE") == "sail":
+        pytest.skip("tests the hash of Spark")
+    for count in (1, 3, 16):
+        names = partition_names(count)
+        rows = spark.createDataFrame([(name,) for name in names], "name int").repartition(count, "name")
+        parts = rows.select("name", functions.spark_partition_id().alias("part")).collect()
+        assert {row["name"]: row["part"] for row in parts} == {name: part for part, name in enumerate(names)}
 
 
 def test_distributed_paths_give_the_same_answers(spark, expected, tmp_path):
@@ -145,7 +168,7 @@ def test_distributed_paths_give_the_same_answers(spark, expected, tmp_path):
 @pytest.mark.parametrize("name", ["news", "templates_and_chains"])
 def test_large_buckets_give_the_same_answers(spark, expected, tmp_path, name):
     """Every bucket of more than two documents is processed in rounds, and has several centers."""
-    limits = Limits(large_bucket=2, round_buckets=1500)
+    limits = Limits(task_rows=0, large_bucket=2, round_buckets=1500)
     check(OnSpark(spark, getattr(corpora, name)(), tmp_path, limits=limits).dedup(), expected[name]["dedup"])
 
 

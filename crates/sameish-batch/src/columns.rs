@@ -36,16 +36,20 @@ mod buckets;
 mod centers;
 mod crowds;
 mod estimate;
+mod grid;
 mod needed;
+mod packed;
 mod rows;
 
 pub use crate::recall::Work;
 pub use bins::{BinText, BinVerifier, Heads, verdict_of_copies};
 pub use buckets::{BucketPairs, Member, Sides};
-pub use centers::{Center, Centers, Decision, EarlierMatch};
+pub use centers::{Center, Centers, Decision, EarlierMatch, StarCounts};
 pub use crowds::{CellMember, CellPairs, Profiler};
 pub use estimate::{FoundRows, RecallSums};
+pub use grid::{BinLimits, BinRow, bins, connected};
 pub use needed::NeededRows;
+pub use packed::{MemberPacker, PackedBuckets, PackedPairs, SizedMember};
 pub use rows::{CopyKeys, HammingKeys, RowSigner, SignedRow};
 
 use crate::error::Result;

@@ -93,7 +93,10 @@ fn _sameish(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(report::_report, module)?)?;
     module.add_function(wrap_pyfunction!(report::_length_classes, module)?)?;
     module.add_function(wrap_pyfunction!(steps::_config_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(steps::_bins, module)?)?;
     module.add_function(wrap_pyfunction!(steps::_components, module)?)?;
+    module.add_function(wrap_pyfunction!(steps::_star_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(steps::_stars, module)?)?;
     module.add_function(wrap_pyfunction!(steps::_hamming_buckets, module)?)?;
     module.add_function(wrap_pyfunction!(steps::_hamming_keys, module)?)?;
     module.add_function(wrap_pyfunction!(steps::_ranks, module)?)?;

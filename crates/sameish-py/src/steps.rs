@@ -17,9 +17,7 @@ use arrow_schema::DataType;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sameish::cluster::components;
 use sameish::config::Linkage;
-use sameish::index::DocNumber;
 use sameish::sketch::Outline;
 use sameish::{Analyzer, Config, Fingerprint, Verdict};
 use sameish_batch::check_dedup;
@@ -32,6 +30,12 @@ use sameish_batch::functions::dedup_config;
 use sameish_batch::ordered_pool::with_scratch;
 use std::borrow::Cow;
 use std::sync::Arc;
+
+mod packed;
+mod stars;
+
+pub(crate) use packed::{_bins, _components, Packed, Packer};
+pub(crate) use stars::{_star_counts, _stars};
 
 /// Returns the configuration of a preset, a configuration and keywords as TOML.
 #[pyfunction]
@@ -80,6 +84,7 @@ impl Steps {
         let described = PyDict::new(py);
         let bands = config.bands().map_err(engine_error)?.map(|bands| (bands.count, bands.rows));
         described.set_item("bands", bands)?;
+        described.set_item("keys", self.signer.keys_per_text())?;
         described.set_item("expected_recall", self.analyzer.expected_recall())?;
         described.set_item("threshold", config.matching.threshold)?;
         described.set_item("verify", config.matching.verify)?;
@@ -137,6 +142,17 @@ impl Steps {
     fn buckets(&self, limit: usize, across: bool) -> Buckets {
         let sides = if across { Sides::Across } else { Sides::All };
         Buckets(Mutex::new(BucketPairs::new(&self.analyzer, limit, sides)))
+    }
+
+    /// Returns an object that packs members of buckets for a number of parts, without some keys.
+    fn packer(&self, parts: usize, excluded: Vec<i64>) -> Packer {
+        Packer::new(parts, excluded)
+    }
+
+    /// Returns an object that finds candidates among packed members. Buckets with more than `divided` members are only listed.
+    fn packed(&self, limit: usize, across: bool, divided: Option<usize>) -> Packed {
+        let sides = if across { Sides::Across } else { Sides::All };
+        Packed::new(&self.analyzer, limit, sides, divided)
     }
 
     /// Returns an object that compares texts in bins.
@@ -757,34 +773,6 @@ fn decisions(decided: &[Decision<Attached>]) -> PyResult<Columns> {
         ("facts", Arc::new(centers().map(|center| center?.1.1).collect::<Float64Array>())),
         ("verified", Arc::new(centers().map(|center| Some(center?.1.2)).collect::<BooleanArray>())),
     ])
-}
-
-/// Returns the connected components of pairs: columns `doc` and `component`, the smallest document of each component.
-#[pyfunction]
-pub(crate) fn _components(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<Columns> {
-    let batches = Rows::read(table)?;
-    py.detach(|| {
-        let mut pairs: Vec<(i64, i64)> = Vec::new();
-        for rows in &batches {
-            let (a, b) = (rows.numbers("a")?, rows.numbers("b")?);
-            pairs.extend(a.values().iter().copied().zip(b.values().iter().copied()));
-        }
-        let mut docs: Vec<i64> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
-        docs.sort_unstable();
-        docs.dedup();
-        let number = |doc: i64| DocNumber(docs.partition_point(|&other| other < doc) as u32);
-        let order: Vec<DocNumber> = (0..docs.len() as u32).map(DocNumber).collect();
-        let found = components(&order, pairs.iter().map(|&(a, b)| (number(a), number(b))));
-        let mut component = vec![0; docs.len()];
-        for cluster in &found {
-            let center = docs[cluster.center.0 as usize];
-            cluster.members.iter().for_each(|doc| component[doc.0 as usize] = center);
-        }
-        Columns::new(vec![
-            ("doc", Arc::new(Int64Array::from(docs))),
-            ("component", Arc::new(Int64Array::from(component))),
-        ])
-    })
 }
 
 /// Returns what decides which of several documents is kept: microseconds of a date, or a number, else a text. The last column

@@ -147,6 +147,46 @@ impl<T: Copy> Centers<T> {
     }
 }
 
+/// Counts of the matches of centers: with documents that no earlier center has taken, and with members of other clusters.
+///
+/// ```
+/// use sameish_batch::columns::StarCounts;
+///
+/// // A chain 0 - 1 - 2: document 1 belongs to 0, and 2 is a center.
+/// let mut counts = StarCounts::default();
+/// counts.add((0, None), (1, Some(0)), true, true, false);
+/// counts.add((1, Some(0)), (2, None), true, true, false);
+/// assert_eq!((counts.verified, counts.chains_cut), (1, 1));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StarCounts {
+    /// Verified matches of a center with a document that no earlier center has taken.
+    pub verified: u64,
+    /// Pairs of the same kind that are templates and do not join.
+    pub templates: u64,
+    /// Matches that join, but whose documents are in different clusters.
+    pub chains_cut: u64,
+}
+
+impl StarCounts {
+    /// Counts a match of `a` with a later document `b`, each with its center if it is a member of a cluster.
+    pub fn add(
+        &mut self,
+        (a, center_a): (i64, Option<i64>),
+        (b, center_b): (i64, Option<i64>),
+        joins: bool,
+        verified: bool,
+        template: bool,
+    ) {
+        let is_free = center_a.is_none() && center_b.unwrap_or(b) >= a;
+        let elsewhere = center_a.is_none() && center_b.is_some_and(|center| center != a);
+        let is_cut = joins && (elsewhere || center_a.is_some() && center_b.is_none());
+        self.verified += u64::from(verified && is_free);
+        self.templates += u64::from(template && !joins && is_free);
+        self.chains_cut += u64::from(is_cut);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -110,6 +110,12 @@ impl RowSigner {
         }
     }
 
+    /// Returns the maximum number of keys of a text.
+    pub fn keys_per_text(&self) -> usize {
+        let tables = self.tables.len();
+        self.bands.count as usize + tables + usize::from(tables > 0)
+    }
+
     fn text_key(&self, text: &str, key: TextKey) -> i64 {
         let key = self.analyzer.key(text).unwrap_or(key);
         (key.as_u128() as u64 >> 1) as i64

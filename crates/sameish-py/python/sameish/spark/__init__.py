@@ -24,10 +24,10 @@ from ._centers import decisions, online_parents
 from ._components import components
 from ._crowds import crowd_pairs, in_cells
 from ._documents import INTEGERS, Columns, Documents, Limits, id_kind, kind_of, normalized, read, same_kind, text_of
-from ._large import LargeBuckets, large_keys
+from ._large import LargeBuckets, is_sampled, large_keys
 from ._result import Counts, Dedup, Estimate, Found, removed_of_each_source, summarize
-from ._session import Session, arrow_map, column, keeps_order, sorted_map
-from ._verify import Matches, candidates, key_rows, verified
+from ._session import Session, arrow_map, column, gathered, keeps_order, sorted_map
+from ._verify import Candidates, Matches, candidates, distinct_candidates, key_rows, verified
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -109,13 +109,13 @@ def dedup(
     with session.closed_on_error():
         documents = read(session, [(df, columns)], run, limits, keep, on_bad, signed, max_document)
         members, counts = _stars(documents)
-        members = session.checkpoint(_with_copies(members, documents), "members")
+        members = _with_copies(members, documents)
         gone = session.checkpoint(removed_of_each_source(documents, members), "gone") if per_source else members
         summary = summarize(documents, members, gone, counts)
         if summary["removed"] > max_removed * summary["documents"]:
             share = 100 * summary["removed"] / summary["documents"]
             raise LimitError(f"{share:.1f} % of the documents would be removed, more than `max_removed`")
-        removed, grouped = _named(documents, members, gone if per_source else None)
+        removed, grouped = _named(documents, members, counts.members, gone if per_source else None)
         kept = _kept(df, columns, removed, documents, summary["removed"])
         return Dedup(kept, removed, grouped, summary, documents, counts, members, gone)
 
@@ -161,8 +161,8 @@ def clusters(
         documents = read(session, [(df, columns)], run, limits or Limits(), keep, on_bad, signed, max_document)
         if linkage in ("cohesive", "greedy"):
             members, counts = _stars(documents)
-            members = session.checkpoint(_with_copies(members, documents), "members")
-            estimate = Estimate.of_members(members)
+            members = _with_copies(members, documents)
+            estimate = Estimate.of_members(members, counts.members)
         else:
             members, counts, estimate = _connected(documents, linkage)
             copies = documents.copies
@@ -212,7 +212,7 @@ def pairs(
         documents = read(session, [(df, columns)], run, limits or Limits(), "first", on_bad, signed, max_document)
         matches, counts = _all_matches(documents, across=False)
         found = _pairs_by_id(documents, matches, across=False)
-        return Found(found.filter(listed), documents, counts, Estimate.of_pairs(documents, matches, across=False))
+        return Found(found.filter(listed), documents, counts, Estimate.of_pairs(documents, matches, counts.verified, across=False))
 
 
 def _listed(templates: str) -> str:
@@ -261,7 +261,7 @@ def similar_join(
         documents = read(session, inputs, run, limits or Limits(), "first", on_bad, signed, max_document)
         matches, counts = _all_matches(documents, across=True)
         found = _pairs_by_id(documents, matches, across=True)
-        return Found(found.filter(listed), documents, counts, Estimate.of_pairs(documents, matches, across=True))
+        return Found(found.filter(listed), documents, counts, Estimate.of_pairs(documents, matches, counts.verified, across=True))
 
 
 def sign(
@@ -381,27 +381,39 @@ def _stars(documents: Documents) -> tuple[DataFrame, Counts]:
     """Returns the members of cohesive clusters among the distinct texts, and counts."""
     session, limits = documents.session, documents.limits
     matches = Matches(session)
-    large = large_keys(documents, limits.large_bucket)
-    found, capped, left = candidates(session, _without_keys(documents, large), documents, limits.bucket_pairs, across=False)
+    large, found = _candidates(documents, limits.large_bucket, limits.bucket_pairs, across=False)
     verified(found, documents, matches)
+    capped, left = found.capped, found.left
     if large:
         rounds = LargeBuckets(documents, matches, dict.fromkeys(large, -1))
         rounds.run()
         capped, left = capped + rounds.capped, left + rounds.left
+    if matches.number <= limits.task_pairs:
+        return _few_stars(documents, matches, capped, left)
     every = matches.distinct()
     every = session.checkpoint(every, "all-matches") if len(matches.parts) > 1 else every
     decided = decisions(session, every.filter("joins"), matches.number, limits.task_pairs).filter("state = 2").drop("state")
-    return decided, Counts.of(every, decided, matches, capped, left)
+    return decided, Counts.of(documents, every, decided, matches, capped, left)
 
 
-def _without_keys(documents: Documents, keys: list[int]) -> DataFrame:
-    """Returns the members of buckets, without those of some keys."""
-    from pyspark.sql import functions as F
+def _few_stars(documents: Documents, matches: Matches, capped: int, left: int) -> tuple[DataFrame, Counts]:
+    """Clusters and counts in one task."""
+    if not matches.number:
+        members = documents.session.spark.createDataFrame([], _work.STARS).drop("counts")
+        return members, Counts.of_stars(documents, None, members, [0, 0, 0, 0], matches, capped, left)
+    found = documents.session.checkpoint(gathered(matches.table(), [], _work.stars, _work.STARS), "stars")
+    numbers = found.filter("doc is null").select("counts").first()["counts"]
+    members = found.filter("doc is not null").drop("counts")
+    return members, Counts.of_stars(documents, matches.distinct(), members, numbers, matches, capped, left)
 
-    rows = key_rows(documents.leaders)
-    if not keys:
-        return rows
-    return rows.join(F.broadcast(_key_frame(documents, keys)), "key", "left_anti")
+
+def _candidates(documents: Documents, size: int, limit: int, across: bool) -> tuple[list[int], Candidates]:
+    """Returns the keys of buckets of more than `size` documents, the largest first, and the candidates of the other buckets."""
+    if is_sampled(documents, size):
+        large = large_keys(documents, size)
+        return large, candidates(documents, limit, across, large, None)
+    found = candidates(documents, limit, across, [], size)
+    return sorted(found.large, key=lambda key: (-found.large[key], key)), found
 
 
 def _key_frame(documents: Documents, keys: list[int]) -> DataFrame:
@@ -414,20 +426,21 @@ def _all_matches(documents: Documents, across: bool, only_linked: bool = False) 
     from pyspark.sql import functions as F
 
     session, limits = documents.session, documents.limits
-    large = large_keys(documents, limits.bucket_pairs)
     # Sampling may miss buckets that are a little larger.
-    found, capped, left = candidates(session, _without_keys(documents, large), documents, 4 * limits.bucket_pairs, across)
+    large, found = _candidates(documents, limits.bucket_pairs, 4 * limits.bucket_pairs, across)
+    capped, left = found.capped, found.left
+    pairs = found.rows.filter("b is not null").select("a", "b")
     matches = Matches(session)
     if large:
         groups = LargeBuckets(documents, matches, dict.fromkeys(large, -1)).linked() if only_linked else None
         rows = key_rows(documents.leaders).join(F.broadcast(_key_frame(documents, large)), "key", "left_semi")
         crowds = crowd_pairs(documents, session.checkpoint(rows.select("key", "doc"), "large-buckets"), across, None, groups)
-        found = found.unionByName(crowds.pairs)
+        pairs = pairs.unionByName(crowds.pairs)
         capped, left = capped + crowds.capped, left + crowds.left
     if across:
-        found = found.unionByName(_equal_texts(documents))
+        pairs = pairs.unionByName(_equal_texts(documents))
     if large or across:
-        found = session.checkpoint(found.distinct(), "all-pairs")
+        found = distinct_candidates(session.checkpoint(pairs.distinct(), "all-pairs"), documents)
     verified(found, documents, matches)
     return matches.table(), Counts.of_pairs(matches, capped, left)
 
@@ -452,13 +465,15 @@ def _connected(documents: Documents, linkage: str) -> tuple[DataFrame, Counts, E
     edges = session.checkpoint(edges, "edges")
     found = components(session, edges, edges.count(), documents.limits.task_pairs)
     first = found.groupBy("component").agg(F.min("doc").alias("center"))
-    return found.join(first, "component").filter("doc <> center").select("doc", "center"), counts, Estimate.of_edges(matches)
+    return found.join(first, "component").filter("doc <> center").select("doc", "center"), counts, Estimate.of_edges(matches, counts.verified)
 
 
 def _with_copies(members: DataFrame, documents: Documents) -> DataFrame:
     """Adds copies to the members of clusters: they belong to the center of their leader."""
     from pyspark.sql import functions as F
 
+    if not documents.counts["copies"]:
+        return members
     leaders = members.select(F.col("doc").alias("leader"), "center", "similarity", "facts", "verified")
     joined = documents.copies.join(leaders, "leader", "left")
     is_center = F.col("center").isNull()
@@ -470,7 +485,7 @@ def _with_copies(members: DataFrame, documents: Documents) -> DataFrame:
         F.when(is_center, F.lit(1.0 if is_verified else None).cast("double")).otherwise(F.col("facts")).alias("facts"),
         F.coalesce("verified", F.lit(is_verified)).alias("verified"),
     )
-    return members.select("doc", "center", "similarity", "facts", "verified").unionByName(added)
+    return documents.session.checkpoint(members.select("doc", "center", "similarity", "facts", "verified").unionByName(added), "members")
 
 
 def _centers_of_copies(members: DataFrame, copies: DataFrame) -> DataFrame:
@@ -481,13 +496,17 @@ def _centers_of_copies(members: DataFrame, copies: DataFrame) -> DataFrame:
     return members.unionByName(added)
 
 
-def _named(documents: Documents, members: DataFrame, gone: DataFrame | None) -> tuple[DataFrame, DataFrame]:
-    """Returns the removed documents and the clusters, with ids. `gone` are the members that are removed, if not all are."""
+def _named(documents: Documents, members: DataFrame, number: int, gone: DataFrame | None) -> tuple[DataFrame, DataFrame]:
+    """Returns the removed documents and the clusters, with ids. `number` is that of the members; `gone` are those of them that are
+    removed, if not all are."""
     from pyspark.sql import functions as F
 
     ids = documents.table.select("doc", "id", "source")
     centers = ids.select(F.col("doc").alias("center"), F.col("id").alias("kept_id"))
-    named = members.join(ids, "doc").join(centers, "center")
+    if number <= documents.limits.broadcast_rows:
+        named = centers.join(F.broadcast(ids.join(F.broadcast(members), "doc")), "center")
+    else:
+        named = members.join(ids, "doc").join(centers, "center")
     columns = ["id", "kept_id", "similarity", "facts", "verified", "source"]
     if gone is None:
         rows = removed = documents.session.checkpoint(named.select(columns), "removed")

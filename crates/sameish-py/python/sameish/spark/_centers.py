@@ -12,12 +12,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import _work
-from ._session import Session, sorted_map
+from ._session import Session, gathered, sorted_map
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = ["decisions", "online_parents"]
+
+_COLUMNS = ["part", "a", "b", "state", "open", "similarity", "facts", "verified"]
+_ORDER = ["part", "b", "a"]
 
 
 def decisions(session: Session, matches: DataFrame, count: int, limit: int, open_documents: DataFrame | None = None) -> DataFrame:
@@ -42,7 +45,7 @@ def decisions(session: Session, matches: DataFrame, count: int, limit: int, open
         rows = rows.withColumn("open", F.coalesce("open", F.lit(False))).withColumn("root", F.coalesce("root", F.lit(1)))
     if parts == 1:
         one = rows.withColumn("part", F.lit(0).cast("bigint")).withColumn("state", F.col("root").cast("tinyint"))
-        return session.checkpoint(_decided(session, one.repartition(1)), "decisions")
+        return session.checkpoint(gathered(one.select(_COLUMNS), _ORDER, _work.decide, _work.DECISIONS), "decisions")
     # Ranges need equal numbers of matches only roughly: a hash chooses about 100 documents per range.
     sample = matches.filter(F.pmod(F.xxhash64("b"), F.lit(max(1, count // (100 * parts)))) == 0).select("b")
     sampled = sorted(row["b"] for row in sample.collect())
@@ -95,8 +98,7 @@ def _rounds(session: Session, rows: DataFrame, parts: int, part_of: Callable[[st
 
 
 def _decided(session: Session, rows: DataFrame) -> DataFrame:
-    columns = ["part", "a", "b", "state", "open", "similarity", "facts", "verified"]
-    return sorted_map(session.keeps_order, rows.select(columns), ["part", "b", "a"], _work.decide, _work.DECISIONS)
+    return sorted_map(session.keeps_order, rows.select(_COLUMNS), _ORDER, _work.decide, _work.DECISIONS)
 
 
 def online_parents(matches: DataFrame) -> DataFrame:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _work
-from ._session import Session, arrow_map
+from ._session import Session, gathered
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,7 +47,7 @@ def components(session: Session, pairs: DataFrame, count: int, limit: int) -> Da
         edges = edges.select(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b")).distinct()
         edges = session.checkpoint(edges, "contracted")
         count = edges.count()
-    solved = arrow_map(edges.repartition(1), _work.components, "doc bigint, component bigint")
+    solved = gathered(edges, [], _work.components, "doc bigint, component bigint")
     return session.checkpoint(_expanded(solved, rounds), "components")
 
 

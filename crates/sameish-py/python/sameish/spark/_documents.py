@@ -38,6 +38,8 @@ class Columns:
 class Limits:
     """Limits that bound the work of one task. Results are independent of those without the note "reached"."""
 
+    # Rows of a table of documents that one task processes: Spark needs more time to distribute them.
+    task_rows: int = 100_000
     # Pairs of documents that one task solves as a graph.
     task_pairs: int = 1_000_000
     # Pairs of one bin of texts, and bytes of its texts.
@@ -45,8 +47,8 @@ class Limits:
     bin_bytes: int = 64_000_000
     # Size of a bucket from which its documents are compared with its first ones only, in rounds.
     large_bucket: int = 256
-    # Documents of a corpus above which one in 16 is counted to find large buckets.
-    counted: int = 100_000
+    # Documents of a corpus above which one in 16 is counted to find large buckets. In a smaller one, a task can hold all documents.
+    counted: int = 1_000_000
     # Size of a bucket from which it is divided, where all pairs are wanted.
     bucket_pairs: int = 2_000
     # Rounds over large buckets, and first members of one bucket per round.
@@ -90,16 +92,24 @@ class Documents:
     ambiguous: bool = False
     has_sources: bool = False
 
-    def with_texts(self, needed: DataFrame) -> DataFrame:
+    def narrowed(self, rows: DataFrame) -> DataFrame:
+        """Reads a table of documents or keys in one task if the corpus is small, so that joins and groups need no shuffle."""
+        return rows.coalesce(1) if self.counts["documents"] <= self.limits.task_rows else rows
+
+    def with_texts(self, needed: DataFrame, number: int | None = None) -> DataFrame:
         """Adds `text`, `too_short` and `fingerprint` to rows with a document number. Only texts that are needed are moved.
 
-        A row may occur several times if its record is repeated in the input.
+        `number` is the number of rows, if it is known. A row may occur several times if its record is repeated in the input.
         """
         from pyspark.sql import functions as F
 
         columns = ["doc", "id", "reference", "too_short", "fingerprint", "text_hash"]
-        rows = self.session.checkpoint(needed.join(self.table.select(columns), "doc"), "needed")
-        number = rows.count()
+        limit = self.limits.broadcast_rows
+        if number is None or number > limit:
+            rows = self.session.checkpoint(needed.join(self.table.select(columns), "doc"), "needed")
+            number = rows.count() if number is None else number
+        else:
+            rows = self.table.select(columns).join(F.broadcast(needed), "doc")
         self.counts["texts_sent"] = self.counts.get("texts_sent", 0) + number
         keys = ["id", "reference"]
         texts = self.texts
@@ -108,15 +118,13 @@ class Documents:
             keys.append("text_hash")
         else:
             rows = rows.drop("text_hash")
-        return _needed.matching(texts, rows, keys, number, self.limits.broadcast_rows)
+        return _needed.matching(texts, rows, keys, number, limit)
 
-    def with_moved_texts(self, needed: DataFrame, texts: DataFrame) -> DataFrame:
+    def with_moved_texts(self, needed: DataFrame, number: int, texts: DataFrame) -> DataFrame:
         """Like `with_texts`, for texts that were moved before: `texts` is a checkpoint of its result."""
-        rows = self.session.checkpoint(needed, "needed")
-        number = rows.count()
         self.counts["texts_sent"] = self.counts.get("texts_sent", 0) + number
         columns = ["doc", "text", "too_short", "fingerprint"]
-        return _needed.matching(texts.select(columns), rows, ["doc"], number, self.limits.broadcast_rows)
+        return _needed.matching(texts.select(columns), needed, ["doc"], number, self.limits.broadcast_rows)
 
 
 def read(
@@ -146,29 +154,32 @@ def read(
     else:
         table = _joined_with_signed(session, rows, signed, plan, keep, max_document, limits)
     table = session.checkpoint(table, "signed")
-    table, rejects, rejected = _usable(session, table, on_bad)
+    facts = _facts(table)
+    few = facts["documents"] <= limits.task_rows
+    table, rejects, rejected = _usable(session, table, on_bad, facts["rejected"])
     sort = [F.desc("reference"), *_rank(keep), "order", "id", "text_hash"]
-    table = table.orderBy(*sort).withColumn("doc", F.monotonically_increasing_id())
+    table = (table.coalesce(1) if few else table).orderBy(*sort).withColumn("doc", F.monotonically_increasing_id())
     table = session.checkpoint(table.drop("rank", "rank_number", "rank_text"), "documents")
-    duplicates = _without_duplicate_ids(session, table, on_bad)
-    table = duplicates.table
+    table = table.coalesce(1) if few else table
+    repeats = _repeats(session, table)
+    duplicates = _without_duplicate_ids(session, table, repeats, on_bad)
     if duplicates.rejects is not None:
         rejects = session.checkpoint(rejects.unionByName(duplicates.rejects), "rejects")
-    facts = table.agg(
-        F.count("*").alias("documents"),
-        F.count(F.when(F.col("too_short"), 1)).alias("too_short"),
-        F.count(F.when(F.col("replaced"), 1)).alias("replaced"),
-        F.sum("bytes").alias("bytes"),
-    ).first()
-    copies, leaders, number = _collapsed(session, table)
+    if duplicates.table is not table:
+        table = duplicates.table
+        repeats = _repeats(session, table)
+    if rejected or duplicates.repeated or duplicates.conflicts:
+        facts = _facts(table.withColumn("problem", F.lit(None).cast("string")))
+    copies = _copies(session, table, repeats)
+    leaders = table.join(copies.select("doc"), "doc", "left_anti") if repeats.copies else table
     counts = {
         "documents": facts["documents"],
         "too_short": facts["too_short"],
         "replaced": facts["replaced"],
-        "bytes": facts["bytes"] or 0,
+        "bytes": facts["bytes"],
         "rejected": rejected + duplicates.conflicts,
         "repeated": duplicates.repeated,
-        "copies": number,
+        "copies": repeats.copies,
     }
     has_sources = any(columns.source is not None for _, columns in inputs)
     ambiguous = counts["rejected"] + counts["repeated"] > 0
@@ -307,21 +318,34 @@ def _rank(keep: str) -> list[Column]:
     raise SettingError(f"`keep` is `{keep}`: must be `first`, `longest`, `newest` or `field:NAME`")
 
 
-def _usable(session: Session, table: DataFrame, on_bad: str) -> tuple[DataFrame, DataFrame, int]:
-    """Returns the records that can be used, the others with the reason, and their number. Fails on these unless they are skipped."""
+def _facts(table: DataFrame) -> dict[str, int]:
+    """Counts documents: each task adds up its own, and the driver adds the sums, so that Spark shuffles nothing."""
+    rows = table.select("too_short", "replaced", "bytes", _is_rejected(table).alias("rejected"))
+    names = [field.split()[0] for field in _work.FACTS.split(", ")]
+    parts = arrow_map(rows, _work.facts, _work.FACTS).collect()
+    return {name: sum(part[name] for part in parts) for name in names}
+
+
+def _is_rejected(table: DataFrame) -> Column:
+    from pyspark.sql import functions as F
+
+    rejected = F.col("id").isNull() | F.col("problem").isNotNull()
+    return rejected | F.col("bad_date") if "bad_date" in table.columns else rejected
+
+
+def _usable(session: Session, table: DataFrame, on_bad: str, count: int) -> tuple[DataFrame, DataFrame, int]:
+    """Returns the records that can be used, the other `count` with the reason, and their number. Fails on these unless they are skipped."""
     from pyspark.sql import functions as F
 
     bad_date = F.col("bad_date") if "bad_date" in table.columns else F.lit(False)
     reason = F.when(F.col("id").isNull(), "id is null").when(F.col("problem").isNotNull(), F.col("problem"))
     table = table.withColumn("reason", reason.when(bad_date, "date cannot be read")).drop("bad_date", "problem")
     rejects = table.filter("reason is not null").select("id", "order", "reason")
-    first = rejects.orderBy("order", "id").limit(1).collect()
-    if not first:
+    if not count:
         return table.drop("reason"), rejects, 0
     rejects = session.checkpoint(rejects, "rejects")
-    count = rejects.count()
     if on_bad == "fail":
-        row = first[0]
+        row = rejects.orderBy("order", "id").limit(1).collect()[0]
         place = f"order {row['order']}" if row["id"] is None else f"id `{row['id']}`"
         raise RecordError(f"{row['reason']} in a record of {count} that cannot be used, the one with {place}: correct it, or pass `on_bad=\"skip\"`")
     return table.filter("reason is null").drop("reason"), rejects, count
@@ -341,16 +365,41 @@ class _Duplicates(NamedTuple):
     rejects: DataFrame | None = None
 
 
-def _without_duplicate_ids(session: Session, table: DataFrame, on_bad: str) -> _Duplicates:
+class _Repeats(NamedTuple):
+    """Ids and texts that occur several times."""
+
+    # Columns `is_text`, `key` (an id as bytes, or a copy key), `reference`, `leader` (the first document) and `number` (of documents).
+    groups: DataFrame
+    # Numbers of documents that are not the first one with their id, and with their text.
+    ids: int
+    copies: int
+
+
+def _repeats(session: Session, table: DataFrame) -> _Repeats:
+    """Finds ids and texts that occur several times, in one pass."""
+    from pyspark.sql import functions as F
+
+    ident = F.struct(F.lit(False).alias("is_text"), F.col("id").cast("string").cast("binary").alias("key"))
+    text = F.struct(F.lit(True).alias("is_text"), F.col("copy_key").alias("key"))
+    rows = table.select("doc", "reference", F.explode(F.array(ident, text)).alias("entry"))
+    rows = rows.select("doc", "reference", "entry.is_text", "entry.key").filter("key is not null")
+    groups = rows.groupBy("is_text", "key", "reference").agg(F.min("doc").alias("leader"), F.count("*").alias("number"))
+    groups = session.checkpoint(groups.filter("number > 1"), "repeats")
+    sums = groups.select("is_text", (F.col("number") - 1).alias("more")).groupBy("is_text").agg(F.sum("more").alias("more")).collect()
+    found = {row["is_text"]: row["more"] for row in sums}
+    return _Repeats(groups, found.get(False, 0), found.get(True, 0))
+
+
+def _without_duplicate_ids(session: Session, table: DataFrame, repeats: _Repeats, on_bad: str) -> _Duplicates:
     """Keeps the first record with an id. Others with the same text, as on one machine, are repeated; the rest is rejected."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     keys = ["id", "reference"]
-    repeated_ids = table.groupBy(*keys).agg(F.count("*").alias("number")).filter("number > 1").drop("number")
-    if not repeated_ids.limit(1).collect():
-        return _Duplicates(table, repeated_ids)
-    repeated_ids = session.checkpoint(repeated_ids, "repeated-ids")
+    if not repeats.ids:
+        return _Duplicates(table, table.select(*keys).limit(0))
+    repeated_ids = repeats.groups.filter("not is_text").select(F.col("leader").alias("doc")).join(table.select("doc", *keys), "doc")
+    repeated_ids = session.checkpoint(repeated_ids.select(*keys), "repeated-ids")
     by_order = Window.partitionBy(*keys).orderBy("order", "text_hash", "doc")
     found = table.join(repeated_ids, keys, "left_semi").withColumn("place", F.row_number().over(by_order))
     same = F.first("identity").over(by_order) == F.col("identity")
@@ -367,15 +416,12 @@ def _without_duplicate_ids(session: Session, table: DataFrame, on_bad: str) -> _
     return _Duplicates(rest, repeated_ids, counts["same"], conflicts, rejects if conflicts else None)
 
 
-def _collapsed(session: Session, table: DataFrame) -> tuple[DataFrame, DataFrame, int]:
-    """Finds copies, so that a million equal documents cost as much as one. Returns also the number of copies."""
+def _copies(session: Session, table: DataFrame, repeats: _Repeats) -> DataFrame:
+    """Returns the first document with the text of each copy, so that a million equal documents cost as much as one."""
     from pyspark.sql import functions as F
 
-    keys = ["copy_key", "reference"]
-    keyed = table.filter("copy_key is not null").select("doc", *keys)
-    groups = keyed.groupBy(*keys).agg(F.min("doc").alias("leader"), F.count("*").alias("number")).filter("number > 1")
-    joined = keyed.join(groups.drop("number"), keys).filter("doc <> leader").select("doc", "leader")
-    copies = session.checkpoint(joined, "copies")
-    number = copies.count()
-    leaders = table.join(copies.select("doc"), "doc", "left_anti") if number else table
-    return copies, leaders, number
+    groups = repeats.groups.filter("is_text").select(F.col("key").alias("copy_key"), "reference", "leader")
+    if not repeats.copies:
+        return groups.select(F.col("leader").alias("doc"), "leader").limit(0)
+    joined = table.select("doc", "copy_key", "reference").join(groups, ["copy_key", "reference"]).filter("doc <> leader")
+    return session.checkpoint(joined.select("doc", "leader"), "copies")

@@ -22,19 +22,26 @@ from ._components import components
 from ._crowds import crowd_pairs
 from ._documents import Documents
 from ._session import Session, arrow_map, salted
-from ._verify import Matches, verified
+from ._verify import Matches, distinct_candidates, verified
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["LargeBuckets", "large_keys"]
+__all__ = ["LargeBuckets", "is_sampled", "large_keys"]
 
 # One of this many documents is counted to find large buckets of a large corpus.
 _SAMPLE = 16
 # Maximum number of large buckets.
 _MAX_KEYS = 100_000
 _SALTS = 32
+
+
+def is_sampled(documents: Documents, size: int) -> bool:
+    """Returns whether buckets of more than `size` documents are found by `large_keys`, before all others: in a large corpus. In other
+    corpora, they are found while the others are processed, in a task that can hold them."""
+    count = documents.counts["documents"]
+    return count > documents.limits.counted or count * documents.plan.facts["keys"] > _MAX_KEYS * size
 
 
 def large_keys(documents: Documents, size: int) -> list[int]:
@@ -149,7 +156,7 @@ class LargeBuckets:
 
         rows = self.documents.leaders.select(F.explode("keys").alias("key"), "doc", "bytes")
         rows = rows.join(F.broadcast(self._bounds(list(self.last_head))), "key", "left_semi")
-        return self._session.checkpoint(rows, "large-buckets")
+        return self.documents.narrowed(self._session.checkpoint(rows, "large-buckets"))
 
     def _texts(self, members: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F
@@ -177,7 +184,7 @@ class LargeBuckets:
         undecided = self._after_heads(members, keys)
         if states is not None:
             undecided = undecided.join(states.filter("state = 2").select("doc"), "doc", "left_anti")
-        return self._session.checkpoint(undecided, "undecided")
+        return self.documents.narrowed(self._session.checkpoint(undecided, "undecided"))
 
     def _round(self, members: DataFrame, texts: DataFrame, keys: list[int], heads: int, states: DataFrame | None) -> DataFrame:
         undecided = self._still_undecided(members, keys, states)
@@ -224,7 +231,7 @@ class LargeBuckets:
             found = arrow_map(texts.select("doc", "text"), _work.profiles(self.documents.plan), "doc bigint, profile binary")
             self._profiles = self._session.checkpoint(found, "profiles")
         crowds = crowd_pairs(self.documents, undecided, False, self._profiles)
-        verified(crowds.pairs, self.documents, self.matches, texts)
+        verified(distinct_candidates(crowds.pairs, self.documents), self.documents, self.matches, texts)
         self.capped += crowds.capped
         self.left += crowds.left
         for key in keys:
@@ -250,7 +257,7 @@ class LargeBuckets:
     def _compare(self, members: DataFrame, first: dict[int, list[_Head]], states: DataFrame | None) -> None:
         """Compares heads with all later documents of their buckets, and adds the matches."""
         for part in _parts(first, self.documents.limits.head_bytes):
-            later = self._session.checkpoint(self._later(members, part, states), "later")
+            later = self.documents.narrowed(self._session.checkpoint(self._later(members, part, states), "later"))
             number = later.count()
             if number:
                 # Heads are not among the later documents, so their texts are collected before the others are left out.
@@ -310,4 +317,5 @@ class LargeBuckets:
         open_documents = self._after_heads(members, list(self.last_head)).select("doc").distinct() if self.last_head else None
         # A match that occurs twice does not change a decision.
         joined = self.matches.table().filter("joins")
-        return decisions(self._session, joined, self.matches.number, self.documents.limits.task_pairs, open_documents)
+        decided = decisions(self._session, joined, self.matches.number, self.documents.limits.task_pairs, open_documents)
+        return self.documents.narrowed(decided)

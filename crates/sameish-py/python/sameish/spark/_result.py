@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 from .._steps import steps
 from . import _work
 from ._documents import Documents
-from ._session import sorted_map
+from ._session import arrow_map, gathered, sorted_map
 from ._verify import Matches
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
 
 __all__ = ["Counts", "Dedup", "Estimate", "Found", "removed_of_each_source", "summarize"]
 
@@ -39,36 +39,45 @@ class Counts:
     template_pairs: DataFrame | None = None
     # Number of matches, if limits left out pairs.
     matched: int = 0
+    # Number of members of clusters but their centers, with copies.
+    members: int = 0
 
     @staticmethod
-    def of(matches: DataFrame, members: DataFrame, done: Matches, capped: int, left: int) -> Counts:
+    def of(documents: Documents, matches: DataFrame, members: DataFrame, done: Matches, capped: int, left: int) -> Counts:
         """Counts the matches of centers: with documents that no earlier center has taken, and with members of other clusters."""
-        from pyspark.sql import functions as F
+        rows = _with_centers(matches, members).select("a", "b", "center_a", "center_b", "verified", "template", "joins")
+        parts = arrow_map(rows, _work.star_counts, "counts array<bigint>").collect()
+        sums = [sum(part["counts"][place] for part in parts) for place in range(3)]
+        return Counts.of_stars(documents, matches, members, [members.count(), *sums], done, capped, left)
 
-        center = members.select("doc", "center")
-        a = center.select(F.col("doc").alias("a"), F.col("center").alias("center_a"))
-        b = center.select(F.col("doc").alias("b"), F.col("center").alias("center_b"))
-        rows = matches.join(a, "a", "left").join(b, "b", "left")
-        of_center = F.col("center_a").isNull()
-        is_free = of_center & (F.coalesce("center_b", "b") >= F.col("a"))
-        template = F.col("template") & ~F.col("joins")
-        elsewhere = of_center & F.col("center_b").isNotNull() & (F.col("center_b") != F.col("a"))
-        is_cut = F.col("joins") & (elsewhere | (F.col("center_a").isNotNull() & F.col("center_b").isNull()))
-        counts = rows.agg(
-            F.count(F.when(F.col("verified") & is_free, 1)).alias("verified"),
-            F.count(F.when(template & is_free, 1)).alias("templates"),
-            F.count(F.when(is_cut, 1)).alias("chains_cut"),
-        ).first()
-        pairs = rows.filter(template & is_free).select("a", "b")
-        matched = members.count() if left else 0
-        return Counts(
-            done.compared, counts["verified"], counts["templates"], counts["chains_cut"], capped, left, done.histogram, pairs, matched
-        )
+    @staticmethod
+    def of_stars(
+        documents: Documents, matches: DataFrame | None, members: DataFrame, numbers: list[int], done: Matches, capped: int, left: int
+    ) -> Counts:
+        """Takes counts as in `_work.STARS`."""
+        number, verified, templates, cut = numbers
+        pairs = None
+        if matches is not None:
+            is_free = "template and not joins and center_a is null and coalesce(center_b, b) >= a"
+            pairs = _with_centers(matches, members).filter(is_free).select("a", "b")
+        matched = number if left else 0
+        members_in_all = number + documents.counts["copies"]
+        return Counts(done.compared, verified, templates, cut, capped, left, done.histogram, pairs, matched, members_in_all)
 
     @staticmethod
     def of_pairs(done: Matches, capped: int, left: int) -> Counts:
         """Counts all matches."""
         return Counts(done.compared, done.number, 0, 0, capped, left, done.histogram, matched=done.number)
+
+
+def _with_centers(matches: DataFrame, members: DataFrame) -> DataFrame:
+    """Adds the centers of both documents of matches, if they are members of clusters: `center_a` and `center_b`."""
+    from pyspark.sql import functions as F
+
+    for side in ("a", "b"):
+        centers = members.select(F.col("doc").alias(side), F.col("center").alias(f"center_{side}"))
+        matches = matches.join(centers, side, "left")
+    return matches
 
 
 class Estimate(NamedTuple):
@@ -77,43 +86,46 @@ class Estimate(NamedTuple):
     # Number of pairs of documents by similarity: `group` (bigint: pairs of one group have a document in common), `similarity`, and
     # `pairs` (bigint).
     found: DataFrame
+    # Maximum number of rows.
+    number: int
     # Number of other pairs, which cannot be missed.
     certain: int = 0
 
     @staticmethod
-    def of_members(members: DataFrame) -> Estimate:
+    def of_members(members: DataFrame, number: int) -> Estimate:
         """Counts the pairs of the centers of clusters with their members."""
         from pyspark.sql import functions as F
 
-        return Estimate(members.select(F.col("center").alias("group"), "similarity", F.lit(1).cast("bigint").alias("pairs")))
+        return Estimate(members.select(F.col("center").alias("group"), "similarity", F.lit(1).cast("bigint").alias("pairs")), number)
 
     @staticmethod
-    def of_edges(matches: DataFrame) -> Estimate:
+    def of_edges(matches: DataFrame, number: int) -> Estimate:
         """Counts the matches of distinct texts that join two documents."""
         from pyspark.sql import functions as F
 
         joined = matches.filter("joins")
-        return Estimate(joined.select(F.col("b").alias("group"), "similarity", F.lit(1).cast("bigint").alias("pairs")))
+        return Estimate(joined.select(F.col("b").alias("group"), "similarity", F.lit(1).cast("bigint").alias("pairs")), number)
 
     @staticmethod
-    def of_pairs(documents: Documents, matches: DataFrame, across: bool) -> Estimate:
+    def of_pairs(documents: Documents, matches: DataFrame, number: int, across: bool) -> Estimate:
         """Counts all pairs of documents without expanding copies: a match of two texts stands for the pairs of their copies."""
         from pyspark.sql import functions as F
 
         rows = matches.select("a", "b", "similarity")
         one = F.lit(1).cast("bigint")
         if not documents.counts["copies"]:
-            return Estimate(rows.select(F.col("b").alias("group"), "similarity", one.alias("pairs")), _equal_across(documents) if across else 0)
+            certain = _equal_across(documents) if across else 0
+            return Estimate(rows.select(F.col("b").alias("group"), "similarity", one.alias("pairs")), number, certain)
         sizes = documents.copies.groupBy("leader").agg((F.count("*") + 1).alias("size"))
         for side in ("a", "b"):
             rows = rows.join(sizes.select(F.col("leader").alias(side), F.col("size").alias(f"size_{side}")), side, "left")
-        number = F.coalesce("size_a", one) * F.coalesce("size_b", one)
+        copies = F.coalesce("size_a", one) * F.coalesce("size_b", one)
         if across:
             certain = _equal_across(documents)
         else:
             equal = sizes.agg(F.sum((F.col("size") * (F.col("size") - 1) / 2).cast("bigint")).alias("pairs")).first()
             certain = equal["pairs"] or 0
-        return Estimate(rows.select(F.col("b").alias("group"), "similarity", number.alias("pairs")), certain)
+        return Estimate(rows.select(F.col("b").alias("group"), "similarity", copies.alias("pairs")), number, certain)
 
 
 def _equal_across(documents: Documents) -> int:
@@ -125,15 +137,24 @@ def _equal_across(documents: Documents) -> int:
     return sides.agg(F.sum(F.col("a") * F.col("b")).alias("pairs")).first()["pairs"] or 0
 
 
-def _recall(documents: Documents, counts: Counts, estimate: Estimate) -> dict[str, Any]:
+def _sums(documents: Documents, estimate: Estimate) -> list[Row]:
+    """Adds up the found pairs of each task, and counts their groups: see `_work.SUMS`."""
+    if not estimate.number:
+        return []
+    session, work = documents.session, _work.found_sums(documents.plan, _LARGEST)
+    order = ["group", "similarity"]
+    if estimate.number <= documents.limits.task_pairs:
+        return gathered(estimate.found, order, work, _work.SUMS).collect()
+    return sorted_map(session.keeps_order, estimate.found.repartition("group"), order, work, _work.SUMS).collect()
+
+
+def _recall(documents: Documents, counts: Counts, parts: list[Row], certain: int) -> dict[str, Any]:
     """Returns the estimated share of the matching pairs that were found, and its 99 % interval, as on one machine."""
-    run, session = documents.plan, documents.session
+    run = documents.plan
     found = None
     if run.facts["bands"] is not None and documents.counts["documents"]:
-        rows = estimate.found.repartition("group")
-        parts = sorted_map(session.keeps_order, rows, ["group", "similarity"], _work.found_sums(run), _work.SUMS).collect()
         sums = [sum(sorted(row[name] for row in parts)) for name in ("pairs", "missed", "variance")]
-        found = steps(run).recall((sums[0] + estimate.certain, sums[1], sums[2]), (counts.candidates, counts.matched, counts.left))
+        found = steps(run).recall((sums[0] + certain, sums[1], sums[2]), (counts.candidates, counts.matched, counts.left))
     value, interval = (None, None) if found is None else found
     # Six places, so that the order in which tasks add up pairs does not matter.
     return {
@@ -186,7 +207,7 @@ class Found(_Closing):
             "candidates": counts.candidates,
             "verified": counts.verified,
             "caps_hit": counts.caps_hit,
-            **_recall(documents, counts, estimate),
+            **_recall(documents, counts, _sums(documents, estimate), estimate.certain),
         }
 
     def __enter__(self) -> Found:
@@ -274,19 +295,22 @@ def summarize(documents: Documents, members: DataFrame, gone: DataFrame, counts:
     """Returns the summary. `members` are the members of clusters but their centers, `gone` those that are removed."""
     from pyspark.sql import functions as F
 
-    sizes = members.groupBy("center").agg((F.count("*") + 1).alias("size"))
-    totals = sizes.agg(F.count("*").alias("clusters"), F.max("size").alias("largest"), F.sum("size").alias("documents")).first()
-    removed = gone.count() if gone is not members else (totals["documents"] or 0) - totals["clusters"]
-    largest = sizes.orderBy(F.desc("size"), "center").limit(_LARGEST)
-    ids = documents.table.select(F.col("doc").alias("center"), "id")
-    named = largest.join(ids, "center").select("id", "size", "center").collect() if totals["clusters"] else []
+    estimate = Estimate.of_members(members, counts.members)
+    parts = _sums(documents, estimate)
+    clusters = sum(part["groups"] for part in parts)
+    removed = counts.members if gone is members else gone.count()
+    # A center is in its cluster.
+    sizes = {group: size + 1 for part in parts for group, size in zip(part["largest"], part["sizes"])}
+    largest = sorted(sizes, key=lambda center: (-sizes[center], center))[:_LARGEST]
+    ids = documents.table.filter(F.col("doc").isin(largest)).select("doc", "id").collect() if largest else []
+    names = {row["doc"]: row["id"] for row in ids}
     total = documents.counts["documents"]
     return {
         "documents": total,
         "kept": total - removed,
         "removed": removed,
-        "clusters": totals["clusters"],
-        "largest_cluster": totals["largest"] or min(total, 1),
+        "clusters": clusters,
+        "largest_cluster": sizes[largest[0]] if largest else min(total, 1),
         "too_short": documents.counts["too_short"],
         "rejected": documents.counts["rejected"],
         "repeated": documents.counts["repeated"],
@@ -296,13 +320,11 @@ def summarize(documents: Documents, members: DataFrame, gone: DataFrame, counts:
         "templates": counts.templates,
         "chains_cut": counts.chains_cut,
         "caps_hit": counts.caps_hit,
-        **_recall(documents, counts, Estimate.of_members(members)),
+        **_recall(documents, counts, parts, estimate.certain),
         "bytes": documents.counts["bytes"],
         "texts_sent": documents.counts.get("texts_sent", 0),
         "removed_by_source": _by_source(documents, gone),
-        "largest_clusters": [
-            {"center": row["id"], "size": row["size"]} for row in sorted(named, key=lambda row: (-row["size"], row["center"]))
-        ],
+        "largest_clusters": [{"center": names[center], "size": sizes[center]} for center in largest],
     }
 
 

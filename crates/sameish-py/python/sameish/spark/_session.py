@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["Session", "arrow_map", "column", "keeps_order", "salted", "sorted_map"]
+__all__ = ["Session", "arrow_map", "column", "gathered", "keeps_order", "partition_names", "salted", "sorted_map"]
 
 _Batches = Iterator["pa.RecordBatch"]
 
@@ -112,6 +112,11 @@ def sorted_map(
     return arrow_map(rows, work if is_kept else _sorting(work, order), schema)
 
 
+def gathered(frame: DataFrame, order: list[str], work: Callable[[_Batches], _Batches], schema: str) -> DataFrame:
+    """Applies a function to all rows of a small table in one task, sorted as by `sorted_map`. Spark neither shuffles nor sorts them."""
+    return arrow_map(frame.coalesce(1), _sorting(work, order) if order else work, schema)
+
+
 def _sorting(work: Callable[[_Batches], _Batches], order: list[str]) -> Callable[[_Batches], _Batches]:
     keys = [(name.removeprefix("-"), "descending" if name[0] == "-" else "ascending") for name in order]
 
@@ -126,6 +131,33 @@ def _sorting(work: Callable[[_Batches], _Batches], order: list[str]) -> Callable
             yield from work(iter(table.take(places).combine_chunks().to_batches(max_chunksize=1 << 16)))
 
     return sort
+
+
+def partition_names(count: int) -> list[int]:
+    """Returns the number that stands for each of `count` partitions: Spark's `repartition(count, column)` sends it there.
+
+    Spark distributes rows by a hash (Murmur3), so that the numbers from 0 would share some partitions and leave others empty. Another
+    engine may distribute them otherwise, but still sends equal numbers to one partition.
+    """
+    names: dict[int, int] = {}
+    number = 0
+    while len(names) < count:
+        names.setdefault(_murmur3(number) % count, number)
+        number += 1
+    return [names[partition] for partition in range(count)]
+
+
+def _murmur3(number: int) -> int:
+    """Returns Spark's hash of an `int`, a signed number of 32 bits."""
+    bits = 0xFFFF_FFFF
+    mixed = number * 0xCC9E_2D51 & bits
+    mixed = (mixed << 15 | mixed >> 17) * 0x1B87_3593 & bits
+    found = 42 ^ mixed
+    found = ((found << 13 | found >> 19) & bits) * 5 + 0xE654_6B64 & bits
+    found ^= 4
+    for shift, factor in ((16, 0x85EB_CA6B), (13, 0xC2B2_AE35), (16, 1)):
+        found = (found ^ found >> shift) * factor & bits
+    return found - (found >> 31 << 32)
 
 
 # Rows and partitions of the question whether an engine keeps the order of rows.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .._sameish import _Centers, _components, _hamming_buckets, _hamming_keys, _ranks
+from .._sameish import _bins, _Centers, _components, _hamming_buckets, _hamming_keys, _ranks, _star_counts, _stars
 from .._steps import Plan, imported, steps
 
 if TYPE_CHECKING:
@@ -22,11 +22,24 @@ SIGNED = (
 )
 # Pairs. A row without `a` has a count: of buckets in which a limit left out pairs if `b` is 0, of these pairs if `b` is 1.
 PAIRS = "a bigint, b bigint, count bigint"
+# Candidates. A row without `b` has the length of the text of `a` as `count`. A row without `a` has a count of a task, by `b`: the
+# number of buckets in which a limit left out pairs (`CAPPED`), of these pairs (`LEFT`), and of the rows with candidates (`FOUND`), or
+# the size of the bucket `key`, which was not compared (`LARGE`).
+CANDIDATES = "a bigint, b bigint, count bigint, key bigint"
+CAPPED, LEFT, FOUND, LARGE = range(4)
+# Bins. A row without `b` says that the text of `a` is needed; a row without `bin` has the numbers of pairs and texts.
+BINS = "bin bigint, a bigint, b bigint"
 MATCHES = (
     "a bigint, b bigint, similarity double, match_type string, verified boolean, simhash_distance int, facts double, "
     "template boolean, joins boolean, counts array<bigint>"
 )
-SUMS = "pairs double, missed double, variance double"
+# Sums of a task, and its numbers of groups; its largest groups, with their numbers of rows.
+SUMS = "pairs double, missed double, variance double, groups bigint, largest array<bigint>, sizes array<bigint>"
+# The documents of a task: number, number that are too short or have replaced bytes, bytes of texts, and number of records that cannot
+# be used.
+FACTS = "documents bigint, too_short bigint, replaced bigint, bytes bigint, rejected bigint"
+# Members of clusters. A row without `doc` has counts: of the members, and those of `star_counts`.
+STARS = "doc bigint, center bigint, similarity double, facts double, verified boolean, counts array<bigint>"
 DECISIONS = "doc bigint, state tinyint, center bigint, similarity double, facts double, verified boolean"
 
 
@@ -97,6 +110,88 @@ def bucket_pairs(plan: Plan, limit: int, across: bool) -> _Work:
     return work
 
 
+def pack_members(plan: Plan, parts: list[int], excluded: list[int]) -> _Work:
+    """Packs the members of buckets by the parts to which their keys belong, which have these names. Some keys are left out."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        packer = steps(plan).packer(len(parts), excluded)
+        names = pa.array(parts, pa.int32())
+        for batch in batches:
+            packed = imported(packer.pack(batch))
+            part = names.take(packed.column("part"))
+            yield pa.RecordBatch.from_arrays([part, packed.column("members")], names=["part", "members"])
+
+    return work
+
+
+def packed_pairs(plan: Plan, limit: int, across: bool, divided: int | None) -> _Work:
+    """Finds candidates among packed members. The last rows are counts."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        buckets = steps(plan).packed(limit, across, divided)
+        for batch in batches:
+            buckets.push(batch)
+        found = 0
+        while (columns := buckets.next()) is not None:
+            pairs = imported(columns)
+            found += pairs.num_rows
+            yield pairs
+        capped, left = buckets.omitted()
+        rows = [(CAPPED, capped, None), (LEFT, left, None), (FOUND, found, None)]
+        rows += [(LARGE, size, key) for key, size in buckets.large()]
+        kinds, counts, keys = (pa.array(values, pa.int64()) for values in zip(*rows))
+        yield pa.RecordBatch.from_arrays([pa.nulls(len(rows), pa.int64()), kinds, counts, keys], names=["a", "b", "count", "key"])
+
+    return work
+
+
+def bins(pairs: int, size: int) -> _Work:
+    """Divides candidates into bins of about this many pairs and bytes of texts."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        rows = list(batches)
+        if rows:
+            yield imported(_bins(pa.Table.from_batches(rows), pairs, size))
+
+    return work
+
+
+def stars(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Clusters the documents of a partition, which has all matches."""
+    import pyarrow as pa
+
+    rows = list(batches)
+    if rows:
+        yield imported(_stars(pa.Table.from_batches(rows)))
+
+
+def star_counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Counts matches with the centers of their documents: verified matches and templates of centers, and chains that were cut."""
+    import pyarrow as pa
+
+    for batch in batches:
+        yield pa.record_batch([pa.array([_star_counts(batch)], pa.list_(pa.int64()))], names=["counts"])
+
+
+def facts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Adds up the documents of a partition."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = [field.split()[0] for field in FACTS.split(", ")]
+    sums = [0] * len(names)
+    for batch in batches:
+        added = [batch.num_rows, *[pc.sum(pc.cast(batch.column(name), pa.int64())).as_py() or 0 for name in names[1:]]]
+        sums = [a + b for a, b in zip(sums, added)]
+    yield pa.record_batch([pa.array([value], pa.int64()) for value in sums], names=names)
+
+
 def hamming_pairs(radius: int, limit: int, across: bool) -> _Work:
     """Finds fingerprints within a radius in rows that are sorted by key and document."""
 
@@ -127,7 +222,8 @@ def hamming_keys(radius: int) -> _Work:
 
 
 def verify(plan: Plan) -> _Work:
-    """Compares pairs; rows are sorted by bin, texts before pairs. The last row counts the comparisons, in all and by similarity."""
+    """Compares pairs; rows are sorted by bin, texts before pairs. The last row counts the matches, and the
+    comparisons, in all and by similarity."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from _matches(steps(plan).verifier(), batches)
@@ -148,15 +244,17 @@ def _matches(verifier: Any, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     import pyarrow as pa
 
     kind = pa.list_(pa.int64())
+    number = 0
     for batch in batches:
         found = imported(verifier.push(batch))
+        number += found.num_rows
         columns = [*found.columns, pa.nulls(found.num_rows, kind)]
         yield pa.RecordBatch.from_arrays(columns, names=[*found.schema.names, "counts"])
     if verifier.counts()[0]:
         names = [field.split()[0] for field in MATCHES.split(", ")]
         types = ["int64", "int64", "float64", "string", "bool", "int32", "float64", "bool", "bool"]
         columns = [pa.nulls(1, pa.type_for_alias(alias)) for alias in types]
-        yield pa.RecordBatch.from_arrays([*columns, pa.array([verifier.counts()], kind)], names=names)
+        yield pa.RecordBatch.from_arrays([*columns, pa.array([[number, *verifier.counts()]], kind)], names=names)
 
 
 def _with_count(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -174,14 +272,25 @@ def _only_counts(counts: list[int]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=["a", "b", "count"])
 
 
-def found_sums(plan: Plan) -> _Work:
-    """Adds up found pairs, sorted by group, for the estimated recall."""
+def found_sums(plan: Plan, number: int) -> _Work:
+    """Adds up found pairs, sorted by group, for the estimated recall. Counts the groups, and lists up to `number` of the largest ones."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
         found = steps(plan).found()
+        groups = []
         for batch in batches:
             found.push(batch)
-        yield imported(found.finish())
+            groups.append(batch.column("group"))
+        sums = imported(found.finish())
+        counts = pa.chunked_array(groups, pa.int64()).value_counts()
+        rows = pa.table({"group": counts.field("values"), "size": counts.field("counts")})
+        rows = rows.sort_by([("size", "descending"), ("group", "ascending")])[:number]
+        kind = pa.list_(pa.int64())
+        lists = [pa.array([rows.column(name).to_pylist()], kind) for name in ("group", "size")]
+        columns = [*sums.columns, pa.array([len(counts)], pa.int64()), *lists]
+        yield pa.RecordBatch.from_arrays(columns, names=[*sums.schema.names, "groups", "largest", "sizes"])
 
     return work
 
