@@ -1,6 +1,6 @@
 //! Candidates from packed members of buckets, and the bins in which they are compared.
 
-use super::{Rows, list};
+use super::rows::{Rows, list};
 use crate::error::type_error;
 use crate::export::Columns;
 use arrow_array::builder::{BinaryBuilder, Int64Builder};

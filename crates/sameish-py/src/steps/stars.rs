@@ -1,6 +1,7 @@
 //! Clusters of a corpus with few matches, and their counts.
 
-use super::{Attached, Rows};
+use super::centers::Attached;
+use super::rows::Rows;
 use crate::export::Columns;
 use arrow_array::builder::{Int64Builder, ListBuilder};
 use arrow_array::cast::AsArray;
