@@ -118,6 +118,10 @@ def spark(workers, path):
         os.mkdir(f"{directory}/events")
         builder = SparkSession.builder.master(f"local-cluster[{workers},1,2048]")
         for name, value in {
+            # What docs/scale.md recommends: the driver runs its code too rarely for optimized compilation, and executors with one core
+            # have no threads to spare for collecting garbage.
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": "1g",
