@@ -7,7 +7,7 @@
 use super::SqliteStore;
 use super::write::SqliteTransaction;
 use crate::error::Result;
-use rusqlite::{Row, params};
+use rusqlite::{Row, ToSql, params};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -122,36 +122,38 @@ impl Totals {
 
     fn write(&self, transaction: &SqliteTransaction<'_>) -> Result<()> {
         for ((collection, day), change) in &self.days {
-            let Change { documents, copies, clusters } = *change;
-            if *change != Change::default() {
-                let sql = "INSERT INTO day_totals VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-                    documents = documents + excluded.documents, copies = copies + excluded.copies, \
-                    clusters = clusters + excluded.clusters";
-                transaction.execute(sql, params![collection, day, documents, copies, clusters])?;
-            }
-            if documents < 0 {
-                let sql = "DELETE FROM day_totals WHERE collection = ? AND day = ? AND documents <= 0";
-                transaction.execute(sql, params![collection, day])?;
-            }
+            write_total(transaction, ["day_totals", "day"], *collection, day, *change)?;
         }
         for (collection, sources) in &self.sources {
             for (source, change) in sources {
-                let Change { documents, copies, clusters } = *change;
-                if *change != Change::default() {
-                    let sql = "INSERT INTO source_totals VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
-                        documents = documents + excluded.documents, copies = copies + excluded.copies, \
-                        clusters = clusters + excluded.clusters";
-                    transaction.execute(sql, params![collection, source, documents, copies, clusters])?;
-                }
-                if documents < 0 {
-                    let sql =
-                        "DELETE FROM source_totals WHERE collection = ? AND source = ? AND documents <= 0";
-                    transaction.execute(sql, params![collection, source])?;
-                }
+                write_total(transaction, ["source_totals", "source"], *collection, source, *change)?;
             }
         }
         Ok(())
     }
+}
+
+/// Changes a row of a table of totals with this key column. A row without documents is deleted.
+fn write_total(
+    transaction: &SqliteTransaction<'_>,
+    [table, column]: [&str; 2],
+    collection: u32,
+    key: &dyn ToSql,
+    change: Change,
+) -> Result<()> {
+    let Change { documents, copies, clusters } = change;
+    if change != Change::default() {
+        let sql = format!(
+            "INSERT INTO {table} VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents + excluded.documents, \
+             copies = copies + excluded.copies, clusters = clusters + excluded.clusters"
+        );
+        transaction.execute(&sql, params![collection, key, documents, copies, clusters])?;
+    }
+    if documents < 0 {
+        let sql = format!("DELETE FROM {table} WHERE collection = ? AND {column} = ? AND documents <= 0");
+        transaction.execute(&sql, params![collection, key])?;
+    }
+    Ok(())
 }
 
 /// What a transaction changes of the derived rows.
@@ -189,7 +191,9 @@ impl Derived {
         self.totals.add(place.collection, place.moment, &place.source, MEMBER);
         let now = &mut self.cluster(store, place.collection, place.shown)?.now;
         let is_first = now.listed == 0 || (place.moment, place.document) < (now.first, now.first_document);
-        let is_known = now.listed > 0 && (place.source == now.first_source || store.has_other(place)?);
+        // After an update, the first document can be this one.
+        let has_source_of_first = place.source == now.first_source && place.document != now.first_document;
+        let is_known = now.listed > 0 && (has_source_of_first || store.has_other(place)?);
         now.sources += i64::from(!is_known);
         now.last = if now.listed > 0 { now.last.max(place.moment) } else { place.moment };
         now.latest = now.latest.max(place.document);
@@ -364,4 +368,111 @@ pub(super) fn integer(row: &Row<'_>, column: usize) -> i64 {
 /// Returns a text, or an empty one if the column has none.
 pub(super) fn text(row: &Row<'_>, column: usize) -> String {
     row.get_ref(column).ok().and_then(|value| value.as_str().ok()).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::rows::{ClusterRow, DocumentRow, MemberRow};
+    use crate::store::{Store, Transaction};
+    use sameish::Document;
+    use sameish::cluster::ClusterId;
+
+    const CLUSTERS: u64 = 6;
+
+    /// Returns the rows of a query as text.
+    fn rows(store: &SqliteStore, sql: &str) -> Vec<String> {
+        let mut rows = Vec::new();
+        store
+            .for_each(sql, [], |row| {
+                let columns = (0..row.as_ref().column_count()).map(|i| format!("{:?}", row.get_ref(i)));
+                rows.push(columns.collect::<Vec<_>>().join(" "));
+                Ok(())
+            })
+            .unwrap();
+        rows
+    }
+
+    /// Compares the derived rows with those that are computed from the members.
+    fn check(store: &SqliteStore) {
+        let expected = "SELECT number, (SELECT count(*) FROM members WHERE shown = number), \
+            coalesce((SELECT min(moment) FROM members WHERE shown = number), 0), \
+            coalesce((SELECT max(moment) FROM members WHERE shown = number), 0), \
+            coalesce((SELECT max(document) FROM members WHERE shown = number), 0), \
+            coalesce((SELECT source FROM members WHERE shown = number ORDER BY moment, document LIMIT 1), ''), \
+            (SELECT count(DISTINCT coalesce(source, '')) FROM members WHERE shown = number) FROM clusters ORDER BY 1";
+        let found =
+            "SELECT number, listed, first, last, latest, first_source, sources FROM clusters ORDER BY 1";
+        assert_eq!(rows(store, found), rows(store, expected));
+        for (table, key) in [("day_totals", "moment / 86400000"), ("source_totals", "coalesce(source, '')")] {
+            let expected = format!(
+                "SELECT 1, {key} AS key, count(*), sum(EXISTS (SELECT 1 FROM members AS earlier WHERE \
+                 earlier.shown = members.shown AND (earlier.moment, earlier.document) < (members.moment, members.document))), \
+                 sum(document = (SELECT document FROM members AS first WHERE first.shown = members.shown ORDER BY moment, \
+                 document LIMIT 1) AND (SELECT count(*) FROM members AS all_of WHERE all_of.shown = members.shown) > 1) \
+                 FROM members GROUP BY key ORDER BY key"
+            );
+            assert_eq!(rows(store, &format!("SELECT * FROM {table} ORDER BY 2")), rows(store, &expected));
+        }
+    }
+
+    /// Makes a random change to one of the documents.
+    fn change_one(change: &mut dyn Transaction, random: &mut impl FnMut(u64) -> u64) {
+        let number = 1 + random(20);
+        let mut document = Document::new(number, "text");
+        document.source = [None, Some("a"), Some("b")][random(3) as usize].map(str::to_owned);
+        let arrived_at = (random(4) * 86_400_000) as i64;
+        let row = DocumentRow { number, collection: 1, document, arrived_at };
+        let known = change.read().document(number).unwrap();
+        match (known, random(4)) {
+            (None, _) => change.put_document(&row).unwrap(),
+            (Some(_), 0) => return change.remove_document(number).unwrap(),
+            (Some(known), 1) => {
+                return change.update_document(&DocumentRow { arrived_at: known.arrived_at, ..row }).unwrap();
+            }
+            _ => {}
+        }
+        let cluster = ClusterId(1 + random(CLUSTERS));
+        let edited =
+            Some(ClusterId(1 + random(CLUSTERS))).filter(|edited| *edited != cluster && random(4) == 0);
+        let member = MemberRow { document: number, collection: 1, cluster, joined: None, edited, rank: None };
+        change.put_member(&member).unwrap();
+    }
+
+    #[test]
+    fn derived_rows_equal_those_computed_from_members() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(dir.path(), true, false).unwrap();
+        let mut state = 5;
+        let mut random = move |limit: u64| {
+            // Knuth's linear congruential generator; its leading bits are random enough.
+            state = 6_364_136_223_846_793_005_u64.wrapping_mul(state).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % limit
+        };
+        for step in 0..400 {
+            let mut change = store.begin().unwrap();
+            for _ in 0..1 + random(5) {
+                change_one(&mut *change, &mut random);
+            }
+            for number in 1..=CLUSTERS {
+                let cluster = ClusterId(number);
+                let size = change.read().members(cluster, 0, 100).unwrap().len() as u64;
+                change.put_cluster(1, &ClusterRow { cluster, size, center: Some(1), chained: 0 }).unwrap();
+            }
+            // Some transactions are undone.
+            if random(8) > 0 {
+                change.commit().unwrap();
+            } else {
+                drop(change);
+            }
+            check(&store);
+            if step == 200 {
+                let mut change = store.begin().unwrap();
+                change.clear_clusters(1).unwrap();
+                change.commit().unwrap();
+                check(&store);
+            }
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::write::SqliteTransaction;
 use crate::error::Result;
 use crate::model::{EventKind, EventRange};
 use crate::rows::EventRow;
-use rusqlite::params;
+use rusqlite::{Row, params};
 use sameish::DocId;
 use sameish::cluster::ClusterId;
 use sameish::matching::{MatchKind, Relation};
@@ -121,33 +121,20 @@ impl SqliteStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, Result<EventRow>)>> {
-        let sql = "SELECT last, count, events FROM event_batches WHERE collection = ? AND last > ? ORDER BY last LIMIT ?";
+        let sql =
+            "SELECT last, count, events FROM event_batches WHERE collection = ? AND last > ? ORDER BY last";
+        let database_error = |error| self.database_error(error);
+        let mut statement = self.connection.prepare_cached(sql).map_err(database_error)?;
+        let first = after.min(i64::MAX as u64) as i64;
+        let mut rows = statement.query(params![collection, first]).map_err(database_error)?;
         let mut events = Vec::new();
-        let mut position = after.min(i64::MAX as u64);
-        // Rows have one event or more, so a page of rows that is not full is the last one.
-        loop {
-            let rows = (limit - events.len()).div_ceil(PER_ROW) + 1;
-            let mut found = 0;
-            self.for_each(sql, params![collection, position as i64, rows as i64], |row| {
-                let last = get_u64(row, 0)?;
-                let count = get_u64(row, 1)?;
-                let mut lines = get_str(row, 2).unwrap_or_default().lines();
-                for sequence in last.saturating_sub(count) + 1..=last {
-                    let line = lines.next();
-                    if sequence > after && events.len() < limit {
-                        let event = line.and_then(|line| parse_line(line, collection));
-                        let event = event.ok_or_else(|| damaged("event", sequence, "it cannot be read"));
-                        events.push((sequence, event));
-                    }
-                }
-                position = last;
-                found += 1;
-                Ok(())
-            })?;
-            if found < rows || events.len() >= limit {
-                return Ok(events);
-            }
+        while events.len() < limit
+            && let Some(row) = rows.next().map_err(database_error)?
+        {
+            let wanted = events_of(row, collection)?.into_iter().filter(|(sequence, _)| *sequence > after);
+            events.extend(wanted.take(limit - events.len()));
         }
+        Ok(events)
     }
 
     pub(super) fn stored_event_range(&self, collection: u32) -> Result<EventRange> {
@@ -162,6 +149,19 @@ impl SqliteStore {
         let sql = "SELECT last FROM event_batches WHERE collection = ? ORDER BY last DESC LIMIT 1";
         Ok(self.query_one(sql, [collection], |row| get_u64(row, 0))?.unwrap_or(0))
     }
+}
+
+/// Returns the events of a row with their sequence numbers. A damaged line is an error.
+fn events_of(row: &Row<'_>, collection: u32) -> Result<Vec<(u64, Result<EventRow>)>> {
+    let last = get_u64(row, 0)?;
+    let count = get_u64(row, 1)?.min(last).min(PER_ROW as u64);
+    // A damaged row has fewer lines, or none.
+    let mut lines = get_str(row, 2).unwrap_or_default().lines();
+    let mut event = |sequence| {
+        let event = lines.next().and_then(|line| parse_line(line, collection));
+        event.ok_or_else(|| damaged("event", sequence, "it cannot be read"))
+    };
+    Ok((last - count + 1..=last).map(|sequence| (sequence, event(sequence))).collect())
 }
 
 /// Appends the line of an event without its end. The JSON of an id contains neither tabs nor line ends.
