@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn similarities_of_long_texts_are_known_if_all_pairs_are_compared() {
         let word = |number: u64| format!("word{number}");
-        let shared = |doc: u64| if doc % 5 == 0 { 0 } else { 3 };
+        let shared = |doc: u64| if doc.is_multiple_of(5) { 0 } else { 3 };
         let text = |doc: u64| {
             let own = |at: u64| word(1_000 * (doc + 2) + at);
             // A tenth of each text is its own, apart from a few words that some texts have in common.
