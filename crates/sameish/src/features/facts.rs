@@ -105,7 +105,7 @@ pub(crate) struct Number {
 pub(crate) struct Frame(u32);
 
 /// The bits of a frame that identify a word.
-const FRAME_HASH: u32 = (1 << 14) - 1;
+const FRAME_HASH: u32 = (1 << PREFIX_BITS) - 1;
 
 impl Frame {
     fn new(words: [(u64, bool); 2], place: u64) -> Frame {
@@ -142,11 +142,43 @@ impl Frame {
 #[derive(Clone, Copy)]
 pub(crate) struct WordPrefix(u32);
 
+/// Bits of a [`WordPrefix`].
+const PREFIX_BITS: u32 = 14;
+
+/// Where the words of a text are, by the leading bits of their keys.
+#[derive(Debug, Default)]
+pub(crate) struct WordIndex {
+    /// Number of these bits.
+    bits: u32,
+    /// End of the words with each value of these bits.
+    ends: Vec<u32>,
+}
+
+impl WordIndex {
+    /// Indexes words in ascending order, a few per entry.
+    pub(crate) fn new(words: &[Fact]) -> WordIndex {
+        let bits = (words.len() / 4).max(1).ilog2().min(PREFIX_BITS);
+        let mut ends = vec![0; 1 << bits];
+        for (word, end) in words.iter().zip(1..) {
+            ends[(word.key() >> (HASH_BITS - bits)) as usize] = end;
+        }
+        (1..ends.len()).for_each(|at| ends[at] = ends[at].max(ends[at - 1]));
+        WordIndex { bits, ends }
+    }
+
+    /// Returns how often the words with a prefix occur in the words that were indexed.
+    pub(crate) fn count(&self, prefix: WordPrefix, words: &[Fact]) -> u32 {
+        let at = (prefix.0 >> (PREFIX_BITS - self.bits)) as usize;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        prefix.count_in(&words[start as usize..self.ends[at] as usize])
+    }
+}
+
 impl WordPrefix {
     /// Returns how often the words with this prefix occur in a list in ascending order.
     pub(crate) fn count_in(self, words: &[Fact]) -> u32 {
-        let start = words.partition_point(|word| word.key() >> (HASH_BITS - 14) < self.0);
-        let same = words[start..].iter().take_while(|word| word.key() >> (HASH_BITS - 14) == self.0);
+        let start = words.partition_point(|word| word.key() >> (HASH_BITS - PREFIX_BITS) < self.0);
+        let same = words[start..].iter().take_while(|word| word.key() >> (HASH_BITS - PREFIX_BITS) == self.0);
         same.map(|word| word.count()).sum()
     }
 }

@@ -16,7 +16,7 @@ mod weight;
 
 pub use exact::TextKey;
 pub use facts::Facts;
-pub(crate) use facts::{Fact, Frame, Number, WordPrefix};
+pub(crate) use facts::{Fact, Frame, Number, WordIndex, WordPrefix};
 pub use hash::{fnv1a64, fnv1a64_utf16, hash_token};
 pub(crate) use hash::{hash_occurrence, hash_shingle};
 pub(crate) use numbers::{Item, for_each_item};

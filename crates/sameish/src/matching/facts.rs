@@ -280,11 +280,11 @@ impl NumberTally {
         numbers
     }
 
-    /// Returns the tally of two texts of which no number has the slot or the value of a number of the other text, nor its frame
-    /// without names.
-    pub(super) fn of_different(a: &Facts, b: &Facts) -> NumberTally {
+    /// Returns the tally of two texts of which no number has the slot or the value of a number of the other text. `substituted` numbers
+    /// of each have a frame without names that a number of the other text has, too.
+    pub(super) fn of_different(a: &Facts, b: &Facts, substituted: u64) -> NumberTally {
         let [in_a, in_b] = [a, b].map(|facts| facts.numbers().len() as u64);
-        NumberTally { in_a, in_b, ..NumberTally::default() }
+        NumberTally { in_a, in_b, substituted, ..NumberTally::default() }
     }
 
     fn pair(&mut self, x: Number, y: Number) {

@@ -4,11 +4,12 @@
 //! these are kept in a list. All that the measure needs are sums over words. So the sums for two texts are those for the common words,
 //! plus what the changes of each text contribute alone, corrected for the words that both change. [`KeySet`] finds these.
 //!
-//! The numbers of two texts are compared only if the texts may have a number, or the words before one, in common.
+//! The numbers of two texts are paired only if the texts have a value or a slot in common. Otherwise, only numbers after names that one
+//! text lacks may be substituted.
 
 use super::facts::{NumberTally, WordTally, agreement_of, facts_agreement};
 use super::key_set::KeySet;
-use crate::features::{Fact, Facts};
+use crate::features::{Fact, Facts, Frame, WordIndex};
 use std::sync::Arc;
 
 /// Bits of the set of changed words per common word.
@@ -40,8 +41,20 @@ struct Changes {
     list: Vec<Change>,
     /// What the changes add to the sums if the other text has the common words.
     sum: WordTally,
-    /// Marks of the numbers: without a common one, the numbers of two texts have nothing in common.
-    marks: KeySet,
+    /// The values and slots of the numbers.
+    numbers: KeySet,
+    names: Names,
+}
+
+/// The numbers of a text that follow capitalized words.
+#[derive(Debug)]
+struct Names {
+    /// The words before each.
+    frames: Vec<Frame>,
+    /// These words without any of the names.
+    without_names: KeySet,
+    /// Where the words of the text are, if it has such numbers.
+    words: WordIndex,
 }
 
 /// A word that a text and the common words do not contain equally often.
@@ -98,8 +111,8 @@ impl CommonFacts {
             let sum = list.iter().fold(WordTally::default(), |sum, change| sum.plus(change.tally()));
             let size = self.words.len();
             let keys = KeySet::new(keys, Fact::KEY_BITS, BITS_PER_WORD * size);
-            let marks = KeySet::new(number_marks(facts), u32::BITS, size);
-            Changes { common: self.clone(), keys, list, sum, marks }
+            let numbers = KeySet::new(values_and_slots(facts), u32::BITS, size);
+            Changes { common: self.clone(), keys, list, sum, numbers, names: Names::of(facts, size) }
         })
     }
 }
@@ -121,9 +134,12 @@ impl RelatedFacts {
         let related = self.changes.as_ref().zip(other.changes.as_ref());
         match related.filter(|(a, b)| Arc::ptr_eq(&a.common, &b.common)) {
             Some((a, b)) => {
-                let numbers = match a.marks.meets(&b.marks) {
-                    true => NumberTally::of(&self.facts, &other.facts),
-                    false => NumberTally::of_different(&self.facts, &other.facts),
+                let facts = [&self.facts, &other.facts];
+                let numbers = match a.numbers.meets(&b.numbers) {
+                    true => NumberTally::of(facts[0], facts[1]),
+                    false => {
+                        NumberTally::of_different(facts[0], facts[1], a.names.substituted(&b.names, facts))
+                    }
                 };
                 agreement_of(&words_of(a, b), &numbers)
             }
@@ -132,22 +148,65 @@ impl RelatedFacts {
     }
 }
 
-/// Returns the marks of the numbers of a text. If two texts have no mark in common, no number of one text has the slot or the value
-/// of a number of the other one, nor its frame without names.
-fn number_marks(facts: &Facts) -> Vec<u32> {
-    let mark = |kind: u64, hash: u32| {
-        ((u64::from(hash) << 2 | kind).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> u32::BITS) as u32
-    };
-    let mut marks = Vec::new();
+/// Returns the hashes of the values and slots of the numbers of a text, in ascending order.
+fn values_and_slots(facts: &Facts) -> Vec<u32> {
+    let mut hashes = Vec::new();
     for number in facts.numbers() {
-        marks.push(mark(0, number.value));
+        hashes.push(hash(0, number.value));
         // Numbers without words before them have no slot.
-        marks.extend((number.slot != 0).then(|| mark(1, number.slot)));
-        marks.extend(number.frame.without_some_names().map(|frame| mark(2, frame)));
+        hashes.extend((number.slot != 0).then(|| hash(1, number.slot)));
     }
-    marks.sort_unstable();
-    marks.dedup();
-    marks
+    distinct(hashes)
+}
+
+/// Returns a well-mixed hash of a number of a kind below 4.
+fn hash(kind: u64, number: u32) -> u32 {
+    ((u64::from(number) << 2 | kind).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> u32::BITS) as u32
+}
+
+fn distinct(mut hashes: Vec<u32>) -> Vec<u32> {
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
+impl Names {
+    /// Collects the numbers of a text after names. `size` is the size of the set of frames.
+    fn of(facts: &Facts, size: usize) -> Names {
+        let frames = facts.numbers().iter().map(|number| number.frame);
+        let frames: Vec<Frame> = frames.filter(|frame| frame.without_some_names().next().is_some()).collect();
+        let without_names = frames.iter().flat_map(|frame| frame.without_some_names());
+        let without_names = distinct(without_names.map(|frame| hash(2, frame)).collect());
+        let words = if frames.is_empty() { WordIndex::default() } else { WordIndex::new(facts.words()) };
+        Names { frames, without_names: KeySet::new(without_names, u32::BITS, size), words }
+    }
+
+    /// Returns how many numbers of each of two texts follow the same words, without the names that only one of the texts has.
+    fn substituted(&self, other: &Names, [own_facts, other_facts]: [&Facts; 2]) -> u64 {
+        if !self.without_names.meets(&other.without_names) {
+            return 0;
+        }
+        let own = self.without_names_of(own_facts, other, other_facts);
+        let others = other.without_names_of(other_facts, self, own_facts);
+        let (mut i, mut j, mut substituted) = (0, 0, 0);
+        while i < own.len() && j < others.len() {
+            substituted += u64::from(own[i] == others[j]);
+            let (x, y) = (own[i], others[j]);
+            i += usize::from(x <= y);
+            j += usize::from(y <= x);
+        }
+        substituted
+    }
+
+    /// Returns the frames of numbers after names that another text lacks, without these names, in ascending order.
+    fn without_names_of(&self, facts: &Facts, other: &Names, other_facts: &Facts) -> Vec<Frame> {
+        let is_only_here =
+            |word| self.words.count(word, facts.words()) > other.words.count(word, other_facts.words());
+        let mut frames: Vec<Frame> =
+            self.frames.iter().filter_map(|frame| frame.without_names(is_only_here)).collect();
+        frames.sort_unstable();
+        frames
+    }
 }
 
 /// Returns the tally of the words of two texts of a group.
@@ -177,7 +236,8 @@ mod tests {
                 let mut text = common.clone();
                 for _ in 0..random.below(12) {
                     let at = random.below(text.len());
-                    text[at] = match random.below(5) {
+                    text[at] = match random.below(6) {
+                        5 => format!("Name{} {}", random.below(1_000), random.below(100_000)),
                         0 => format!("{}", random.below(1_000)),
                         1 => text[at].to_uppercase(),
                         2 => common[random.below(60)].clone(),
@@ -194,11 +254,18 @@ mod tests {
         assert!(related.iter().all(|facts| facts.changes.is_some()));
         let stranger = RelatedFacts::new(Facts::of("a text without any of the shared words"), Some(&shared));
         assert!(stranger.changes.is_none());
+        let mut different = [0; 2];
         for (a, x) in related.iter().zip(&texts) {
             for (b, y) in related.iter().zip(&texts) {
                 assert_eq!(a.agreement(b), facts_agreement(x, y));
+                let [of_a, of_b] = [a, b].map(|facts| facts.changes.as_ref().unwrap());
+                if !of_a.numbers.meets(&of_b.numbers) {
+                    let substituted = of_a.names.substituted(&of_b.names, [x, y]);
+                    different[usize::from(substituted > 0)] += 1;
+                }
             }
             assert_eq!(a.agreement(&stranger), facts_agreement(x, stranger.facts()));
         }
+        assert!(different.iter().all(|&pairs| pairs > 50), "{different:?}");
     }
 }
