@@ -1015,11 +1015,11 @@ fn results_among_many_similar_texts_are_the_same_after_a_restart() {
     }
     let search = |copies: &Collection| {
         let similar = |id: u64| copies.similar(&id.into(), SimilarOptions::default()).unwrap();
-        let found: Vec<_> = (0..1_500).step_by(7).map(similar).collect();
-        found.into_iter().map(|found| (ids(&found.similar), found.capped)).collect::<Vec<_>>()
+        (0..1_500).step_by(7).map(|id| ids(&similar(id).similar)).collect::<Vec<_>>()
     };
+    // Whether a search reached a limit is not compared: it can depend on the key of the hashes in the index, which is random.
     let before = search(&copies);
-    assert!(before.iter().any(|(ids, _)| ids.len() == 1));
+    assert!(before.iter().any(|ids| ids.len() == 1));
     drop(copies);
     catalog.close();
     let catalog = open(&dir);
