@@ -690,8 +690,8 @@ export interface Document<Id extends DocId = DocId> {
   /** Title, compared if `text` and `tokens` are absent. */
   title?: string | null | undefined;
   /**
-   * Publication date, used by linkage `greedy` and for the relations of pairs: a `Date` or a string such as `2024-01-31`, `2024-01-31T12:00:00Z` or
-   * `Wed, 31 Jan 2024 12:00:00 GMT`. Without an offset, a time is UTC.
+   * Publication date, used by linkage `greedy` and for the relations of pairs and matches: a `Date` or a string such as `2024-01-31`,
+   * `2024-01-31T12:00:00Z` or `Wed, 31 Jan 2024 12:00:00 GMT`. Without an offset, a time is UTC.
    */
   publishedAt?: string | Date | null | undefined;
   /** Rejected to prevent mistakes: the name is `publishedAt`. */
@@ -703,7 +703,7 @@ export type DocumentInput = Document | readonly [DocId, Text];
 
 /** Options of `Engine.add`. */
 export interface AddOptions {
-  /** Publication date, used by linkage `greedy` and for the relations of pairs; see {@link Document}. */
+  /** Publication date, used by linkage `greedy` and for the relations of pairs and matches; see {@link Document}. */
   publishedAt?: string | Date | null | undefined;
 }
 
@@ -750,6 +750,11 @@ export interface Verdict {
 export interface Match extends Verdict {
   /** Id of the document. */
   id: DocId;
+  /**
+   * How the query relates to the document; `null` unless the match is verified. Updates require the dates of both, so only `searchId`
+   * finds them.
+   */
+  relation: Relation | null;
 }
 
 /** Two documents that match. */

@@ -67,11 +67,11 @@ impl Default for RunEstimate {
     }
 }
 
-/// Declares a JavaScript object that consists of ids and the fields of a [`Verdict`].
+/// Declares a JavaScript object that consists of ids, the fields of a [`Verdict`], and a relation.
 macro_rules! verdict_object {
     (
         $(#[$doc:meta])* $name:ident { $($(#[$id_doc:meta])* $id:ident,)+ }
-        $(with { $(#[$extra_doc:meta])* $extra:ident: $type:ty, })?
+        with { $(#[$relation_doc:meta])* relation }
     ) => {
         $(#[$doc])*
         #[napi(object)]
@@ -89,17 +89,19 @@ macro_rules! verdict_object {
             pub facts: Either<f64, Null>,
             /// Whether the two are templates: the same wording with different names or numbers.
             pub template: bool,
-            $($(#[$extra_doc])* pub $extra: $type,)?
+            $(#[$relation_doc])*
+            pub relation: Either<String, Null>,
         }
 
         impl $name {
-            fn new($($id: &DocId,)+ verdict: Verdict $(, $extra: $type)?) -> $name {
+            fn new($($id: &DocId,)+ verdict: Verdict, relation: Option<Relation>) -> $name {
                 let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
                 let match_type = kind.to_string();
                 $(let $id = id::to_js($id);)+
                 let simhash_distance = distance.map_or(Either::B(Null), Either::A);
                 let facts = facts.map_or(Either::B(Null), Either::A);
-                $name { $($id,)+ similarity, match_type, verified, simhash_distance, facts, template $(, $extra)? }
+                let relation = relation_name(relation);
+                $name { $($id,)+ similarity, match_type, verified, simhash_distance, facts, template, relation }
             }
         }
     };
@@ -110,6 +112,9 @@ verdict_object! {
     FoundMatch {
         /// Id of the document.
         id,
+    } with {
+        /// How the query relates to the document; null unless the match is verified.
+        relation
     }
 }
 
@@ -122,7 +127,7 @@ verdict_object! {
         b,
     } with {
         /// How the first document relates to the second one; null unless the match is verified.
-        relation: Either<String, Null>,
+        relation
     }
 }
 
@@ -133,7 +138,7 @@ pub(crate) fn relation_name(relation: Option<Relation>) -> Either<String, Null> 
 
 impl From<MatchedPair<'_>> for Pair {
     fn from(pair: MatchedPair<'_>) -> Pair {
-        Pair::new(pair.a, pair.b, pair.verdict, relation_name(pair.relation))
+        Pair::new(pair.a, pair.b, pair.verdict, pair.relation)
     }
 }
 
@@ -170,7 +175,7 @@ impl MatchList {
     #[napi(catch_unwind)]
     pub fn take(&mut self, count: u32) -> Vec<FoundMatch> {
         let matches = self.matches.by_ref().take(count as usize);
-        matches.map(|found| FoundMatch::new(&found.id, found.verdict)).collect()
+        matches.map(|found| FoundMatch::new(&found.id, found.verdict, found.relation)).collect()
     }
 }
 
@@ -202,9 +207,8 @@ impl PairList {
     /// Creates the list of a run over a corpus. `ids` are the ids of documents in memory.
     pub(crate) fn from_run(found: &FoundPairs, ids: Option<&[DocId]>) -> PairList {
         let id = |doc| found.ids.id(doc, ids);
-        let to_pair = |pair: &sameish_batch::Pair| {
-            Pair::new(&id(pair.a), &id(pair.b), pair.verdict, relation_name(pair.relation))
-        };
+        let to_pair =
+            |pair: &sameish_batch::Pair| Pair::new(&id(pair.a), &id(pair.b), pair.verdict, pair.relation);
         let pairs: Vec<Pair> = found.pairs.iter().map(to_pair).collect();
         let estimate = RunEstimate::new(found.omitted, found.recall);
         PairList { complete: found.complete, effort: found.effort, estimate, pairs: pairs.into_iter() }

@@ -127,13 +127,13 @@ test('wire clusters around the newest document, by distance', () => {
 
 test('searchId and pairs return the same verdict', () => {
   const [, , , original, edited] = generateTexts(5, 60);
-  const keys = ['facts', 'matchType', 'simhashDistance', 'similarity', 'template', 'verified'];
+  const keys = ['facts', 'matchType', 'relation', 'simhashDistance', 'similarity', 'template', 'verified'];
   for (const [preset, hasFacts] of [['headlines', false], ['articles', true], ['wire', false]]) {
     const engine = new Engine(preset);
     engine.addMany([['a', original], ['b', preset === 'wire' ? original : edited]]);
     const [{ id, ...match }] = engine.searchId('a').matches;
-    const [{ a, b, relation, ...pair }] = engine.pairs().pairs;
-    assert.deepEqual([id, a, b, relation !== null], ['b', 'a', 'b', pair.verified]);
+    const [{ a, b, ...pair }] = engine.pairs().pairs;
+    assert.deepEqual([id, a, b, pair.relation !== null], ['b', 'a', 'b', pair.verified]);
     assert.deepEqual(match, pair, preset);
     assert.deepEqual(Object.keys(pair).sort(), keys, preset);
     assert.equal(pair.facts !== null, hasFacts, preset);

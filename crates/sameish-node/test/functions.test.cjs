@@ -333,6 +333,9 @@ test('verified pairs and comparisons have a relation', async () => {
   for (const found of [engine.pairs(), await pairs(records, { threshold: 0.3 })]) {
     assert.deepEqual(found.pairs.map(({ a, b, relation }) => `${a} ${b} ${relation}`).sort(), expected);
   }
+  const relations = ({ matches }) => matches.map(({ id, relation }) => `${id} ${relation}`).sort();
+  assert.deepEqual(relations(engine.searchId(2)), ['0 update_of', '1 contains', '3 contains']);
+  assert.deepEqual(relations(engine.search(base)), ['0 same', '1 contains', '2 contained_in', '3 same']);
   const unverified = await pairs([base, base], { preset: 'wire' });
   assert.deepEqual(unverified.pairs.map(({ relation }) => relation), [null]);
 });

@@ -150,7 +150,7 @@ impl Engine {
     ///     id: Integer from -2**63 to 2**64 - 1, or a str. `7` and `"7"` are different ids.
     ///     text: A str, or a list of tokens. Also bytes if the settings are `lossy`.
     ///     published_at: Publication date: ISO 8601 str, `datetime`, `date`, NumPy or pandas
-    ///         timestamp; default None. Used by the linkage `greedy` and for the `relation` of pairs.
+    ///         timestamp; default None. Used by the linkage `greedy` and for the `relation` of pairs and matches.
     ///
     /// Returns:
     ///     An `Inserted`.

@@ -62,16 +62,17 @@ pub(crate) fn found<'py>(
 pub(crate) fn matches<'py>(py: Python<'py>, search: &Search) -> PyResult<Bound<'py, PyList>> {
     let matches = search.matches.iter();
     let matches = matches.map(|found| {
-        let fields = judged([ids::to_python(py, &found.id)?], &found.verdict)?;
+        let fields = judged([ids::to_python(py, &found.id)?], &found.verdict, found.relation)?;
         MATCH.create(py, PyTuple::new(py, fields)?)
     });
     found(py, &MATCH, matches, search.candidates as u64, search.capped as u64)
 }
 
-/// Returns the fields that `Match` and `Pair` share: ids followed by the fields of the verdict.
+/// Returns the fields of `Match` and `Pair`: ids, the fields of the verdict, and the relation.
 fn judged<'py, const N: usize>(
     ids: [Bound<'py, PyAny>; N],
     verdict: &Verdict,
+    relation: Option<Relation>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let py = ids[0].py();
     let Verdict { similarity, kind, verified, distance, facts, template } = *verdict;
@@ -82,6 +83,7 @@ fn judged<'py, const N: usize>(
         distance.into_bound_py_any(py)?,
         facts.into_bound_py_any(py)?,
         template.into_bound_py_any(py)?,
+        relation.map(Relation::name).into_bound_py_any(py)?,
     ];
     Ok(ids.into_iter().chain(verdict).collect())
 }
@@ -132,9 +134,7 @@ pub(crate) fn found_pairs<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let pairs = pairs.map(|pair| {
         let (ids, verdict, relation) = pair?;
-        let mut fields = judged(ids, &verdict)?;
-        fields.push(relation.map(Relation::name).into_bound_py_any(py)?);
-        PAIR.create(py, PyTuple::new(py, fields)?)
+        PAIR.create(py, PyTuple::new(py, judged(ids, &verdict, relation)?)?)
     });
     found(py, &PAIR, pairs, effort.candidates, effort.capped)
 }

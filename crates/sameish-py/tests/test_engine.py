@@ -28,7 +28,7 @@ def engine():
 def test_search_finds_by_text_and_by_id(engine):
     found = engine.search(TEXT)
     assert [match.id for match in found] == ["a", 3]
-    assert found[0] == sameish.Match("a", 1.0, "exact", True, None, 1.0, False)
+    assert found[0] == sameish.Match("a", 1.0, "exact", True, None, 1.0, False, "same")
     assert [match.id for match in engine.search_id("a")] == [3]
     assert engine.search(TEXT, limit=1) == found[:1]
     assert engine.search(TEXT, min_similarity=0.9) == found[:1]

@@ -223,7 +223,15 @@ def test_relations_of_pairs_and_comparisons(tmp_path):
     path.write_text("".join(json.dumps({"text": t, "day": d}) + "\n" for t, d in zip(texts, days)))
     for pairs in (engine.pairs(), sameish.pairs(texts, date=days, threshold=0.3), sameish.pairs(path, date="day", threshold=0.3)):
         assert {(pair.a, pair.b): pair.relation for pair in pairs} == expected
+    reverse = {"contains": "contained_in", "contained_in": "contains", "updated_by": "update_of", "same": "same"}
+    for id in range(4):
+        found = {match.id: match.relation for match in engine.search_id(id)}
+        assert found == {b: relation for (a, b), relation in expected.items() if a == id} | {a: reverse[relation] for (a, b), relation in expected.items() if b == id}
+    assert {match.id: match.relation for match in engine.search(TEXT)} == {0: "same", 1: "contains", 2: "contained_in", 3: "same"}
     assert {p.relation for p in sameish.pairs([TEXT, TEXT], preset="wire")} == {None}
+    unverified = sameish.Engine("wire")
+    unverified.add("a", TEXT)
+    assert [match.relation for match in unverified.search(TEXT)] == [None]
 
 
 TABLE = {

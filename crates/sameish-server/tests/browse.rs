@@ -6,6 +6,7 @@ mod common;
 
 use common::{Service, article};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 /// Stores a document of a story; documents of one story have the same text.
@@ -400,6 +401,45 @@ fn members_and_matches_have_a_relation() {
             .map(|(id, relation)| (id.to_owned(), json!(relation)));
         assert_eq!(relations, expected, "{query}");
     }
+}
+
+/// Every route gives the same relation for the same two documents.
+#[test]
+fn duplicates_and_events_have_the_relation_of_a_search() {
+    let service = Service::start();
+    let settings = json!({"preset": "copies", "overrides": {"matching": {"threshold": 0.3}}});
+    service.put("/api/v1/related", settings).expect(201);
+    let relations = |found: &Value| -> BTreeMap<String, Value> {
+        let found = found.as_array().unwrap().iter();
+        found.map(|found| (found["id"].as_str().unwrap().to_owned(), found["relation"].clone())).collect()
+    };
+    let mut seen = BTreeSet::new();
+    for (id, text, date) in [
+        ("first", words(100), json!("2024-01-02")),
+        ("copy", words(100), json!("2024-01-01")),
+        ("longer", words(180), json!("2024-01-03")),
+        ("excerpt", words(40), json!("2024-01-04")),
+        ("undated", words(140), json!(null)),
+        ("earlier", words(130), json!("2023-12-31")),
+        ("revised", words(100).replace("w99", "w99 and 7 more"), json!("2024-01-05")),
+    ] {
+        let document = json!({"id": id, "text": text, "published_at": date});
+        let query = json!({"text": text, "published_at": date});
+        let queried = service.post("/api/v1/related/query", query).expect(200).json();
+        let expected = relations(&queried["similar"]);
+        let created = service.post("/api/v1/related", &document).expect(201).json();
+        assert_eq!(relations(&created["duplicates"]), expected, "{id}");
+        let unchanged = service.put(&format!("/api/v1/related/{id}"), &document).expect(200).json();
+        assert_eq!(relations(&unchanged["duplicates"]), expected, "{id}");
+        let lines = service.bulk("/api/v1/related/bulk", &format!("{document}\n"));
+        assert_eq!(relations(&lines[0]["duplicates"]), expected, "{id}");
+        for query in ["", "?evidence=true"] {
+            let similar = service.get(&format!("/api/v1/related/{id}/similar{query}")).expect(200).json();
+            assert_eq!(relations(&similar["similar"]), expected, "{id}{query}");
+        }
+        seen.extend(expected.into_values().map(|relation| relation.as_str().unwrap().to_owned()));
+    }
+    assert_eq!(Vec::from_iter(seen), ["contained_in", "contains", "same", "update_of", "updated_by"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use sameish::cluster::ClusterId;
 use sameish::document::{Given, GivenSketches};
+use sameish::matching::Relation;
 use sameish::{Content, DocId, Document, Engine, MatchKind, Preset, Scratch, Status, Timestamp};
 use sameish_store::{
     Catalog, Center, ClustersPage, Collection, CollectionConfig, Confirmation, DocumentRow, DocumentsPage,
@@ -574,10 +575,51 @@ fn a_lower_minimum_finds_documents_with_only_a_fingerprint() {
     // Evidence needs two texts.
     for similar in found.iter().chain(&by_sketch) {
         let verified = similar.found.verdict.verified;
-        assert_eq!((similar.evidence.is_some(), similar.relation.is_some()), (verified, verified));
+        assert_eq!((similar.evidence.is_some(), similar.found.relation.is_some()), (verified, verified));
     }
     assert!(found.iter().any(|similar| similar.evidence.is_some()));
     assert_eq!(ids(&search(Document::new(9, base.as_str()), 1.0)), []);
+}
+
+/// Times of insertion, which the index has in place of missing dates, do not make a document an update. Without a cache, the dates
+/// are read from the store.
+#[test]
+fn duplicates_and_events_have_the_relation_of_a_search() {
+    for cache_bytes in [0, OpenOptions::default().cache_bytes] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = OpenOptions { cache_bytes, ..OpenOptions::default() };
+        let catalog = Catalog::open(dir.path(), options).unwrap();
+        let copies = catalog.create("copies", CollectionConfig::new(Preset::Copies)).unwrap();
+        let base = words(0);
+        let insert = |id: u64, text: String, date: Option<&str>| {
+            let dated = Document { published_at: date.map(str::to_owned), ..document(id, text) };
+            let found = copies.insert(dated).unwrap().duplicates;
+            let found = found.into_iter().map(|found| (found.id, found.relation));
+            let mut found: Vec<(DocId, Option<Relation>)> = found.collect();
+            let similar = copies.similar(&id.into(), SimilarOptions::default()).unwrap().similar;
+            let mut similar: Vec<_> =
+                similar.into_iter().map(|of| (of.found.id, of.found.relation)).collect();
+            found.sort_by(|a, b| a.0.cmp(&b.0));
+            similar.sort_by(|a, b| a.0.cmp(&b.0));
+            assert_eq!(found, similar, "{id}");
+            let event = copies.events(0, 100).unwrap().events.pop().unwrap();
+            (found, event.relation)
+        };
+        insert(0, base.clone(), Some("2024-01-02"));
+        insert(1, base.clone(), None);
+        let longer =
+            |words: usize| format!("{base} {}", (0..words).map(|i| format!("x{i} ")).collect::<String>());
+        let update = [(0.into(), Some(Relation::UpdateOf)), (1.into(), Some(Relation::Contains))];
+        let (found, event) = insert(2, longer(40), Some("2024-01-03"));
+        assert_eq!((found, event), (update.to_vec(), Some(Relation::UpdatedBy)));
+        let (found, event) = insert(3, longer(41), None);
+        let contains = [0, 1].map(|id| (id.into(), Some(Relation::Contains)));
+        assert_eq!((&found[..2], event.is_some()), (&contains[..], true));
+        let cluster = copies.events(0, 1).unwrap().events[0].cluster.unwrap();
+        let members = copies.cluster(cluster).unwrap().unwrap().members;
+        let member = members.iter().find(|member| member.id == 3.into()).unwrap();
+        assert_eq!(member.relation, Some(Relation::ContainedIn));
+    }
 }
 
 #[test]

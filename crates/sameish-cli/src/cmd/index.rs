@@ -145,7 +145,7 @@ impl<'a> From<&'a Match> for MatchLine<'a> {
             published_at: None,
             similarity: rounded(similarity),
             similarity_score: rounded(similarity),
-            verdict: VerdictFields::from(found.verdict),
+            verdict: VerdictFields::from(found.verdict).with_relation(found.relation),
         }
     }
 }

@@ -26,6 +26,7 @@ fn stores_and_finds_documents() {
     let statuses: Vec<&str> = answers.iter().map(|line| line["status"].as_str().unwrap()).collect();
     assert_eq!(statuses, ["created", "created", "created", "too_short"]);
     assert_eq!(answers[2]["duplicates"][0]["id"], json!(1));
+    assert_eq!(answers[2]["duplicates"][0]["relation"], json!("same"));
     assert_eq!(answers[2]["cluster"], answers[0]["cluster"]);
 
     dir.write_records(

@@ -118,6 +118,10 @@ class Match(NamedTuple):
         facts: Agreement of the names and numbers of the two texts, 0 to 1; None unless `verified`, and for
             short texts and shingles of characters.
         template: Whether the match is a template: the same wording with different names or numbers.
+        relation: How the query relates to the document, if the match is verified: `"same"`, `"contains"` (the
+            document is an excerpt), `"contained_in"` (the document has more), `"update_of"` (the document is an
+            earlier version), `"updated_by"` (a later version) or `"overlaps"`. Updates require the dates of both,
+            so only `search_id` finds them. None unless `verified`.
     """
 
     id: Id
@@ -127,6 +131,7 @@ class Match(NamedTuple):
     simhash_distance: Optional[int]
     facts: Optional[float]
     template: bool
+    relation: Optional[Relation]
 
 
 class Pair(NamedTuple):

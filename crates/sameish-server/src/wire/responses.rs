@@ -8,7 +8,7 @@ use crate::memory::BufferedBytes;
 use crate::response::{BoundedList, Items};
 use sameish::analyzer::Schemes;
 use sameish::document::GivenSketches;
-use sameish::matching::OffsetUnit;
+use sameish::matching::{OffsetUnit, Relation};
 use sameish::{Content, Match, Status, Verdict};
 use sameish_store::{Inserted, Outcome, Similar, Stored};
 use serde::Serialize;
@@ -104,11 +104,15 @@ pub(crate) struct Duplicate {
     pub(crate) facts: Option<f64>,
     /// Whether the match is a template: the same wording with different names or numbers.
     pub(crate) template: bool,
+    /// Relation of the new document to this one, if the match is verified: `same`, `contains` (this document is an excerpt),
+    /// `contained_in` (this document has more), `update_of` (this document is an earlier version), `updated_by` (a later version)
+    /// or `overlaps`.
+    pub(crate) relation: Option<&'static str>,
 }
 
 impl From<Match> for Duplicate {
     fn from(found: Match) -> Duplicate {
-        let Match { id, verdict, .. } = found;
+        let Match { id, verdict, relation, .. } = found;
         let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
         Duplicate {
             id: Id(id),
@@ -119,6 +123,7 @@ impl From<Match> for Duplicate {
             simhash_distance: distance,
             facts: facts.map(rounded),
             template,
+            relation: relation.map(Relation::name),
         }
     }
 }
@@ -303,7 +308,7 @@ impl SimilarDocument {
     ) -> SimilarDocument {
         let has_texts = choice == EvidenceChoice::Full;
         let evidence = |evidence| EvidenceResponse::new(&evidence, offsets, max_bytes, has_texts);
-        let Match { id, verdict, .. } = similar.found;
+        let Match { id, verdict, relation, .. } = similar.found;
         let Verdict { similarity, kind, verified, distance, facts, template } = verdict;
         SimilarDocument {
             id: Id(id),
@@ -318,7 +323,7 @@ impl SimilarDocument {
             simhash_distance: distance,
             facts: facts.map(rounded),
             template,
-            relation: similar.relation.map(|relation| relation.name()),
+            relation: relation.map(Relation::name),
             evidence: similar.evidence.map(evidence),
         }
     }

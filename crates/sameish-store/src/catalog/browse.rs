@@ -419,8 +419,8 @@ fn counted_sources(members: &[PlacedRow]) -> Vec<SourceTotal> {
 struct Comparisons<'a> {
     analyzer: &'a Analyzer,
     judge: Judge,
-    /// The center and its date.
-    center: Option<(Prepared, Timestamp)>,
+    /// The center and its publication date.
+    center: Option<(Prepared, Option<i64>)>,
     scratch: Scratch,
     left: usize,
 }
@@ -428,8 +428,8 @@ struct Comparisons<'a> {
 impl<'a> Comparisons<'a> {
     fn new(analyzer: &'a Analyzer, center: Option<&DocumentRow>) -> Comparisons<'a> {
         let mut scratch = Scratch::default();
-        let center = center
-            .map(|row| (analyzer.prepare(&row.document.content, &mut scratch), timestamp(row.moment())));
+        let center =
+            center.map(|row| (analyzer.prepare(&row.document.content, &mut scratch), row.published()));
         // Documents that joined through others can be less similar to the center than the threshold.
         let judge = analyzer.judge().with_threshold(0.0);
         Comparisons { analyzer, judge, center, scratch, left: COMPARED }
@@ -440,10 +440,11 @@ impl<'a> Comparisons<'a> {
     fn compare(&mut self, row: &DocumentRow) -> Option<(Verdict, Option<Relation>)> {
         self.left = self.left.checked_sub(1)?;
         let prepared = self.analyzer.prepare(&row.document.content, &mut self.scratch);
-        let (center, date) = self.center.as_ref()?;
+        let (center, published) = self.center.as_ref()?;
         let verdict = self.judge.judge_facts(&center.side(), &prepared.side())?;
         let shingles = [center, &prepared].map(|prepared| prepared.features.shingles.len());
-        Some((verdict, verdict.relation(shingles, Some([*date, timestamp(row.moment())]))))
+        let dates = published.zip(row.published()).map(|(a, b)| [a, b].map(timestamp));
+        Some((verdict, verdict.relation(shingles, dates)))
     }
 }
 

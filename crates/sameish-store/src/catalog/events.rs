@@ -12,7 +12,7 @@ use crate::rows::{EventRow, MemberRow};
 use crate::store::{Read, Transaction};
 use sameish::cluster::ClusterId;
 use sameish::matching::Relation;
-use sameish::{DocId, Verdict};
+use sameish::{DocId, Match};
 use std::ops::ControlFlow;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -101,21 +101,6 @@ fn described(read: &dyn Read, sequence: u64, row: EventRow) -> Result<Event> {
     })
 }
 
-/// The match that an event shows.
-#[derive(Clone, Copy)]
-pub(super) struct EventMatch {
-    pub(super) verdict: Verdict,
-    /// Relation of the match to the document, if it is known.
-    pub(super) relation: Option<Relation>,
-}
-
-impl EventMatch {
-    /// Creates a match whose features are not at hand.
-    pub(super) fn new(verdict: Verdict) -> EventMatch {
-        EventMatch { verdict, relation: verdict.has_equal_content().then_some(Relation::Same) }
-    }
-}
-
 /// Returns the event of a new or replaced document.
 pub(super) fn stored_event(
     collection: u32,
@@ -123,7 +108,7 @@ pub(super) fn stored_event(
     document: u64,
     id: DocId,
     cluster: Option<ClusterId>,
-    best: Option<EventMatch>,
+    best: Option<&Match>,
 ) -> EventRow {
     EventRow {
         collection,
@@ -135,7 +120,8 @@ pub(super) fn stored_event(
         similarity: best.map(|best| best.verdict.similarity),
         match_kind: best.map(|best| best.verdict.kind),
         template: best.is_some_and(|best| best.verdict.template),
-        relation: best.and_then(|best| best.relation),
+        // An event has the relation of the match to the document.
+        relation: best.and_then(|best| best.relation).map(Relation::reversed),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::clusters::{ClusterChanges, Marks, Placement, undamaged};
 use super::collection::timestamp;
-use super::events::{EventMatch, stored_event};
+use super::events::stored_event;
 use super::live::{Departing, LiveCollection, sketched};
 use super::neighbors::{Neighbors, Query, Subject};
 use super::repair::Removed;
@@ -15,7 +15,7 @@ use crate::store::Transaction;
 use sameish::analyzer::TextFeatures;
 use sameish::cluster::ClusterId;
 use sameish::engine::SketchedDocument;
-use sameish::{DocId, Match, Search, Status};
+use sameish::{DocId, Match, Search, Status, Timestamp};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -25,8 +25,6 @@ struct NewDocument {
     features: Arc<TextFeatures>,
     result: Inserted,
     arrived_at: i64,
-    /// Publication date or, without one, time of insertion, in milliseconds since 1970.
-    moment: i64,
 }
 
 /// The result for one document of a transaction.
@@ -154,7 +152,7 @@ impl Writer {
         };
         clusters.remove(&Removed { number: old, id: &new.document.id })?;
         let new = transaction.insert_new(live, new, &mut Effects { removed: &removed, marks })?;
-        transaction.put_event(live, EventKind::Replaced, Stored::of(&new), &new.result)?;
+        transaction.put_event(live, EventKind::Replaced, new.sketched.number, &new.result)?;
         // Readers that see the commit and still the old index entry find the old document here.
         live.set_departing(departing.map(|row| Departing { row, cluster }));
         transaction.commit()?;
@@ -168,19 +166,6 @@ impl Writer {
         live.forget_rank(old);
         live.set_last_arrival(new.arrived_at);
         Ok(Inserted { outcome: Outcome::Replaced, ..new.result })
-    }
-}
-
-/// Number and date of a stored document.
-#[derive(Clone, Copy)]
-struct Stored {
-    number: u64,
-    moment: i64,
-}
-
-impl Stored {
-    fn of(new: &NewDocument) -> Stored {
-        Stored { number: new.sketched.number, moment: new.moment }
     }
 }
 
@@ -226,7 +211,7 @@ impl InsertTransaction<'_> {
         let Some(number) = live.indexed_number(&new.document.id) else {
             return match self.insert_new(live, new, &mut Effects { removed: &HashSet::new(), marks }) {
                 Ok(new) => {
-                    self.put_event(live, EventKind::Added, Stored::of(&new), &new.result)?;
+                    self.put_event(live, EventKind::Added, new.sketched.number, &new.result)?;
                     Ok(Insertion::New(Box::new(new)))
                 }
                 // A damaged document with this id is in the store, but not in the index.
@@ -252,7 +237,7 @@ impl InsertTransaction<'_> {
         row: &DocumentRow,
     ) -> Result<Inserted> {
         let subject = Subject { query: Query::New(&new.prepared), number: row.number, moment: row.moment() };
-        let search = self.duplicates(live, subject, &HashSet::new())?;
+        let search = self.duplicates(live, subject, row.published(), &HashSet::new())?;
         let member = undamaged(self.change.read().member(row.number))?;
         let cluster = member.map(|member| member.shown());
         let status = new.prepared.sketches.status;
@@ -267,8 +252,7 @@ impl InsertTransaction<'_> {
         row: DocumentRow,
     ) -> Result<Inserted> {
         let result = self.unchanged(live, &new, &row)?;
-        let stored = Stored { number: row.number, moment: row.moment() };
-        self.put_event(live, EventKind::Replaced, stored, &result)?;
+        self.put_event(live, EventKind::Replaced, row.number, &result)?;
         self.change.update_document(&DocumentRow { document: new.document, ..row })?;
         self.change.commit()?;
         Ok(Inserted { outcome: Outcome::Replaced, ..result })
@@ -287,9 +271,9 @@ impl InsertTransaction<'_> {
         let number = self.counters.documents;
         let now = super::now();
         let row = DocumentRow { number, collection: live.row.number, document, arrived_at: now };
-        let moment = row.moment();
-        let subject = Subject { query: Query::New(&prepared), number, moment };
-        let search = self.duplicates(live, subject, effects.removed)?;
+        let published = row.published();
+        let subject = Subject { query: Query::New(&prepared), number, moment: published.unwrap_or(now) };
+        let search = self.duplicates(live, subject, published, effects.removed)?;
         live.note_rank(&row);
         self.change.put_document(&row)?;
         let status = prepared.sketches.status;
@@ -299,70 +283,67 @@ impl InsertTransaction<'_> {
         let Placement { cluster, is_center } = self.place(live, &id, subject, status, &search, effects)?;
         let features = Arc::new(prepared.features);
         if live.analyzer.config().matching.verify {
-            self.cache.put(number, Arc::clone(&features));
+            self.cache.put(number, Arc::clone(&features), published);
         }
         let result = inserted(id.clone(), Outcome::Created, status, search, Some(cluster));
-        Ok(NewDocument {
-            sketched: sketched(id, sketch, is_center),
-            features,
-            result,
-            arrived_at: now,
-            moment,
-        })
+        Ok(NewDocument { sketched: sketched(id, sketch, is_center), features, result, arrived_at: now })
     }
 
     fn put_event(
         &mut self,
         live: &LiveCollection,
         kind: EventKind,
-        stored: Stored,
+        number: u64,
         result: &Inserted,
     ) -> Result<()> {
-        let best = self.event_match(live, stored, result)?;
+        let best = self.event_match(live, result)?;
         let id = result.id.clone();
-        self.change.put_event(&stored_event(live.row.number, kind, stored.number, id, result.cluster, best))
+        self.change.put_event(&stored_event(live.row.number, kind, number, id, result.cluster, best))
     }
 
     /// Returns the best match in the cluster of a document. If it has none there, returns the best match of all if that is a template,
     /// which is why the document is not in its cluster.
-    fn event_match(
-        &self,
-        live: &LiveCollection,
-        stored: Stored,
-        result: &Inserted,
-    ) -> Result<Option<EventMatch>> {
+    fn event_match<'r>(&self, live: &LiveCollection, result: &'r Inserted) -> Result<Option<&'r Match>> {
         let read = self.change.read();
         for found in &result.duplicates {
             if live.engine().joins(&found.verdict)
                 && undamaged(read.member(found.number))?.map(|member| member.shown()) == result.cluster
             {
-                return Ok(Some(self.with_relation(live, stored, found)));
+                return Ok(Some(found));
             }
         }
-        let template = result.duplicates.first().filter(|found| found.verdict.template);
-        Ok(template.map(|found| EventMatch::new(found.verdict)))
+        Ok(result.duplicates.first().filter(|found| found.verdict.template))
     }
 
-    /// Adds the relation of a match to a document, if the features of both are in the cache.
-    fn with_relation(&self, live: &LiveCollection, stored: Stored, found: &Match) -> EventMatch {
-        let known = EventMatch::new(found.verdict);
-        let features = self.cache.get(found.number).zip(self.cache.get(stored.number));
-        let Some((other, own)) = features.filter(|_| known.relation.is_none()) else { return known };
-        let date = live.engine().get(&found.id).and_then(|other| other.published);
-        let shingles = [&other, &own].map(|features| features.shingles.len());
-        let dates = date.map(|date| [date, timestamp(stored.moment)]);
-        let relation = dates.and_then(|dates| found.verdict.relation(shingles, Some(dates)));
-        EventMatch { relation, ..known }
-    }
-
+    /// Returns the best matches of a document. `published` is its publication date in milliseconds since 1970.
     fn duplicates(
         &self,
         live: &LiveCollection,
         subject: Subject<'_>,
+        published: Option<i64>,
         removed: &HashSet<u64>,
     ) -> Result<Search> {
         let read = self.change.read();
-        Neighbors { live, cache: self.cache, read, removed, memo: None }.duplicates(subject)
+        let neighbors = Neighbors { live, cache: self.cache, read, removed, memo: None };
+        let mut search = neighbors.duplicates(subject)?;
+        for found in &mut search.matches {
+            let other =
+                if found.needs_dates() && published.is_some() { self.published(found.number)? } else { None };
+            let dates = published.zip(other).map(|(own, other)| [own, other].map(timestamp));
+            found.relation = found.relation_with(dates);
+        }
+        Ok(search)
+    }
+
+    /// Returns the publication date of a stored document. The dates of the index do not suffice: without a publication date, they
+    /// are times of insertion, which do not make a document an update. A document that was just judged is usually in the cache.
+    fn published(&self, number: u64) -> Result<Option<i64>> {
+        if let Some(known) = self.cache.published(number) {
+            return Ok(known);
+        }
+        let caption = undamaged(self.change.read().caption(number))?;
+        let date = caption.and_then(|caption| Timestamp::parse(&caption.published_at?).ok());
+        Ok(date.map(Timestamp::as_milliseconds))
     }
 
     /// Adds a new document to a cluster. Returns the cluster that lists show.

@@ -10,13 +10,9 @@ use crate::model::{SearchTotals, Similar, SimilarDocuments, SimilarEvidence, Sim
 use crate::rows::{ClusterTotals, DocumentRow, TaskKind};
 use crate::store::Read;
 use sameish::cluster::ClusterId;
-use sameish::engine::{
-    Among, CANDIDATES_JUDGED, Collected, External, Scope, StoredDocument, TextSource as _,
-};
-use sameish::matching::{Evidence, Relation};
-use sameish::{
-    Content, DocId, Document, Engine, Match, MatchKind, Scratch, Search, SearchOptions, Status, Timestamp,
-};
+use sameish::engine::{Among, CANDIDATES_JUDGED, Collected, External, Scope, StoredDocument};
+use sameish::matching::Evidence;
+use sameish::{Content, DocId, Document, Engine, Match, Scratch, Search, SearchOptions, Status, Timestamp};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::{Arc, RwLockReadGuard};
@@ -52,7 +48,7 @@ impl Collection {
             let collected = engine.collect_id_in(id, &scope(live, moment, options, texts, &filter))?;
             let collected = collected.ok_or_else(unknown)?;
             let (number, status) = (Some(stored.number), stored.status);
-            Ok(CollectedQuery { collected, number, status, date: None, shingles: None })
+            Ok(CollectedQuery { collected, number, status, date: None })
         };
         self.search_each(collect, None, options, max_text_bytes, sink)?.ok_or_else(unknown)
     }
@@ -84,8 +80,7 @@ impl Collection {
             let collected =
                 engine.collect_prepared_in(&prepared, &scope(live, moment, options, texts, &filter))?;
             let date = document.published_at.as_deref().and_then(|date| Timestamp::parse(date).ok());
-            let shingles = Some(prepared.features.shingles.len());
-            Ok(CollectedQuery { collected, number: None, status: prepared.sketches.status, date, shingles })
+            Ok(CollectedQuery { collected, number: None, status: prepared.sketches.status, date })
         };
         let totals = self.search_each(collect, Some(&document.content), options, max_text_bytes, sink)?;
         Ok(totals.unwrap_or_default())
@@ -107,8 +102,7 @@ impl Collection {
         let (view, engine) = self.view()?;
         let budget = TextBudget::new(max_text_bytes);
         let texts = view.texts(&self.live, &self.shared.cache).within(&budget);
-        let CollectedQuery { collected, number, status, date, shingles } =
-            collect(&engine, &texts, view.visible)?;
+        let CollectedQuery { collected, number, status, date } = collect(&engine, &texts, view.visible)?;
         drop(engine);
         let search = collected.judge(&texts);
         texts.check()?;
@@ -117,14 +111,14 @@ impl Collection {
         let own = own.map(|number| view.document(number)).transpose()?.flatten();
         let Some(mut search) = search else { return Ok(None) };
         search.capped += usize::from(texts.skipped() > 0);
-        let own = match number.filter(|_| own.is_none() && search.matches.iter().any(depends_on_texts)) {
+        let own = match number.filter(|_| own.is_none() && search.matches.iter().any(Match::needs_dates)) {
             Some(number) => undamaged(view.document(number))?,
             None => own,
         };
         let date = date.or_else(|| Timestamp::parse(own.as_ref()?.document.published_at.as_deref()?).ok());
         let own = own.map(|row| row.document.content);
         let content = content.or(own.as_ref());
-        let query = SearchedQuery { content, date, number, shingles };
+        let query = SearchedQuery { content, date };
         let totals = self.pass_on(&view, &texts, search, &query, options, sink)?;
         Ok(Some(SearchTotals { status, ..totals }))
     }
@@ -164,11 +158,7 @@ impl Collection {
                 .map(|(min_words, content)| self.live.analyzer.compare(content, &other, min_words));
             let date = published_at.as_deref().and_then(|date| Timestamp::parse(date).ok());
             let dates = searched.date.zip(date).map(|(query, found)| [query, found]);
-            let relation = match &comparison {
-                Some(comparison) if found.verdict.verified => comparison.relation(dates),
-                Some(_) => None,
-                None => searched.relation(&found, texts, dates),
-            };
+            let found = Match { relation: found.relation_with(dates), ..found };
             let evidence = comparison.zip(query.clone()).map(|(comparison, query)| SimilarEvidence {
                 evidence: Evidence {
                     passages: comparison.passages,
@@ -180,7 +170,7 @@ impl Collection {
                 text: text_of(&other).into_owned(),
             });
             drop(other);
-            if sink(Similar { found, title, source, url, published_at, relation, evidence }).is_break() {
+            if sink(Similar { found, title, source, url, published_at, evidence }).is_break() {
                 totals.capped += 1;
                 break;
             }
@@ -307,41 +297,12 @@ struct CollectedQuery<'q> {
     status: Status,
     /// Publication date of a query that is not stored.
     date: Option<Timestamp>,
-    /// Number of distinct shingles of a query that is not stored.
-    shingles: Option<usize>,
 }
 
 /// What relations and evidence need to know about a query.
 struct SearchedQuery<'a> {
     content: Option<&'a Content>,
     date: Option<Timestamp>,
-    /// Number of the query, if it is stored.
-    number: Option<u64>,
-    /// Number of distinct shingles of a query that is not stored.
-    shingles: Option<usize>,
-}
-
-impl SearchedQuery<'_> {
-    /// Returns the relation of the query to a match. Without evidence, it is derived from the numbers of shingles: the features were
-    /// read to judge the match, so that they usually are in the cache.
-    fn relation(
-        &self,
-        found: &Match,
-        texts: &StoredTexts<'_>,
-        dates: Option<[Timestamp; 2]>,
-    ) -> Option<Relation> {
-        if !depends_on_texts(found) {
-            return found.verdict.relation([0, 0], dates);
-        }
-        let shingles = |number: u64| Some(texts.features(number)?.shingles.len());
-        let own = self.shingles.or_else(|| shingles(self.number?))?;
-        found.verdict.relation([own, shingles(found.number)?], dates)
-    }
-}
-
-/// Returns `true` if the relation of a match depends on the features and dates of both documents.
-fn depends_on_texts(found: &Match) -> bool {
-    found.verdict.verified && found.verdict.kind != MatchKind::Exact
 }
 
 /// Returns the text of a document. Tokens are joined by spaces, as in the offsets of passages.

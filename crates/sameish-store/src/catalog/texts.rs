@@ -102,10 +102,17 @@ pub(super) struct FeatureCache {
 
 #[derive(Default)]
 struct CacheEntries {
-    features: HashMap<u64, Arc<TextFeatures>>,
+    texts: HashMap<u64, CachedText>,
     /// Document numbers, oldest entry first.
     order: VecDeque<u64>,
     bytes: usize,
+}
+
+/// What is derived from a document.
+struct CachedText {
+    features: Arc<TextFeatures>,
+    /// Publication date in milliseconds since 1970.
+    published: Option<i64>,
 }
 
 impl FeatureCache {
@@ -114,24 +121,33 @@ impl FeatureCache {
     }
 
     pub(super) fn get(&self, number: u64) -> Option<Arc<TextFeatures>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).features.get(&number).cloned()
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.texts.get(&number).map(|text| Arc::clone(&text.features))
     }
 
-    pub(super) fn put(&self, number: u64, features: Arc<TextFeatures>) {
+    /// Returns the publication date of a document in milliseconds since 1970. The outer option is `None` if the document is not in
+    /// the cache.
+    pub(super) fn published(&self, number: u64) -> Option<Option<i64>> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.texts.get(&number).map(|text| text.published)
+    }
+
+    /// Adds a document with its publication date in milliseconds since 1970.
+    pub(super) fn put(&self, number: u64, features: Arc<TextFeatures>, published: Option<i64>) {
         let bytes = heap_bytes(&features);
         // One large text must not evict all others.
         if bytes > self.max_bytes / 16 {
             return;
         }
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        if entries.features.insert(number, features).is_none() {
+        if entries.texts.insert(number, CachedText { features, published }).is_none() {
             entries.order.push_back(number);
             entries.bytes += bytes;
         }
         while entries.bytes > self.max_bytes {
             let Some(oldest) = entries.order.pop_front() else { break };
-            let evicted = entries.features.remove(&oldest);
-            entries.bytes -= evicted.map_or(0, |features| heap_bytes(&features));
+            let evicted = entries.texts.remove(&oldest);
+            entries.bytes -= evicted.map_or(0, |text| heap_bytes(&text.features));
         }
     }
 }
@@ -389,19 +405,20 @@ impl StoredTexts<'_> {
         }
         let compute = |row: &DocumentRow| {
             self.budget.inspect(|budget| budget.take(&row.document));
-            self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut())
+            let features = self.analyzer.features(&row.document.content, &mut self.scratch.borrow_mut());
+            (features, row.published())
         };
-        let features = match self.departing.filter(|row| row.number == number) {
+        let (features, published) = match self.departing.filter(|row| row.number == number) {
             Some(departing) => compute(departing),
             None => {
                 let row = self.read(number)?;
-                let features = compute(&row);
+                let computed = compute(&row);
                 self.describe(number, row.document);
-                features
+                computed
             }
         };
         let features = Arc::new(features);
-        self.cache.put(number, Arc::clone(&features));
+        self.cache.put(number, Arc::clone(&features), published);
         Some(features)
     }
 }
@@ -423,11 +440,12 @@ mod tests {
         let small = features(20);
         let cache = FeatureCache::new(20 * heap_bytes(&small));
         for number in 0..30 {
-            cache.put(number, Arc::clone(&small));
+            cache.put(number, Arc::clone(&small), Some(number as i64));
         }
         let cached: Vec<u64> = (0..40).filter(|number| cache.get(*number).is_some()).collect();
         assert_eq!(cached, (10..30).collect::<Vec<_>>());
-        cache.put(30, features(2000));
+        assert_eq!([9, 10].map(|number| cache.published(number)), [None, Some(Some(10))]);
+        cache.put(30, features(2000), None);
         assert!(cache.get(30).is_none());
         assert!(cache.get(10).is_some(), "a large text evicts nothing");
     }

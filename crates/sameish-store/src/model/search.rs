@@ -1,6 +1,6 @@
 //! Searches for similar documents.
 
-use sameish::matching::{Evidence, Relation};
+use sameish::matching::Evidence;
 use sameish::{Match, Status};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct SimilarOptions {
 /// A stored document that matches a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Similar {
-    /// The match: the id of the document and how it compares to the query.
+    /// The match: the id of the document, how it compares to the query, and the relation of the query to it.
     pub found: Match,
     /// Title.
     pub title: Option<String>,
@@ -28,8 +28,6 @@ pub struct Similar {
     pub url: Option<String>,
     /// Publication date as given by the caller.
     pub published_at: Option<String>,
-    /// Relation of the query to the document, if the match is verified.
-    pub relation: Option<Relation>,
     /// Shared passages, if requested.
     pub evidence: Option<SimilarEvidence>,
 }

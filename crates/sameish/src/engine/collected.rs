@@ -9,12 +9,12 @@ use super::collection::{Collection, QueryView};
 use super::crowd::Profile;
 use super::lookup::Candidate;
 use super::search::{
-    Found, Judged, Match, NO_FEATURES, Ranked, Ranking, Scope, Search, SearchOptions, best_document, expand,
-    judge_ranked, needs_features,
+    Described, Found, Judged, NO_FEATURES, Ranked, Ranking, Scope, Search, SearchOptions, best_document,
+    expand, judge_ranked, needs_features,
 };
 use super::storage::{External, TextSource};
 use crate::analyzer::{Prepared, Status, TextFeatures};
-use crate::document::DocId;
+use crate::document::{DocId, Timestamp};
 use crate::error::Result;
 use crate::features::TextKey;
 use crate::matching::{Judge, Verdict};
@@ -31,6 +31,8 @@ const DOCUMENTS_COPIED: usize = 100_000;
 #[derive(Debug)]
 pub struct Collected<'q> {
     query: Query<'q>,
+    /// The publication date of a stored query.
+    published: Option<Timestamp>,
     judge: Judge,
     limit: usize,
     min_similarity: f64,
@@ -139,6 +141,7 @@ impl Collection<External> {
     fn done(&self, search: Search) -> Collected<'static> {
         Collected {
             query: Query::Done(search),
+            published: None,
             judge: self.judge,
             limit: 0,
             min_similarity: 0.0,
@@ -187,6 +190,7 @@ impl Collection<External> {
         let Scope { needs_best, bounded, .. } = *scope;
         Ok(Collected {
             query,
+            published: except.and_then(|doc| self.docs[doc].published),
             judge,
             limit,
             min_similarity,
@@ -245,10 +249,10 @@ impl Judging<'_> {
             |text| text.documents.iter().map(|found| (found, *text)),
             |(found, _)| found.number,
         );
-        let mut with_facts: HashMap<u64, Verdict> = HashMap::new();
+        let mut described: HashMap<u64, Described> = HashMap::new();
         let to_match = |((found, text), verdict): ((&Found, &CandidateText), Verdict)| {
-            let verdict = *with_facts.entry(text.first).or_insert_with(|| self.with_facts(text, verdict));
-            Match { id: found.id.clone(), number: found.number, verdict }
+            let of_text = described.entry(text.first).or_insert_with(|| self.describe(text, verdict));
+            of_text.into_match(found.clone(), self.collected.published)
         };
         let matches = found.into_iter().map(to_match).collect();
         Search { matches, best, candidates, capped: capped + usize::from(has_more) }
@@ -301,13 +305,23 @@ impl Judging<'_> {
 
     /// Adds the agreement of the facts to a verdict. One that was remembered has it.
     fn with_facts(&self, text: &CandidateText, verdict: Verdict) -> Verdict {
-        let Some(query) = self.query.side().facts else { return verdict };
+        self.describe(text, verdict).verdict
+    }
+
+    /// Adds what depends on the features of a match to its verdict. Of a verdict that was remembered, the features are not read.
+    fn describe(&self, text: &CandidateText, verdict: Verdict) -> Described {
+        let Some(query) = self.query.features else { return Described { verdict, shingles: None } };
         let number = text.documents.first().map(|found| found.number);
         let kept = self.features.borrow();
         match number.and_then(|number| kept.get(&number)) {
-            Some(features) => verdict.with_facts(|| (query, &features.facts)),
-            None if verdict.is_of_equal_texts() => verdict.with_facts(|| (query, query)),
-            None => verdict,
+            Some(features) => Described {
+                verdict: verdict.with_facts(|| (&query.facts, &features.facts)),
+                shingles: Some([query.shingles.len(), features.shingles.len()]),
+            },
+            None if verdict.is_of_equal_texts() => {
+                Described { verdict: verdict.with_facts(|| (&query.facts, &query.facts)), shingles: None }
+            }
+            None => Described { verdict, shingles: None },
         }
     }
 }

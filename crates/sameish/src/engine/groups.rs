@@ -28,13 +28,7 @@ pub struct MatchedPair<'a> {
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub verdict: Verdict,
     /// How the first one relates to the second one, if the match is verified: whether it is an excerpt or an update of it.
-    #[cfg_attr(feature = "serde", serde(serialize_with = "relation_name"))]
     pub relation: Option<Relation>,
-}
-
-#[cfg(feature = "serde")]
-fn relation_name<S: serde::Serializer>(relation: &Option<Relation>, out: S) -> Result<S::Ok, S::Error> {
-    serde::Serialize::serialize(&relation.map(Relation::name), out)
 }
 
 /// The average number of candidates per text that may be judged without a match before fewer candidates are judged.

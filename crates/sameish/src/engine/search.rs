@@ -12,7 +12,7 @@ use crate::analyzer::{Prepared, Scratch, Sketches, Status, TextFeatures};
 use crate::document::{ContentRef, DocId, Timestamp};
 use crate::error::Result;
 use crate::index::SignatureBuckets;
-use crate::matching::{Judge, Verdict};
+use crate::matching::{Judge, Relation, Verdict};
 use crate::random::SplitMix64;
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -47,6 +47,48 @@ pub struct Match {
     /// How the document matches.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub verdict: Verdict,
+    /// How the query relates to the document, if the match is verified: whether it is an excerpt or an update of it. Updates
+    /// require the dates of both, so only a search for the matches of a stored document finds them.
+    pub relation: Option<Relation>,
+    /// The numbers of distinct shingles of the query and of the document, if they were compared.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub shingles: Option<[usize; 2]>,
+}
+
+impl Match {
+    /// Returns the relation of the query to the document with these dates, if both are known.
+    pub fn relation_with(&self, dates: Option<[Timestamp; 2]>) -> Option<Relation> {
+        self.verdict.relation(self.compared()?, dates)
+    }
+
+    /// Returns `true` if the relation depends on the dates of the query and of the document.
+    pub fn needs_dates(&self) -> bool {
+        self.compared().is_some_and(|shingles| self.verdict.needs_dates(shingles))
+    }
+
+    /// Returns the numbers of shingles, which the relation of equal texts does not depend on.
+    fn compared(&self) -> Option<[usize; 2]> {
+        self.shingles.or_else(|| self.verdict.is_of_equal_texts().then_some([0, 0]))
+    }
+}
+
+/// The verdict on a match with the agreement of the facts.
+#[derive(Clone, Copy)]
+pub(super) struct Described {
+    pub(super) verdict: Verdict,
+    /// The numbers of distinct shingles of the query and of the document, if they were compared.
+    pub(super) shingles: Option<[usize; 2]>,
+}
+
+impl Described {
+    /// Creates the match of a query that has this publication date.
+    pub(super) fn into_match(self, found: Found, published: Option<Timestamp>) -> Match {
+        let Described { verdict, shingles } = self;
+        let Found { id, number, published: other } = found;
+        let found = Match { id, number, verdict, relation: None, shingles };
+        let relation = found.relation_with(published.zip(other).map(|(query, other)| [query, other]));
+        Match { relation, ..found }
+    }
 }
 
 /// The result of a search.
@@ -270,13 +312,12 @@ impl<S: Storage> Collection<S> {
         matches.retain(|found| found.verdict.similarity >= min_similarity.unwrap_or(0.0));
         let matches: Vec<(u32, Verdict)> = matches.iter().map(|found| (found.text, found.verdict)).collect();
         let found = expand(&matches, limit, |text| eligible(*text), |doc| self.docs[doc].number);
-        let mut with_facts: HashMap<u32, Verdict> = HashMap::new();
+        let published = except.and_then(|doc| self.docs[doc].published);
+        let mut described: HashMap<u32, Described> = HashMap::new();
         let to_match = |(doc, verdict): (u32, Verdict)| {
             let text = self.docs[doc].text;
-            let verdict =
-                *with_facts.entry(text).or_insert_with(|| self.with_facts(query, text, verdict, scope));
-            let Found { id, number } = self.found(doc);
-            Match { id, number, verdict }
+            let of_text = described.entry(text).or_insert_with(|| self.describe(query, text, verdict, scope));
+            of_text.into_match(self.found(doc), published)
         };
         let matches = found.into_iter().map(to_match).collect();
         Ok(Search { matches, best, candidates, capped })
@@ -307,18 +348,28 @@ impl<S: Storage> Collection<S> {
         verdict: Verdict,
         scope: &Scope<'_, S>,
     ) -> Verdict {
-        if !verdict.verified || query.side().facts.is_none() {
-            return verdict;
-        }
-        let other = self.view_of(text);
+        self.describe(query, text, verdict, scope).verdict
+    }
+
+    /// Adds what depends on the features of a match to its verdict.
+    fn describe(
+        &self,
+        query: &QueryView<'_>,
+        text: u32,
+        verdict: Verdict,
+        scope: &Scope<'_, S>,
+    ) -> Described {
+        let Some(own) = query.features.filter(|_| verdict.verified) else {
+            return Described { verdict, shingles: None };
+        };
         let read = || {
             let doc = self.admitted(text, scope).next()?;
             S::read(&self.texts[text].features, scope.texts, self.docs[doc].number)
         };
         let features = if verdict.is_of_equal_texts() { None } else { read() };
+        let shingles = features.as_ref().map(|features| [own.shingles.len(), features.shingles.len()]);
         let features = features.unwrap_or(FeaturesRef::Kept(&NO_FEATURES));
-        let facts = query.side().facts.zip(other.with_features(&features).side().facts);
-        facts.map_or(verdict, |facts| verdict.with_facts(|| facts))
+        Described { verdict: verdict.with_facts(|| (&own.facts, &features.facts)), shingles }
     }
 
     /// Finds the texts that match a query, except for the text `except`, without the agreement of their facts. Texts
@@ -532,7 +583,7 @@ impl<S: Storage> Collection<S> {
 
     pub(super) fn found(&self, doc: u32) -> Found {
         let doc = &self.docs[doc];
-        Found { id: doc.id.clone(), number: doc.number }
+        Found { id: doc.id.clone(), number: doc.number, published: doc.published }
     }
 
     /// Iterates over the documents of a text that a search may find, by insertion number.
@@ -662,6 +713,7 @@ pub(super) fn needs_features(judge: Judge, a: &QueryView<'_>, b: &QueryView<'_>)
 pub(super) struct Found {
     pub(super) id: DocId,
     pub(super) number: u64,
+    pub(super) published: Option<Timestamp>,
 }
 
 /// The texts that the indexes find for a query.

@@ -17,6 +17,8 @@ const UPDATED: f64 = 0.5;
 
 /// How the first of two texts relates to the second one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Relation {
     /// They are equal, or nearly equal with the same names and numbers.
     Same,
@@ -59,6 +61,11 @@ impl Overlap {
     /// assert_eq!(overlap.relation(Some([second, first])), Some(Relation::ContainedIn));
     /// ```
     pub fn relation(&self, dates: Option<[Timestamp; 2]>) -> Option<Relation> {
+        self.relation_by(|| order_of(dates))
+    }
+
+    /// Returns the relation of two texts. Calls `order`, which compares their dates, only if the relation depends on it.
+    fn relation_by(&self, order: impl FnOnce() -> Ordering) -> Option<Relation> {
         let Overlap { containment_a: a, containment_b: b, facts, template } = *self;
         let (less, more) = (a.min(b), a.max(b));
         if more <= 0.0 {
@@ -67,8 +74,7 @@ impl Overlap {
         if template {
             return Some(Relation::Overlaps);
         }
-        let order = dates.map_or(Ordering::Equal, |[a, b]| a.as_milliseconds().cmp(&b.as_milliseconds()));
-        let update = match order {
+        let update = || match order() {
             Ordering::Greater => Some(Relation::UpdateOf),
             Ordering::Less => Some(Relation::UpdatedBy),
             Ordering::Equal => None,
@@ -80,11 +86,14 @@ impl Overlap {
             } else {
                 (Relation::Contains, Relation::UpdateOf)
             };
-            let is_update = less >= UPDATED && update == Some(extended);
+            let is_update = less >= UPDATED && update() == Some(extended);
             return Some(if is_update { extended } else { contained });
         }
-        if changes_facts && less >= UPDATED && update.is_some() {
-            return update;
+        if changes_facts
+            && less >= UPDATED
+            && let Some(update) = update()
+        {
+            return Some(update);
         }
         Some(if more >= CONTAINED && !changes_facts { Relation::Same } else { Relation::Overlaps })
     }
@@ -96,6 +105,20 @@ impl Verdict {
     /// `shingles` are the numbers of their distinct shingles. With the Jaccard similarity, they determine how many are shared, and so
     /// which part of each document the other one contains. `dates` are those of the two documents, if both are known.
     pub fn relation(&self, shingles: [usize; 2], dates: Option<[Timestamp; 2]>) -> Option<Relation> {
+        self.relation_by(shingles, || order_of(dates))
+    }
+
+    /// Returns `true` if the relation of two documents with these numbers of shingles depends on their dates.
+    pub(crate) fn needs_dates(&self, shingles: [usize; 2]) -> bool {
+        let mut needed = false;
+        self.relation_by(shingles, || {
+            needed = true;
+            Ordering::Equal
+        });
+        needed
+    }
+
+    fn relation_by(&self, shingles: [usize; 2], order: impl FnOnce() -> Ordering) -> Option<Relation> {
         if !self.verified {
             return None;
         }
@@ -111,8 +134,13 @@ impl Verdict {
             facts: self.facts,
             template: self.template,
         };
-        overlap.relation(dates)
+        overlap.relation_by(order)
     }
+}
+
+/// Compares the dates of two texts. Without both, no text is later than the other one.
+fn order_of(dates: Option<[Timestamp; 2]>) -> Ordering {
+    dates.map_or(Ordering::Equal, |[a, b]| a.as_milliseconds().cmp(&b.as_milliseconds()))
 }
 
 impl Relation {
@@ -201,7 +229,13 @@ mod tests {
                         facts: Some(1.0),
                         template: false,
                     };
-                    assert_eq!(verdict(shared, a, b).relation([a, b], None), overlap.relation(None));
+                    let verdict = verdict(shared, a, b);
+                    assert_eq!(verdict.relation([a, b], None), overlap.relation(None));
+                    let [first, second] = [0, 1].map(|ms| Timestamp::from_milliseconds(ms).unwrap());
+                    let orders = [[first, second], [second, first], [first, first]];
+                    let by_order = orders.map(|dates| verdict.relation([a, b], Some(dates)));
+                    let needs_dates = by_order.iter().any(|relation| *relation != by_order[2]);
+                    assert_eq!(verdict.needs_dates([a, b]), needs_dates);
                 }
             }
         }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use sameish::analyzer::TextFeatures;
 use sameish::config::{Bands, Linkage, ShortTexts, Templates};
 use sameish::engine::{Among, External, Scope, SketchedDocument, Spread, StoredDocument, TextSource};
+use sameish::matching::Relation;
 use sameish::{
     Analyzer, Config, Content, DocId, Document, Engine, Groups, Prepared, Preset, Scratch, SearchOptions,
     Status, Timestamp, Verdict,
@@ -596,4 +597,49 @@ fn range_of_dates_and_centers_are_found_without_visiting_all_copies() {
     assert_eq!(engine.copies(&DocId::Number(7)), 14_999);
     assert_eq!(engine.later_copies(&DocId::Number(14_019)).next().unwrap().number, 14_021);
     assert_eq!(engine.last_copy_before(&DocId::Number(7), 14_021).unwrap().number, 14_019);
+}
+
+#[test]
+fn matches_have_the_relation_of_pairs() {
+    let mut config = Preset::Copies.config();
+    config.matching.threshold = 0.3;
+    let mut engine = Engine::new(config).unwrap();
+    let words = |count: usize| (0..count).map(|i| format!("w{i}")).collect::<Vec<_>>().join(" ");
+    let texts = [
+        (words(100), Some("2024-01-02")),
+        (words(100).to_uppercase(), None),
+        (words(150), Some("2024-01-03")),
+        (words(40), Some("2024-01-01")),
+        (words(100).replace("w99", "w99 with 7 more"), Some("2024-01-04")),
+    ];
+    for (id, (text, date)) in texts.iter().enumerate() {
+        let published_at = date.map(str::to_owned);
+        let document = Document { published_at, ..Document::new(id as u64, text.as_str()) };
+        engine.insert(&document).unwrap();
+    }
+    let mut pairs = BTreeMap::new();
+    engine.pairs(|pair| {
+        pairs.insert((pair.a.clone(), pair.b.clone()), pair.relation);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(pairs.len(), 9);
+    let options = SearchOptions::default();
+    for (id, (text, _)) in texts.iter().enumerate() {
+        let id = DocId::from(id as u64);
+        for found in engine.search_id(&id, options).unwrap().unwrap().matches {
+            let is_earlier = id < found.id;
+            let pair = if is_earlier { (id.clone(), found.id) } else { (found.id, id.clone()) };
+            let of_pair = pairs[&pair];
+            let expected = if is_earlier { of_pair } else { of_pair.map(Relation::reversed) };
+            assert_eq!(found.relation, expected, "{pair:?}");
+        }
+        for found in engine.search(text.as_str(), options).unwrap().matches {
+            assert_eq!(found.relation, found.relation_with(None), "a text without a date");
+            assert!(found.relation.is_some());
+        }
+    }
+    let updated = engine.search_id(&0.into(), options).unwrap().unwrap().matches;
+    let relation = |id: u64| updated.iter().find(|found| found.id == id.into()).unwrap().relation;
+    let expected = [Relation::Same, Relation::UpdatedBy, Relation::Contains].map(Some);
+    assert_eq!([1, 2, 3].map(relation), expected);
 }

@@ -13,7 +13,7 @@ fn a_match_is_flat_and_reads_back() {
     let json = serde_json::to_value(&search).unwrap();
     let expected = json!({
         "id": "a", "number": 0, "similarity": 1.0, "match_type": "exact", "verified": true,
-        "simhash_distance": null, "facts": 1.0, "template": false,
+        "simhash_distance": null, "facts": 1.0, "template": false, "relation": "same",
     });
     assert_eq!(json["matches"], Value::Array(vec![expected]));
     assert_eq!(serde_json::from_value::<sameish::Search>(json).unwrap(), search);

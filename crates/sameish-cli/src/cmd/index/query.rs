@@ -151,9 +151,7 @@ fn match_line(similar: &Similar) -> MatchLine<'_> {
     let host = similar.source.as_deref();
     let url = similar.url.as_deref();
     let published_at = similar.published_at.as_deref();
-    let line = MatchLine::from(&similar.found);
-    let verdict = line.verdict.with_relation(similar.relation);
-    MatchLine { title, host, url, published_at, verdict, ..line }
+    MatchLine { title, host, url, published_at, ..MatchLine::from(&similar.found) }
 }
 
 /// Summary of a run.
