@@ -1,8 +1,9 @@
 //! Connected components of a corpus.
 //!
 //! If the texts of a crowd match each other, the number of their matches grows with the square of the size of the crowd. Each text
-//! is therefore first compared with a few *hubs*. The texts that the hubs connect form the main part of the crowd, and only the
-//! remaining texts are compared with the whole crowd.
+//! is therefore first compared with a few *hubs*. If a text matches several hubs, the texts that are not connected with it are compared
+//! with it. The texts that are connected then form the main part of the crowd, and only the remaining texts are compared with the
+//! whole crowd.
 
 use crate::candidates::Indexes;
 use crate::compare::{Comparisons, WithFacts, by_distance};
@@ -116,23 +117,52 @@ fn compare_with_hubs(finder: &mut EarlierMatches<'_>, texts: &[u32], forest: &mu
     let mut hubs = vec![texts[0]];
     let mut rest = &texts[1..];
     let mut size = FIRST_WINDOW;
+    // The number of hubs that the text with most matches connects, and this text.
+    let mut center = (1, texts[0]);
     while !rest.is_empty() {
         let (now, later) = rest.split_at(size.min(rest.len()));
-        let near = |doc: u32| {
-            let bound = |&hub: &u32| finder.candidates.crowds().bound(doc, hub);
-            Comparisons::new(doc, hubs.iter().filter_map(bound).collect())
-        };
-        let tasks: Vec<Comparisons> = now.iter().map(|&doc| near(doc)).collect();
+        let tasks: Vec<Comparisons> = now.iter().map(|&doc| near(finder, doc, &hubs)).collect();
         for (task, found) in tasks.iter().zip(finder.judge(&tasks)?) {
             found.iter().for_each(|found| forest.join(task.doc, found.doc));
             if found.is_empty() && hubs.len() < HUBS {
                 hubs.push(task.doc);
             }
+            if found.len() > center.0 {
+                center = (found.len(), task.doc);
+            }
         }
         rest = later;
         size = (size * 2).min(LARGEST_WINDOW);
     }
+    match center {
+        (1, _) => Ok(()),
+        (_, center) => compare_with_center(finder, center, texts, forest),
+    }
+}
+
+/// Compares a text that connects hubs with those that it is not connected with: copies that do not match each other may all match
+/// the text that they were made of.
+fn compare_with_center(
+    finder: &mut EarlierMatches<'_>,
+    center: u32,
+    texts: &[u32],
+    forest: &mut Forest,
+) -> Result<()> {
+    for texts in texts.chunks(LARGEST_WINDOW) {
+        let root = forest.root(center);
+        let others = texts.iter().filter(|&&doc| forest.root(doc) != root);
+        let tasks: Vec<Comparisons> = others.map(|&doc| near(finder, doc, &[center])).collect();
+        for (task, found) in tasks.iter().zip(finder.judge(&tasks)?) {
+            found.iter().for_each(|found| forest.join(task.doc, found.doc));
+        }
+    }
     Ok(())
+}
+
+/// Returns the hubs that a text may match.
+fn near(finder: &EarlierMatches<'_>, doc: u32, hubs: &[u32]) -> Comparisons {
+    let bound = |&hub: &u32| finder.candidates.crowds().bound(doc, hub);
+    Comparisons::new(doc, hubs.iter().filter_map(bound).collect())
 }
 
 /// Returns the first text of the component of each text, in order.
