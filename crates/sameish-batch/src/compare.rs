@@ -12,8 +12,8 @@ use sameish::config::{MinHashConfig, Shingle, Templates};
 use sameish::features::{Facts, FeatureSet};
 use sameish::matching::{CommonFacts, Judge, RelatedFacts, Side};
 use sameish::{Fingerprint, Prepared, Signature, Verdict};
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Whether verdicts contain facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +25,10 @@ pub(crate) enum WithFacts {
 /// A text that was read a second time, with what comparisons need.
 #[derive(Default)]
 pub(crate) struct LoadedText<'a> {
-    /// Absent for a document that consists of sketches.
-    features: Option<FeatureSet>,
+    /// Absent for a document that consists of sketches. Computed when they are needed, if the text is kept.
+    features: OnceLock<Option<FeatureSet>>,
     signature: Option<Signature>,
-    /// Kept if facts may be needed, with the analyzer that computes them.
+    /// Kept if facts or features may be needed, with the analyzer that computes them.
     text: Option<(DocumentText<'a>, Analyzer)>,
     /// What the facts are related to.
     common: Option<Arc<CommonFacts>>,
@@ -63,17 +63,28 @@ impl<'a> LoadedText<'a> {
         });
         features.iter_mut().for_each(FeatureSet::shrink);
         let text = (facts == WithFacts::Yes).then(|| (text, analyzer.clone()));
-        LoadedText { features, signature, text, common: None, facts: OnceLock::new() }
+        LoadedText { features: features.into(), signature, text, ..LoadedText::default() }
+    }
+
+    /// Keeps a text whose features are computed when they are needed.
+    fn unread(analyzer: &Analyzer, text: DocumentText<'a>) -> LoadedText<'a> {
+        LoadedText { text: Some((text, analyzer.clone())), ..LoadedText::default() }
     }
 
     /// Returns the features; `None` for a document that consists of sketches.
     pub(crate) fn features(&self) -> Option<&FeatureSet> {
-        self.features.as_ref()
+        let compute = || {
+            let (text, analyzer) = self.text.as_ref()?;
+            let mut features = with_scratch(|scratch| analyzer.shingles(text.content(), scratch));
+            features.shrink();
+            Some(features)
+        };
+        self.features.get_or_init(compute).as_ref()
     }
 
     /// Returns the number of shingles.
     fn shingles(&self) -> u32 {
-        self.features.as_ref().map_or(0, |features| features.len() as u32)
+        self.features().map_or(0, |features| features.len() as u32)
     }
 
     /// Returns the rows of the signature, if it was computed.
@@ -132,10 +143,32 @@ impl<'a> IndexedCorpus<'a> {
         }
     }
 
-    /// Reads documents and computes their features.
-    pub(crate) fn load(&self, docs: &[u32], facts: WithFacts) -> Result<Vec<(u32, LoadedText<'a>)>> {
-        let load = |at: usize| Ok((docs[at], self.load_text(docs[at], facts)?));
+    /// Returns what is known of a document of a crowd, for comparisons by similarities that are known.
+    pub(crate) fn side_in_crowd(&self, doc: u32) -> Side<'_> {
+        static NO_FEATURES: LazyLock<FeatureSet> = LazyLock::new(FeatureSet::default);
+        Side { features: Some(&NO_FEATURES), ..self.side(doc, None) }
+    }
+
+    /// Reads documents. Computes the features of those that `compares_features` selects.
+    pub(crate) fn load(
+        &self,
+        docs: &[u32],
+        facts: WithFacts,
+        compares_features: impl Fn(u32) -> bool + Sync,
+    ) -> Result<Vec<(u32, LoadedText<'a>)>> {
+        let is_deferred = self.analyzer.config().matching.verify && !self.has_sketches;
+        let load = |at: usize| match docs[at] {
+            doc if is_deferred && !compares_features(doc) => Ok((doc, self.load_unread(doc)?)),
+            doc => Ok((doc, self.load_text(doc, facts)?)),
+        };
         self.workers.map(docs.len(), PIECE_OF_TEXTS, load)?.into_iter().collect()
+    }
+
+    /// Reads a document.
+    fn load_unread(&self, doc: u32) -> Result<LoadedText<'a>> {
+        self.cancellation.check()?;
+        let text = self.texts.text(&self.signed.rows[doc as usize])?;
+        Ok(LoadedText::unread(&self.analyzer, text))
     }
 
     /// Reads a document and computes its features.
@@ -191,6 +224,13 @@ pub(crate) struct TextCache<'a> {
 
 /// Number of comparisons that a thread takes at once.
 const PIECE: usize = 64;
+
+/// A text that comparisons need.
+struct Needed {
+    doc: u32,
+    /// Whether they need its features.
+    features: bool,
+}
 
 #[derive(Clone, Copy)]
 struct Comparison {
@@ -280,19 +320,28 @@ impl<'a> TextCache<'a> {
         let comparisons = by_candidate(tasks);
         let needs_text =
             |task: &&Comparisons| task.candidates.iter().any(|candidate| self.needs_text(candidate));
-        let docs: Vec<u32> = tasks.iter().filter(needs_text).map(|task| task.doc).collect();
-        let kept = self.load(docs.into_iter(), crowds)?;
+        let is_exact = |task: &Comparisons| task.candidates.iter().all(|candidate| candidate.is_exact);
+        let docs =
+            tasks.iter().filter(needs_text).map(|task| Needed { doc: task.doc, features: !is_exact(task) });
+        let docs: Vec<Needed> = docs.collect();
+        let kept = self.load(docs, crowds)?;
         let kept: Vec<Option<&LoadedText<'_>>> =
             tasks.iter().map(|task| kept.get(&task.doc).map(Arc::as_ref)).collect();
         let mut rest = &comparisons[..];
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.prefix_that_fits(rest));
             let candidates = now.iter().map(|comparison| comparison.candidate);
-            let mut candidates: Vec<u32> =
-                candidates.filter(|candidate| self.needs_text(candidate)).map(|one| one.doc).collect();
-            candidates.dedup();
-            let loaded = self.load(candidates.into_iter(), crowds)?;
+            let mut candidates: Vec<Needed> = candidates
+                .filter(|candidate| self.needs_text(candidate))
+                .map(|one| Needed { doc: one.doc, features: !one.is_exact })
+                .collect();
+            candidates.dedup_by(|next, kept| {
+                kept.features |= next.doc == kept.doc && next.features;
+                next.doc == kept.doc
+            });
+            let loaded = self.load(candidates, crowds)?;
             let corpus = self.corpus;
+            let sizes = crowds.map(Crowds::sizes);
             let piece = |at: usize| {
                 let mut found = Vec::with_capacity(PIECE);
                 let piece = &now[at * PIECE..now.len().min((at + 1) * PIECE)];
@@ -304,7 +353,11 @@ impl<'a> TextCache<'a> {
                         let doc = (tasks[task as usize].doc, kept[task as usize]);
                         let similarity = Some(candidate.bound).filter(|_| candidate.is_exact);
                         let Some(verdict) = self.verdict(doc, other, similarity, judge) else { continue };
-                        let shingles = [other.1, doc.1].map(|text| text.map_or(0, LoadedText::shingles));
+                        let shingles = [other, doc].map(|(doc, text)| {
+                            let known = sizes.filter(|_| candidate.is_exact);
+                            let known = known.and_then(|sizes| sizes.shingles(doc));
+                            known.or_else(|| text.map(LoadedText::shingles)).unwrap_or(0)
+                        });
                         found.push((task, DocMatch { doc: candidate.doc, verdict, shingles }));
                     }
                 }
@@ -342,10 +395,12 @@ impl<'a> TextCache<'a> {
         similarity: Option<f64>,
         judge: Judge,
     ) -> Option<Verdict> {
-        let (x, y) = (self.corpus.side(a, a_text), self.corpus.side(b, b_text));
+        let corpus = self.corpus;
         let verdict = match similarity {
-            Some(similarity) => judge.judge_known(&x, &y, similarity)?,
-            None => judge.judge(&x, &y)?,
+            Some(similarity) => {
+                judge.judge_known(&corpus.side_in_crowd(a), &corpus.side_in_crowd(b), similarity)?
+            }
+            None => judge.judge(&corpus.side(a, a_text), &corpus.side(b, b_text))?,
         };
         Some(match a_text.zip(b_text).filter(|_| self.facts == WithFacts::Yes) {
             Some((a, b)) => verdict.with_agreement(|| a.related_facts().agreement(b.related_facts())),
@@ -361,7 +416,7 @@ impl<'a> TextCache<'a> {
             return Ok(found.iter().flatten().next().map(|found| found.verdict));
         }
         // Equal texts have equal features, whatever these are.
-        let unread = LoadedText { features: Some(FeatureSet::default()), ..LoadedText::default() };
+        let unread = LoadedText { features: Some(FeatureSet::default()).into(), ..LoadedText::default() };
         let side = self.corpus.side(doc, Some(&unread));
         let facts = || (unread.facts(), unread.facts());
         Ok(judge.judge(&side, &side).map(|verdict| verdict.with_facts(facts)))
@@ -370,23 +425,31 @@ impl<'a> TextCache<'a> {
     /// Returns the texts of documents, from the cache or from disk.
     fn load(
         &mut self,
-        docs: impl Iterator<Item = u32>,
+        mut docs: Vec<Needed>,
         crowds: Option<&Crowds>,
     ) -> Result<HashMap<u32, Arc<LoadedText<'a>>>> {
+        docs.truncate(if self.needs_texts { usize::MAX } else { 0 });
         let mut loaded = HashMap::new();
         let mut missing = Vec::new();
-        for doc in docs.take(if self.needs_texts { usize::MAX } else { 0 }) {
+        let mut without_features: HashSet<u32> = HashSet::new();
+        for Needed { doc, features } in docs {
             match self.young.get(&doc).cloned().or_else(|| self.old.remove(&doc)) {
                 Some(text) => {
                     loaded.insert(doc, text.clone());
                     self.insert(doc, text);
                 }
-                None => missing.push(doc),
+                None => {
+                    missing.push(doc);
+                    if !features {
+                        without_features.insert(doc);
+                    }
+                }
             }
         }
         // Neighbors in a file are read one after the other.
         missing.sort_unstable();
-        for (doc, mut text) in self.corpus.load(&missing, self.facts)? {
+        let compares_features = |doc: u32| !without_features.contains(&doc);
+        for (doc, mut text) in self.corpus.load(&missing, self.facts, compares_features)? {
             text.common = crowds.and_then(|crowds| crowds.common_facts(doc)).cloned();
             let text = Arc::new(text);
             loaded.insert(doc, text.clone());

@@ -173,6 +173,8 @@ struct CorpusSource<'a, 'l, 'm> {
     visited: Vec<u32>,
     searches: u32,
     loaded: HashMap<u32, LoadedText<'a>>,
+    /// Documents that are compared by their features: their similarity to some candidate is not known.
+    compares_features: Vec<bool>,
     clusters: StarClusters,
     log: &'l mut RunLog<dyn Monitor + 'm>,
 }
@@ -198,6 +200,7 @@ impl<'a, 'l, 'm> CorpusSource<'a, 'l, 'm> {
             visited: vec![0; documents],
             searches: 0,
             loaded: HashMap::new(),
+            compares_features: vec![false; documents],
             clusters: StarClusters {
                 center: Vec::new(),
                 similarity: vec![1.0; documents],
@@ -213,16 +216,34 @@ impl<'a, 'l, 'm> CorpusSource<'a, 'l, 'm> {
 
     /// Judges a pair, and counts its similarity if a histogram is computed.
     fn verdict(&mut self, center: u32, doc: u32, purpose: Purpose) -> Option<Verdict> {
-        let a = self.corpus.side(center, self.loaded.get(&center));
-        let b = self.corpus.side(doc, self.loaded.get(&doc));
+        let known = self.indexes.crowds.known_similarity(center, doc);
+        let corpus = self.corpus;
+        let [a, b] = [center, doc].map(|doc| match known {
+            Some(_) => corpus.side_in_crowd(doc),
+            None => corpus.side(doc, self.loaded.get(&doc)),
+        });
+        let judge = |judge: Judge| match known {
+            Some(similarity) => judge.judge_known(&a, &b, similarity),
+            None => judge.judge(&a, &b),
+        };
         if purpose != Purpose::Join || self.clusters.histogram.is_empty() {
-            return self.judge.judge(&a, &b);
+            return judge(self.judge);
         }
-        let verdict = self.judge.with_threshold(0.0).judge(&a, &b)?;
+        let verdict = judge(self.judge.with_threshold(0.0))?;
         self.clusters.histogram[(verdict.similarity * 100.0) as usize] += 1;
         // Fingerprints may match below the threshold, by their distance.
         let is_below = verdict.similarity < self.judge.threshold();
-        if is_below { self.judge.judge(&a, &b) } else { Some(verdict) }
+        if is_below { judge(self.judge) } else { Some(verdict) }
+    }
+
+    /// Notes which of a center and its candidates are compared by their features.
+    fn note_comparisons(&mut self, center: u32, docs: &[DocNumber]) {
+        for &DocNumber(doc) in docs {
+            if self.indexes.crowds.known_similarity(center, doc).is_none() {
+                self.compares_features[center as usize] = true;
+                self.compares_features[doc as usize] = true;
+            }
+        }
     }
 
     /// Returns `true` if a verdict is a template that is kept apart.
@@ -297,6 +318,7 @@ impl StarSource for CorpusSource<'_, '_, '_> {
         }
         let mut docs: Vec<DocNumber> = nearest.into_iter().map(|one| DocNumber(one.doc)).collect();
         docs.sort_unstable();
+        self.note_comparisons(center, &docs);
         Candidates { docs, left }
     }
 
@@ -319,6 +341,7 @@ impl StarSource for CorpusSource<'_, '_, '_> {
         // In a crowd, most of those that do not match are known without their texts.
         let crowds = &self.indexes.crowds;
         found.retain(|doc| !crowds.share(center, doc.0) || crowds.bound(center, doc.0).is_some());
+        self.note_comparisons(center, &found);
         found
     }
 
@@ -326,10 +349,15 @@ impl StarSource for CorpusSource<'_, '_, '_> {
         if self.by_distance {
             return Ok(());
         }
-        let missing: Vec<u32> =
-            docs.iter().map(|doc| doc.0).filter(|doc| !self.loaded.contains_key(doc)).collect();
+        let compares_features = &self.compares_features[..];
+        let is_missing = |doc: &u32| {
+            let is_needed = self.keep_templates || compares_features[*doc as usize];
+            is_needed && !self.loaded.contains_key(doc)
+        };
+        let missing: Vec<u32> = docs.iter().map(|doc| doc.0).filter(is_missing).collect();
         let facts = if self.keep_templates { WithFacts::Yes } else { WithFacts::No };
-        self.loaded.extend(self.corpus.load(&missing, facts)?);
+        let loaded = self.corpus.load(&missing, facts, |doc| compares_features[doc as usize])?;
+        self.loaded.extend(loaded);
         Ok(())
     }
 

@@ -87,6 +87,21 @@ struct Print {
     signed: bool,
 }
 
+/// The sizes of documents of crowds.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes<'a> {
+    places: &'a [u32],
+    members: &'a [Member],
+}
+
+impl Sizes<'_> {
+    /// Returns the number of shingles of a document, if it is in a crowd.
+    pub(crate) fn shingles(self, doc: u32) -> Option<u32> {
+        let place = self.places.get(doc as usize).filter(|&&place| place != NOWHERE)?;
+        Some(self.members[*place as usize].size)
+    }
+}
+
 /// A document of a crowd.
 #[derive(Clone, Copy, Debug)]
 struct Member {
@@ -246,6 +261,19 @@ impl Crowds {
     /// Returns document `b` as a candidate of `a`, if they are in crowds and may match.
     pub(crate) fn bound(&self, a: u32, b: u32) -> Option<Ranked> {
         self.bound_at(self.place(a)?, self.place(b)?)
+    }
+
+    /// Returns the similarity of two documents, if they are in one crowd and their differences are known.
+    pub(crate) fn known_similarity(&self, a: u32, b: u32) -> Option<f64> {
+        let (a, b) = self.place(a).zip(self.place(b))?;
+        let [x, y] = [a, b].map(|place| self.members[place as usize]);
+        let differing = (x.crowd == y.crowd).then(|| self.differences.between(a, b)).flatten()?;
+        Some(bound(x.size + y.size, differing))
+    }
+
+    /// Returns the sizes of the documents, which several threads may read.
+    pub(crate) fn sizes(&self) -> Sizes<'_> {
+        Sizes { places: &self.places, members: &self.members }
     }
 
     fn bound_at(&self, a: u32, b: u32) -> Option<Ranked> {
