@@ -280,7 +280,7 @@ struct Slots {
 impl Slots {
     fn push(&mut self, item: u64) {
         self.items[self.next] = item;
-        self.next = (self.next + 1) % CONTEXT;
+        self.next = if self.next + 1 == CONTEXT { 0 } else { self.next + 1 };
     }
 
     fn push_word(&mut self, word: Word) {

@@ -47,6 +47,8 @@ pub(super) struct Lexicon {
     filter: [u64; 64],
     /// Ascending by hash.
     words: Vec<(u64, Lexeme)>,
+    /// Position of the first word with each value of these bits, or of the next one.
+    starts: Vec<u16>,
 }
 
 impl Lexicon {
@@ -110,7 +112,8 @@ impl Lexicon {
         for &(hash, _) in &words {
             filter[(hash >> 58) as usize] |= 1 << (hash >> 52 & 63);
         }
-        Lexicon { filter, words }
+        let start = |bits: u64| words.partition_point(|&(hash, _)| hash >> 52 < bits) as u16;
+        Lexicon { filter, starts: (0..1 << 12).map(start).collect(), words }
     }
 
     /// Returns the meaning of a word. `hash` is its XXH3.
@@ -119,8 +122,12 @@ impl Lexicon {
         if self.filter[(hash >> 58) as usize] >> (hash >> 52 & 63) & 1 == 0 {
             return None;
         }
-        let at = self.words.binary_search_by_key(&hash, |&(hash, _)| hash).ok()?;
-        Some(self.words[at].1)
+        let words = &self.words[usize::from(self.starts[(hash >> 52) as usize])..];
+        words
+            .iter()
+            .take_while(|&&(word, _)| word <= hash)
+            .find(|&&(word, _)| word == hash)
+            .map(|&(_, lexeme)| lexeme)
     }
 
     /// Returns the other meaning of a French number: September for "sept", the coin for "cent".
@@ -154,7 +161,8 @@ fn entries(list: &'static str) -> impl Iterator<Item = (&'static str, u32)> {
 
 /// Returns the value of a German number in one word that contains "hundert" or "tausend".
 pub(super) fn german_compound(token: &[u8]) -> Option<u128> {
-    if !token.windows(7).any(|part| matches!(part, b"hundert" | b"tausend")) {
+    // Both words have an `e` in the same place.
+    if !token.windows(7).any(|part| part[4] == b'e' && matches!(part, b"hundert" | b"tausend")) {
         return None;
     }
     let text = std::str::from_utf8(token).ok()?;

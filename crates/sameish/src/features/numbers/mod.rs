@@ -126,6 +126,9 @@ pub(super) fn length_class(token: &[u8]) -> u32 {
     if token.len() < 3 {
         return 0;
     }
+    if token.is_ascii() {
+        return (token.len() - 3).min(9) as u32;
+    }
     let letters = token.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
     let dense = letters > 0 && token.len() >= 3 * letters;
     let letters = if dense { letters + 4 } else { letters };

@@ -127,7 +127,7 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
 
     /// Returns the power of ten of a letter after an amount of money, as in `$3 m`.
     fn power_of_amount(&self, token: &Token<'_>) -> Option<u32> {
-        let held = self.held[0].filter(|held| held.currency)?;
+        let held = self.held[0].as_ref().filter(|held| held.currency)?;
         let is_next = held.span.end == self.end && self.gap(token.span.start) == Gap::Space;
         is_next.then(|| power_of_letter(token.bytes)).flatten()
     }
@@ -153,7 +153,9 @@ impl<'t, F: FnMut(Item, Span)> Reader<'t, F> {
 
     /// Emits everything that was held back. `gap` follows the last token.
     fn flush(&mut self, gap: Gap) {
-        if let Some(last) = self.resolve(gap) {
+        if self.held[0].is_some()
+            && let Some(last) = self.resolve(gap)
+        {
             (self.emit)(last.item(), last.span);
         }
         self.flush_spelled();
