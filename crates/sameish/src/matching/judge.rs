@@ -85,12 +85,6 @@ impl Verdict {
         self.kind == MatchKind::Exact
     }
 
-    /// Returns `true` if the texts have equal shingles, and equal facts as far as these were compared.
-    pub fn has_equal_content(&self) -> bool {
-        let agrees = self.facts.is_none_or(|facts| facts == 1.0);
-        self.verified && (self.is_of_equal_texts() || self.similarity == 1.0 && agrees)
-    }
-
     /// Adds the agreement of the facts, if the match is verified. `facts` is called only if the result is not known from
     /// the verdict.
     pub fn with_facts<'a>(self, facts: impl FnOnce() -> (&'a Facts, &'a Facts)) -> Verdict {
@@ -384,7 +378,7 @@ mod tests {
         };
         let verdict = judge.judge_facts(&side(&a, &x), &side(&b, &y)).unwrap();
         assert_eq!((verdict.similarity, verdict.kind, verdict.template), (1.0, MatchKind::Near, true));
-        assert!(!judge.joins(&verdict) && !verdict.has_equal_content());
+        assert!(!judge.joins(&verdict));
         let verdict = judge.judge_facts(&side(&a, &x), &side(&a.to_uppercase(), &y)).unwrap();
         assert_eq!((verdict.kind, verdict.facts, verdict.template), (MatchKind::Exact, Some(1.0), false));
     }
