@@ -589,20 +589,20 @@ fn duplicates_and_events_have_the_relation_of_a_search() {
         let dir = tempfile::tempdir().unwrap();
         let options = OpenOptions { cache_bytes, ..OpenOptions::default() };
         let catalog = Catalog::open(dir.path(), options).unwrap();
-        let copies = catalog.create("copies", CollectionConfig::new(Preset::Copies)).unwrap();
+        let news = catalog.create("news", CollectionConfig::new(Preset::Articles)).unwrap();
         let base = words(0);
         let insert = |id: u64, text: String, date: Option<&str>| {
             let dated = Document { published_at: date.map(str::to_owned), ..document(id, text) };
-            let found = copies.insert(dated).unwrap().duplicates;
+            let found = news.insert(dated).unwrap().duplicates;
             let found = found.into_iter().map(|found| (found.id, found.relation));
             let mut found: Vec<(DocId, Option<Relation>)> = found.collect();
-            let similar = copies.similar(&id.into(), SimilarOptions::default()).unwrap().similar;
+            let similar = news.similar(&id.into(), SimilarOptions::default()).unwrap().similar;
             let mut similar: Vec<_> =
                 similar.into_iter().map(|of| (of.found.id, of.found.relation)).collect();
             found.sort_by(|a, b| a.0.cmp(&b.0));
             similar.sort_by(|a, b| a.0.cmp(&b.0));
             assert_eq!(found, similar, "{id}");
-            let event = copies.events(0, 100).unwrap().events.pop().unwrap();
+            let event = news.events(0, 100).unwrap().events.pop().unwrap();
             (found, event.relation)
         };
         insert(0, base.clone(), Some("2024-01-02"));
@@ -615,8 +615,8 @@ fn duplicates_and_events_have_the_relation_of_a_search() {
         let (found, event) = insert(3, longer(41), None);
         let contains = [0, 1].map(|id| (id.into(), Some(Relation::Contains)));
         assert_eq!((&found[..2], event.is_some()), (&contains[..], true));
-        let cluster = copies.events(0, 1).unwrap().events[0].cluster.unwrap();
-        let members = copies.cluster(cluster).unwrap().unwrap().members;
+        let cluster = news.events(0, 1).unwrap().events[0].cluster.unwrap();
+        let members = news.cluster(cluster).unwrap().unwrap().members;
         let member = members.iter().find(|member| member.id == 3.into()).unwrap();
         assert_eq!(member.relation, Some(Relation::ContainedIn));
     }
